@@ -1,0 +1,116 @@
+use crate::{
+    AllegedReply, Expect, Job, JobLimits, Lie, Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES,
+    Status,
+};
+use proptest::prelude::*;
+
+const LIMITS: JobLimits = JobLimits {
+    answer_bytes_max: 1 << 20,
+    memory_bytes_max: 1 << 30,
+    cpu_ms_max: 5_000,
+};
+const EXPECT: Expect = Expect {
+    id: 7,
+    size_px: Some((640, 480)),
+    answer_bytes_max: 1_000,
+};
+
+fn done(id: u64, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
+    AllegedReply::new(id, Status::Done, size_px, answer_bytes)
+}
+
+#[test]
+fn a_job_survives_the_wire() {
+    let job = Job {
+        id: 7,
+        limits: LIMITS,
+        seed: [9; 16],
+        plan: b"plan",
+    };
+    let bytes = job.to_bytes();
+    assert_eq!(bytes.len(), 68);
+    assert_eq!(Job::from_bytes(&bytes), Ok(job));
+}
+
+#[test]
+fn a_job_that_is_cut_extended_or_from_another_build_is_refused() {
+    let bytes = Job {
+        id: 7,
+        limits: LIMITS,
+        seed: [9; 16],
+        plan: b"plan",
+    }
+    .to_bytes();
+    for end in 0..bytes.len() {
+        assert_eq!(
+            Job::from_bytes(&bytes[..end]),
+            Err(Malformed::Length),
+            "cut at {end}"
+        );
+    }
+    let long = [&bytes[..], b"x"].concat();
+    assert_eq!(Job::from_bytes(&long), Err(Malformed::Length));
+    let mut other = bytes.clone();
+    other[4] ^= 1;
+    assert_eq!(Job::from_bytes(&other), Err(Malformed::Version));
+    let mut other = bytes;
+    other[0] ^= 1;
+    assert_eq!(Job::from_bytes(&other), Err(Malformed::Magic));
+}
+
+#[test]
+fn an_honest_reply_is_believed() {
+    let alleged = done(7, (640, 480), 1_000).with_usage(1 << 20, 1_234);
+    let reply = AllegedReply::from_bytes(&alleged.to_bytes())
+        .expect("own bytes")
+        .verify(&EXPECT)
+        .expect("honest");
+    assert_eq!(
+        (reply.status, reply.answer_bytes, reply.cpu_us),
+        (Status::Done, 1_000, 1_234)
+    );
+}
+
+#[test]
+fn every_lie_is_found() {
+    let cases = [
+        (done(8, (640, 480), 10), Lie::WrongJob),
+        (done(7, (641, 480), 10), Lie::WrongSize),
+        (done(7, (640, 480), 0), Lie::WrongLength),
+        (done(7, (640, 480), 1_001), Lie::WrongLength),
+        (
+            AllegedReply::new(7, Status::Undecodable, (0, 0), 1),
+            Lie::WrongLength,
+        ),
+    ];
+    for (alleged, lie) in cases {
+        assert_eq!(alleged.clone().verify(&EXPECT), Err(lie), "{alleged:?}");
+    }
+    let mut bytes = done(7, (640, 480), 10).to_bytes();
+    bytes[16] = 99;
+    let alleged = AllegedReply::from_bytes(&bytes).expect("framing is intact");
+    assert_eq!(alleged.verify(&EXPECT), Err(Lie::UnknownStatus));
+}
+
+#[test]
+fn a_workers_text_cannot_drive_the_operators_terminal() {
+    let reply = AllegedReply::new(7, Status::Failed, (0, 0), 0).with_detail("bad \u{1b}[2J\nend");
+    assert_eq!(
+        reply.verify(&EXPECT).expect("honest").detail,
+        "bad ?[2J?end"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_reach_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..REPLY_HEADER_BYTES + PLAN_BYTES_MAX + 9)) {
+        if let Ok(job) = Job::from_bytes(&bytes) {
+            prop_assert!(job.plan.len() <= PLAN_BYTES_MAX);
+        }
+        if let Ok(alleged) = AllegedReply::from_bytes(&bytes)
+            && let Ok(reply) = alleged.verify(&EXPECT)
+        {
+            prop_assert!(reply.answer_bytes <= EXPECT.answer_bytes_max);
+        }
+    }
+}
