@@ -1,37 +1,30 @@
-//! A core's clock, read from the system once a tick.
+//! A core's clock, set once a tick.
 
 use std::cell::Cell;
 use std::io::Write;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use tokio::time::Instant;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Bytes of a `Date` field's value: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub const HTTP_DATE_BYTES: usize = 29;
 
-/// How often the clock is read and deadlines are swept.
-pub(crate) const TICK: Duration = Duration::from_millis(TICK_MS);
+/// How often the clock is set and deadlines are swept.
 pub(crate) const TICK_MS: u64 = 500;
 
 /// The time as of the last tick, at most half a second old while the core keeps up.
 #[derive(Debug)]
 pub struct Clock {
-    started: Instant,
     now_ms: Cell<u64>,
     unix_secs: Cell<u64>,
     http_date: Cell<[u8; HTTP_DATE_BYTES]>,
 }
 
 impl Clock {
-    pub(crate) fn new() -> Clock {
-        let clock = Clock {
-            started: Instant::now(),
-            now_ms: Cell::new(0),
-            unix_secs: Cell::new(u64::MAX),
-            http_date: Cell::new([0; HTTP_DATE_BYTES]),
-        };
-        clock.tick();
-        clock
+    pub(crate) fn new(now_ms: u64, unix_secs: u64) -> Clock {
+        Clock {
+            now_ms: Cell::new(now_ms),
+            unix_secs: Cell::new(unix_secs),
+            http_date: Cell::new(render(unix_secs)),
+        }
     }
 
     /// Milliseconds since this core started; never goes back.
@@ -52,16 +45,8 @@ impl Clock {
         self.http_date.get()
     }
 
-    pub(crate) fn tick(&self) {
-        self.now_ms.set(self.started.elapsed().as_millis() as u64);
-        // A system clock before 1970 is shown as 1970.
-        let unix_secs = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
-        self.show(unix_secs);
-    }
-
-    fn show(&self, unix_secs: u64) {
+    pub(crate) fn set(&self, now_ms: u64, unix_secs: u64) {
+        self.now_ms.set(now_ms);
         if self.unix_secs.replace(unix_secs) != unix_secs {
             self.http_date.set(render(unix_secs));
         }

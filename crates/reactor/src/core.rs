@@ -27,12 +27,18 @@ struct State {
 }
 
 impl Core {
-    pub(crate) fn new(index: usize, id: CoreId, limits: Limits, counters: Arc<[Counters]>) -> Core {
+    pub(crate) fn new(
+        index: usize,
+        id: CoreId,
+        limits: Limits,
+        clock: Clock,
+        counters: Arc<[Counters]>,
+    ) -> Core {
         Core(Rc::new(State {
             index,
             id,
             limits,
-            clock: Clock::new(),
+            clock,
             table: Table::default(),
             draining: Cell::new(false),
             drain: Notify::new(),
@@ -88,9 +94,10 @@ impl Core {
         &self.0.table
     }
 
-    pub(crate) fn tick(&self) {
-        self.0.clock.tick();
-        self.0.table.sweep(self.0.clock.now_ms());
+    /// Sets the clock and wakes the connections whose time is over.
+    pub(crate) fn tick(&self, now_ms: u64, unix_secs: u64) {
+        self.0.clock.set(now_ms, unix_secs);
+        self.0.table.sweep(now_ms);
     }
 
     /// Ends one idle connection to make room, if a short search finds any.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::thread::CpuSet;
 use tokio::net::{TcpListener, TcpStream};
@@ -16,9 +16,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::accept::Acceptor;
-use crate::clock::TICK;
+use crate::clock::TICK_MS;
 use crate::listen::CoreListeners;
-use crate::{Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
+use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
 
 /// How a reactor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,15 +136,17 @@ impl Shared {
                 .map(TcpListener::from_std)
                 .collect::<Result<_, _>>()
                 .map_err(failed("register the listeners"))?;
-            let core = Core::new(index, id, self.limits, Arc::clone(&self.counters));
+            let clock = Clock::new(0, unix_secs());
+            let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
             let acceptor = Acceptor::new(core.clone(), sockets, self.shed_answer)
                 .map_err(failed("reserve a descriptor"))?;
-            let mut ticks = interval(TICK);
+            let mut ticks = interval(Duration::from_millis(TICK_MS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let serving = Serving {
                 shared: self,
                 handler: start(&core),
                 core,
+                started: Instant::now(),
                 connections: JoinSet::new(),
                 ticks,
             };
@@ -171,6 +173,8 @@ impl Shared {
 struct Serving<'a, H> {
     shared: &'a Shared,
     core: Core,
+    /// Zero of the core's clock.
+    started: Instant,
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
@@ -190,7 +194,7 @@ where
                 biased;
                 () = &mut stopped => break,
                 _ = self.ticks.tick() => {
-                    self.core.tick();
+                    self.tick();
                     acceptor.resume();
                 }
                 Some(ended) = self.connections.join_next() => self.ended(ended),
@@ -198,6 +202,11 @@ where
             }
         }
         self.drain(acceptor).await
+    }
+
+    fn tick(&self) {
+        self.core
+            .tick(self.started.elapsed().as_millis() as u64, unix_secs());
     }
 
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr, acceptor: &Acceptor) {
@@ -233,7 +242,7 @@ where
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => break,
-                _ = self.ticks.tick() => self.core.tick(),
+                _ = self.ticks.tick() => self.tick(),
                 Some(ended) = self.connections.join_next() => self.ended(ended),
             }
         }
@@ -244,6 +253,13 @@ where
         }
         dropped
     }
+}
+
+/// The system's clock; a time before 1970 is shown as 1970.
+fn unix_secs() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// A connection that waits in the backlog, if any.
