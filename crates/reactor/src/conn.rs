@@ -1,0 +1,168 @@
+//! One accepted connection, and reading and writing it under its deadline.
+
+use std::fs::File;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+use rustix::fd::AsFd;
+use rustix::net::SendFlags;
+use tokio::io::{AsyncRead, Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::{Core, Deadline, Ended, Wait};
+
+/// One accepted connection. Its task owns it; dropping it closes the socket.
+#[derive(Debug)]
+pub struct Conn {
+    /// The socket, with `TCP_NODELAY` set.
+    pub stream: TcpStream,
+    /// The client's address.
+    pub peer: SocketAddr,
+    /// When it is to be ended; armed for [`Wait::FirstByte`] since accept.
+    pub deadline: Deadline,
+    /// The core that serves it.
+    pub core: Core,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRange<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// First byte sent.
+    pub offset: u64,
+    /// Bytes sent.
+    pub len: u64,
+}
+
+impl Conn {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, core: &Core) -> Conn {
+        Conn {
+            stream,
+            peer,
+            deadline: Deadline::new(core),
+            core: core.clone(),
+        }
+    }
+
+    /// Waits until there is something to read, or the end, without holding a buffer meanwhile. Cancel-safe.
+    ///
+    /// # Errors
+    /// The deadline as armed, or the socket.
+    pub async fn readable(&self) -> Result<(), Ended> {
+        self.deadline
+            .within(self.stream.readable())
+            .await?
+            .map_err(Ended::Socket)
+    }
+
+    /// Reads what is there, and waits when nothing is. 0 is the end: the client sends no more. Cancel-safe.
+    ///
+    /// # Errors
+    /// The deadline as armed, or the socket.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
+        let Conn {
+            stream, deadline, ..
+        } = self;
+        // `AsyncRead` and not `try_read`: on a short read it knows that the socket is empty and saves a system call.
+        let read = poll_fn(|context| {
+            let mut buffer = ReadBuf::new(buffer);
+            Pin::new(&mut *stream)
+                .poll_read(context, &mut buffer)
+                .map_ok(|()| buffer.filled().len())
+        });
+        deadline.within(read).await?.map_err(Ended::Socket)
+    }
+
+    /// Writes all parts in order, with one system call when the socket has room. Arms [`Wait::Write`], each time the
+    /// client takes something anew. A dropped call leaves an answer half written: close then.
+    ///
+    /// # Errors
+    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
+    pub async fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
+        let mut left = parts;
+        // Drops leading empty parts, which would read as "nothing written".
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            let written = self
+                .when_writable(|| self.stream.try_write_vectored(left))
+                .await?;
+            IoSlice::advance_slices(&mut left, written);
+        }
+        Ok(())
+    }
+
+    /// Writes `head`, then the part of the file without copying it, joined to the head in full packets. Takes turns
+    /// with other connections every `sendfile_slice_bytes`. Deadlines and dropping: as [`Conn::write_all`].
+    ///
+    /// # Errors
+    /// As [`Conn::write_all`], [`Ended::File`], and [`Ended::ShortFile`] when the file ends early. The client has then
+    /// been promised bytes that do not exist: close.
+    pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
+        let mut head = head;
+        while !head.is_empty() {
+            let sent = self.when_writable(|| self.send_more(head)).await?;
+            head = &head[sent..];
+        }
+        let mut offset = body.offset;
+        let end = body.offset.saturating_add(body.len);
+        while offset < end {
+            let slice = (end - offset).min(self.core.limits().sendfile_slice_bytes as u64);
+            let sent = self
+                .when_writable(|| self.send_file(body.file, offset, slice as usize))
+                .await?;
+            if sent == 0 {
+                return Err(Ended::ShortFile {
+                    missing_bytes: end - offset,
+                });
+            }
+            offset += sent as u64;
+            if offset < end {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries `write`; only when the socket is full does it arm the deadline and wait.
+    async fn when_writable(
+        &self,
+        mut write: impl FnMut() -> io::Result<usize>,
+    ) -> Result<usize, Ended> {
+        loop {
+            match write() {
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Ended::Socket(error)),
+            }
+            self.deadline.arm(Wait::Write);
+            self.deadline
+                .within(self.stream.writable())
+                .await?
+                .map_err(Ended::Socket)?;
+        }
+    }
+
+    fn send_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        // MSG_MORE holds the head back until the body's first bytes fill the packet.
+        let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+        self.stream.try_io(Interest::WRITABLE, || {
+            Ok(rustix::net::send(self.stream.as_fd(), bytes, flags)?)
+        })
+    }
+
+    fn send_file(&self, file: &File, offset: u64, len: usize) -> io::Result<usize> {
+        let mut offset = offset;
+        self.stream.try_io(Interest::WRITABLE, || {
+            Ok(rustix::fs::sendfile(
+                self.stream.as_fd(),
+                file,
+                Some(&mut offset),
+                len,
+            )?)
+        })
+    }
+}
