@@ -1,11 +1,15 @@
 //! What a picture's header says, read in a few small positioned reads.
 
+mod avif;
+mod bmp;
 mod exif;
+mod gif;
 mod head;
 mod jpeg;
 mod png;
 #[cfg(test)]
 mod tests;
+mod webp;
 
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use head::Head;
@@ -31,9 +35,9 @@ impl ReadAt for [u8] {
     }
 }
 
-impl ReadAt for Vec<u8> {
+impl<S: ReadAt + ?Sized> ReadAt for &S {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.as_slice().read_at(offset, buf)
+        (**self).read_at(offset, buf)
     }
 }
 
@@ -220,7 +224,7 @@ impl error::Error for ProbeError {
 /// # Errors
 /// [`ProbeError`] when the bytes are not a picture Pelton knows, or not a sound one.
 pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, ProbeError> {
-    let mut head = Head::new(source, len_bytes);
+    let mut head = Head::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
     let Some(format) = Format::sniff(sniffed) else {
         return Err(ProbeError::new(ProbeErrorKind::Unknown, "not a picture"));
@@ -228,9 +232,10 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
     let facts = match format {
         Format::Jpeg => jpeg::probe(&mut head)?,
         Format::Png => png::probe(&mut head)?,
-        Format::Gif | Format::Webp | Format::Avif | Format::Bmp => {
-            return Err(ProbeError::malformed("no probe for this format yet"));
-        }
+        Format::Gif => gif::probe(&mut head)?,
+        Format::Webp => webp::probe(&mut head)?,
+        Format::Avif => avif::probe(&mut head)?,
+        Format::Bmp => bmp::probe(&mut head)?,
         Format::Svg => Facts {
             unsupported: Some(Unsupported::Vector),
             alpha: true,

@@ -2,6 +2,7 @@
 
 use super::{ProbeError, ReadAt};
 use std::io;
+use std::ops::Range;
 
 /// Most positioned reads of one probe. A camera's JPEG takes one to a handful; long XMP or ICC chains some hundreds.
 pub const PROBE_READS_MAX: u32 = 1024;
@@ -14,8 +15,8 @@ pub const PROBE_BYTES_MAX: u64 = 4 << 20;
 const WINDOW_BYTES: usize = 4096;
 
 /// The bytes of a file of which only a few are wanted.
-pub(super) struct Head<'a, S: ?Sized> {
-    source: &'a S,
+pub(super) struct Head<'a> {
+    source: &'a dyn ReadAt,
     len_bytes: u64,
     /// What the last read brought.
     window: Vec<u8>,
@@ -26,8 +27,8 @@ pub(super) struct Head<'a, S: ?Sized> {
     bytes_left: u64,
 }
 
-impl<'a, S: ReadAt + ?Sized> Head<'a, S> {
-    pub(super) fn new(source: &'a S, len_bytes: u64) -> Head<'a, S> {
+impl<'a> Head<'a> {
+    pub(super) fn new(source: &'a dyn ReadAt, len_bytes: u64) -> Head<'a> {
         Head {
             source,
             len_bytes,
@@ -73,6 +74,19 @@ impl<'a, S: ReadAt + ?Sized> Head<'a, S> {
     pub(super) fn array<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], ProbeError> {
         let bytes = self.bytes(offset, N)?;
         Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
+    }
+
+    /// The `N` bytes at `offset` in `part`, a segment, chunk or box that must hold them.
+    pub(super) fn field<const N: usize>(
+        &mut self,
+        part: &Range<u64>,
+        offset: u64,
+    ) -> Result<[u8; N], ProbeError> {
+        let at = part.start.saturating_add(offset);
+        if part.end < at.saturating_add(N as u64) {
+            return Err(ProbeError::malformed("part shorter than its fields"));
+        }
+        self.array(at)
     }
 
     /// Moves the window to `offset`, where at least `count` bytes must follow.

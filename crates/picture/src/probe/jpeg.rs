@@ -6,7 +6,7 @@
 //! Source: ITU-T T.81, annex B; Adobe technical note 5116 for APP14; ICC.1 annex B.4 for APP2.
 
 use super::head::Head;
-use super::{Colour, Facts, ProbeError, ReadAt, Unsupported, exif};
+use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ struct Frame {
     table: u8,
 }
 
-pub(super) fn probe<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     let mut seen = Seen::default();
     let mut at = 2;
     loop {
@@ -75,10 +75,7 @@ pub(super) fn probe<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts,
 }
 
 /// The next marker and the offset behind it. Any number of FF may stand before a marker.
-fn next_marker<S: ReadAt + ?Sized>(
-    head: &mut Head<'_, S>,
-    from: u64,
-) -> Result<(u8, u64), ProbeError> {
+fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> {
     let mut after_ff = false;
     for at in from..from + GARBAGE_BYTES_MAX {
         let [byte] = head.array(at)?;
@@ -93,9 +90,9 @@ fn next_marker<S: ReadAt + ?Sized>(
 }
 
 impl Seen {
-    fn segment<S: ReadAt + ?Sized>(
+    fn segment(
         &mut self,
-        head: &mut Head<'_, S>,
+        head: &mut Head<'_>,
         marker: u8,
         payload: Range<u64>,
     ) -> Result<(), ProbeError> {
@@ -121,7 +118,7 @@ impl Seen {
                 self.profile_bytes += bytes - 14;
             }
             APP14 if 12 <= bytes && &head.array(payload.start)? == b"Adobe" => {
-                let [transform] = head.array(payload.start + 11)?;
+                let [transform] = head.field(&payload, 11)?;
                 self.adobe_transform = Some(transform);
             }
             _ => {}
@@ -130,11 +127,7 @@ impl Seen {
     }
 
     /// A DQT segment: tables of 64 entries of one or two bytes, each behind a byte of precision and number.
-    fn tables<S: ReadAt + ?Sized>(
-        &mut self,
-        head: &mut Head<'_, S>,
-        payload: Range<u64>,
-    ) -> Result<(), ProbeError> {
+    fn tables(&mut self, head: &mut Head<'_>, payload: Range<u64>) -> Result<(), ProbeError> {
         let mut at = payload.start;
         while at < payload.end {
             let [kind] = head.array(at)?;
@@ -192,19 +185,8 @@ impl Frame {
     /// ```text
     /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8 · 6 (id · sampling · table) each 3 bytes
     /// ```
-    fn read<S: ReadAt + ?Sized>(
-        head: &mut Head<'_, S>,
-        marker: u8,
-        payload: Range<u64>,
-    ) -> Result<Frame, ProbeError> {
-        let too_short = ProbeError::malformed("jpeg with a cut frame");
-        if payload.end - payload.start < 6 {
-            return Err(too_short);
-        }
-        let [precision, h1, h0, w1, w0, components] = head.array(payload.start)?;
-        if payload.end - payload.start < 6 + 3 * u64::from(components) {
-            return Err(too_short);
-        }
+    fn read(head: &mut Head<'_>, marker: u8, payload: Range<u64>) -> Result<Frame, ProbeError> {
+        let [precision, h1, h0, w1, w0, components] = head.field(&payload, 0)?;
         let mut frame = Frame {
             marker,
             precision,
@@ -222,7 +204,7 @@ impl Frame {
             return Err(ProbeError::malformed("jpeg without a height"));
         }
         for index in 0..usize::from(components.min(4)) {
-            let [id, sampling, table] = head.array(payload.start + 6 + 3 * index as u64)?;
+            let [id, sampling, table] = head.field(&payload, 6 + 3 * index as u64)?;
             frame.ids[index] = id;
             frame.sampling[index] = (sampling >> 4, sampling & 15);
             if index == 0 {

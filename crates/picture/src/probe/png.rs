@@ -7,7 +7,7 @@
 //! Source: PNG (third edition), §5 and §11. CRCs are left to the decoder.
 
 use super::head::Head;
-use super::{Colour, Facts, ProbeError, ReadAt, Unsupported, exif};
+use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Size};
 
 /// Bytes of a chunk beside its data: length, type, CRC.
@@ -19,7 +19,7 @@ const INTEGER_MAX: u32 = i32::MAX as u32;
 pub(super) const TRANSFER_PQ: u16 = 16;
 pub(super) const TRANSFER_HLG: u16 = 18;
 
-pub(super) fn probe<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     let mut facts = header(head)?;
     let mut at = 8 + CHUNK_FRAME_BYTES + 13;
     loop {
@@ -36,8 +36,8 @@ pub(super) fn probe<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts,
             b"acTL" => facts.animated = true,
             b"iCCP" => facts.profile_bytes = u64::from(length),
             b"eXIf" => facts.orientation = exif::orientation(head, data)?,
-            b"cICP" if length == 4 => {
-                let [_, transfer, ..]: [u8; 4] = head.array(data.start)?;
+            b"cICP" => {
+                let [_, transfer, ..]: [u8; 4] = head.field(&data, 0)?;
                 if matches!(u16::from(transfer), TRANSFER_PQ | TRANSFER_HLG) {
                     facts.unsupported = Some(Unsupported::Hdr);
                 }
@@ -48,7 +48,7 @@ pub(super) fn probe<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts,
     }
 }
 
-fn header<S: ReadAt + ?Sized>(head: &mut Head<'_, S>) -> Result<Facts, ProbeError> {
+fn header(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     let start: [u8; 8] = head.array(8)?;
     if start != *b"\0\0\0\x0dIHDR" {
         return Err(ProbeError::malformed("png without a header"));
