@@ -1,25 +1,32 @@
 //! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`; a line that begins with `# ` names the clause of
-//! the rows below it. In the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}`
+//! the rows below it, and one that begins with `@ ` the context they are judged in. In the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}`
 //! is `text` N times.
 
 pub(super) struct Row<'t> {
     /// The clause and the row as written, for messages.
     pub(super) name: String,
+    pub(super) context: &'t str,
     pub(super) bytes: Vec<u8>,
-    pub(super) verdict: &'t str,
+    verdict: &'t str,
 }
 
 pub(super) fn rows(table: &str) -> Vec<Row<'_>> {
     let mut clause = "";
+    let mut context = "";
     let mut rows = Vec::new();
     for line in table.lines().filter(|line| !line.is_empty()) {
         if let Some(text) = line.strip_prefix("# ") {
             clause = text;
             continue;
         }
+        if let Some(text) = line.strip_prefix("@ ") {
+            context = text;
+            continue;
+        }
         let (bytes, verdict) = line.rsplit_once(" ⇒ ").expect("a row has an arrow");
         rows.push(Row {
             name: format!("{clause}\n  {line}"),
+            context,
             bytes: unescape(bytes),
             verdict,
         });
@@ -27,8 +34,21 @@ pub(super) fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
+/// Judges every row, and shows all that differ at once.
+pub(super) fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
+    let mut wrong = String::new();
+    for row in rows(table) {
+        let expected = String::from_utf8(unescape(row.verdict)).expect("verdicts are text");
+        let verdict = judge(&row);
+        if verdict != expected {
+            wrong += &format!("{}\n  but: {verdict}\n", row.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// The bytes that `text` stands for.
-pub(super) fn unescape(text: &str) -> Vec<u8> {
+fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
