@@ -56,7 +56,7 @@ pub(crate) fn parse<'a>(
         }
     };
     let Some((_, method)) = METHODS.iter().find(|(name, _)| name.as_bytes() == method) else {
-        return Err(Reject::with(501, "the method is not known"));
+        return Err(Reject::with(501, "the method is not implemented"));
     };
     let (authority, target) = resolve(target, *method)?;
     Ok(Some(RequestLine {
@@ -75,7 +75,7 @@ fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_token(byte));
     // RFC 9112 §3: a method longer than any that is implemented gets 501.
     if METHOD_BYTES_MAX < end.unwrap_or(bytes.len()) {
-        return Err(Reject::with(501, "the method is not known"));
+        return Err(Reject::with(501, "the method is not implemented"));
     }
     let Some(end) = end else {
         return Ok(None);

@@ -1,3 +1,7 @@
+mod bodies;
+mod requests;
+mod table;
+
 use crate::{Limits, parse};
 
 #[test]
@@ -5,22 +9,18 @@ fn the_defaults_fit_each_other() {
     assert_eq!(Limits::default().check(), Ok(()));
 }
 
-#[test]
-fn a_plain_request_is_parsed() {
-    let head =
-        b"GET /a.jpg?w=1 HTTP/1.1\r\nHost: h:80\r\nAccept: a/b\r\nX: y\r\naccept: c/d \r\n\r\nnext";
-    let request = parse(head, &Limits::default())
-        .expect("sound")
-        .expect("whole");
-    assert_eq!(request.head_bytes, head.len() - 4);
-    assert_eq!(
-        (request.target.path, request.target.query),
-        ("/a.jpg", Some("w=1"))
-    );
-    assert_eq!(request.host, Some("h:80"));
-    assert_eq!(
-        request.accept().into_iter().collect::<Vec<_>>(),
-        [b"a/b", b"c/d"]
-    );
-    assert_eq!(request.fields().count(), 4);
+/// Feeds every prefix: first "more", then one verdict that stays, whatever comes behind it.
+fn assert_verdicts_are_final(bytes: &[u8], limits: &Limits) {
+    let longer = [bytes, b"GET /behind HTTP/1.1\r\n\r\n \0"].concat();
+    let whole = parse(&longer, limits);
+    for end in 0..longer.len() {
+        match parse(&longer[..end], limits) {
+            Ok(None) => {}
+            Ok(Some(request)) => {
+                let whole = whole.as_ref().expect("sound").expect("whole");
+                assert_eq!(format!("{request:?}"), format!("{whole:?}"), "cut at {end}");
+            }
+            Err(reject) => assert_eq!(whole.as_ref().err(), Some(&reject), "cut at {end}"),
+        }
+    }
 }
