@@ -76,20 +76,18 @@ pub struct Deadline {
 
 #[derive(Debug)]
 struct Entry {
-    wait: Cell<Wait>,
+    /// `None`: for nothing from outside, and then nothing is due.
+    wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
-/// No deadline.
-const NEVER: u64 = u64::MAX;
-
 impl Deadline {
     pub(crate) fn new(core: &Core) -> Deadline {
         let entry = Rc::new(Entry {
-            wait: Cell::new(Wait::FirstByte),
-            due_ms: Cell::new(NEVER),
+            wait: Cell::new(None),
+            due_ms: Cell::new(u64::MAX),
             evicted: Cell::new(false),
             waker: RefCell::new(None),
         });
@@ -111,15 +109,23 @@ impl Deadline {
             Wait::Idle => limits.idle_ms,
             Wait::Write => limits.write_stall_ms,
         };
-        self.entry.wait.set(wait);
+        self.entry.wait.set(Some(wait));
         // The clock may be a whole tick behind; without the extra tick the deadline could fire early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
+    /// Bytes have come: what waited for a request now waits for the rest of its head.
+    pub(crate) fn request_begun(&self) {
+        if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
+            self.arm(Wait::Head);
+        }
+    }
+
     /// Waits for nothing from outside, as while an answer is being made: no deadline, no eviction, no end in drain.
     pub fn disarm(&self) {
-        self.entry.due_ms.set(NEVER);
+        self.entry.wait.set(None);
+        self.entry.due_ms.set(u64::MAX);
     }
 
     /// Runs `work` until it is done or the deadline ends it. Work that is ready wins over a deadline that is due.
@@ -144,10 +150,9 @@ impl Deadline {
     }
 
     fn ended(&self) -> Option<Ended> {
-        let wait = self.entry.wait.get();
-        let counters = self.core.counters();
+        let wait = self.entry.wait.get()?;
         if self.entry.due_ms.get() <= self.core.clock().now_ms() {
-            counters.timed_out[wait as usize].count();
+            self.core.counters().timed_out[wait as usize].count();
             return Some(Ended::TimedOut(wait));
         }
         if !self.entry.is_idle() {
@@ -168,7 +173,7 @@ impl Drop for Deadline {
 
 impl Entry {
     fn is_idle(&self) -> bool {
-        self.wait.get() == Wait::Idle && self.due_ms.get() != NEVER
+        self.wait.get() == Some(Wait::Idle)
     }
 
     fn wake_with(&self, waker: &Waker) {
@@ -231,7 +236,7 @@ impl Table {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.is_idle() {
                 entry.wake();
-            } else if entry.wait.get() == Wait::FirstByte {
+            } else if entry.wait.get() == Some(Wait::FirstByte) {
                 entry.due_ms.set(entry.due_ms.get().min(due_ms));
             }
         }

@@ -35,11 +35,15 @@ mod core;
 mod cores;
 mod counters;
 mod deadline;
+mod descriptors;
 mod error;
+mod file;
 mod limits;
 mod listen;
 mod run;
 mod stop;
+#[cfg(test)]
+mod tests;
 
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
@@ -47,6 +51,7 @@ pub use core::Core;
 pub use cores::{CoreId, usable_cores};
 pub use counters::Counters;
 pub use deadline::{Deadline, Ended, Wait};
+pub use descriptors::raise_descriptors_max;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use listen::{Listeners, bind};

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::thread::CpuSet;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::task::coop::unconstrained;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
@@ -163,7 +164,9 @@ impl Shared {
             .thread_name(format!("core-{index}-file"))
             .on_thread_start(move || {
                 // A new thread inherits the core's one processor, where it would wait behind the core.
-                cores::pin(&allowed).expect("the set was this process's own a moment ago");
+                if let Err(_narrowed) = cores::pin(&allowed) {
+                    // The host has taken the other processors away since, so this is where it has to stay.
+                }
             })
             .build_local(LocalOptions::default())
     }
@@ -232,7 +235,10 @@ where
     }
 
     async fn drain(mut self, mut acceptor: Acceptor) -> usize {
-        while let Some((stream, peer)) = queued(&mut acceptor).await {
+        for _ in 0..self.shared.limits.backlog {
+            let Some((stream, peer)) = unconstrained(queued(&mut acceptor)).await else {
+                break;
+            };
             self.admit(stream, peer, &acceptor);
         }
         drop(acceptor);
