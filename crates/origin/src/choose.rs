@@ -147,6 +147,13 @@ impl Service {
     async fn look_up(&self, wanted: &Wanted<'_>) -> Result<Vec<Candidate>, Problem> {
         let limits = &self.settings.picture;
         let mut found = Vec::with_capacity(2);
+        if self.settings.limits.original_bytes_max < wanted.identity.size_bytes {
+            return if wanted.candidates.original_competes {
+                Ok(found)
+            } else {
+                Err(Problem::TooLarge)
+            };
+        }
         let mut refusal = None;
         for target in wanted.candidates.targets() {
             let plan = |stage| picture::plan(&wanted.facts, &wanted.recipe, target, stage, limits);

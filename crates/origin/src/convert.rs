@@ -96,42 +96,12 @@ impl Converter {
     }
 
     fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {
-        let cost = task.plan.cost();
-        let cpu_ms_max = u32::try_from(cost.cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
-        // Waiting for a busy core is no fault of the job's.
-        let wall_ms_max = self.wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR));
-        let limits = job::JobLimits {
-            answer_bytes_max: answer_bytes_max(&task.plan),
-            memory_bytes_max: cost
-                .memory_bytes
-                .saturating_mul(2)
-                .saturating_add(MEMORY_FLOOR_BYTES),
-            cpu_ms_max,
-        };
-        let target = task.plan.target;
-        let finished = self.pool.run(cell::Task {
-            original: original.as_fd(),
-            plan: &task.plan.to_bytes(),
-            size_px: Some((target.width_px, target.height_px)),
-            limits,
-            wall_ms_max,
-        })?;
+        let sealed = run(&self.pool, &task.plan, original, self.wall_ms_max)?;
         self.metrics.conversions.fetch_add(1, Ordering::Relaxed);
         self.metrics
             .conversion_cpu_us
-            .fetch_add(finished.cpu_us, Ordering::Relaxed);
-        let body = Sealed {
-            file: finished.body,
-            bytes: finished.answer_bytes,
-        };
-        if !body.is_what_was_asked(&task.plan) {
-            let detail = "the answer is not the picture that was asked for".to_owned();
-            return Err(Failure {
-                kind: FailureKind::Lied,
-                detail,
-            });
-        }
-        Ok(body)
+            .fetch_add(sealed.cpu_us, Ordering::Relaxed);
+        Ok(sealed)
     }
 
     fn keep(&self, task: &Task, kind: Kind, body: Option<Sealed>) -> Outcome {
@@ -182,6 +152,47 @@ pub struct Sealed {
     pub file: File,
     /// How many there are.
     pub bytes: u64,
+    /// CPU time it took to make them, in the worker's words.
+    pub cpu_us: u64,
+}
+
+/// Makes what `plan` says of `original` in a cell of `pool`, and checks that the answer is a picture of that format and
+/// size. Blocks; no job takes longer than `wall_ms_max`.
+///
+/// # Errors
+/// [`Failure`], whose kind says who is at fault.
+pub fn run(pool: &Pool, plan: &Plan, original: &File, wall_ms_max: u32) -> Result<Sealed, Failure> {
+    let cost = plan.cost();
+    let cpu_ms_max = u32::try_from(cost.cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
+    let limits = job::JobLimits {
+        answer_bytes_max: answer_bytes_max(plan),
+        memory_bytes_max: cost
+            .memory_bytes
+            .saturating_mul(2)
+            .saturating_add(MEMORY_FLOOR_BYTES),
+        cpu_ms_max,
+    };
+    let finished = pool.run(cell::Task {
+        original: original.as_fd(),
+        plan: &plan.to_bytes(),
+        size_px: Some((plan.target.width_px, plan.target.height_px)),
+        limits,
+        // Waiting for a busy core is no fault of the job's.
+        wall_ms_max: wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
+    })?;
+    let sealed = Sealed {
+        file: finished.body,
+        bytes: finished.answer_bytes,
+        cpu_us: finished.cpu_us,
+    };
+    if sealed.is_what_was_asked(plan) {
+        return Ok(sealed);
+    }
+    let detail = "the answer is not the picture that was asked for".to_owned();
+    Err(Failure {
+        kind: FailureKind::Lied,
+        detail,
+    })
 }
 
 impl Sealed {

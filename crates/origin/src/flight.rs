@@ -162,7 +162,7 @@ impl Flights {
             flight.waiters.push(sender);
             return Ok(receiver);
         }
-        let waiting_cpu_ms = state.waiting_cpu_ms + u64::from(cost.cpu_ms);
+        let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
         // An empty queue takes whatever fits memory: a single large picture must not be refused for ever.
         if limits.waiting_max <= state.waiting.len()
@@ -270,7 +270,7 @@ impl Shared {
                 let cost = task.plan.cost();
                 if state.running_bytes + cost.memory_bytes <= self.limits.memory_bytes_max {
                     state.waiting.pop_front();
-                    state.waiting_cpu_ms -= u64::from(cost.cpu_ms);
+                    state.waiting_cpu_ms -= cost.cpu_ms;
                     state.start(cost.memory_bytes);
                     return Some(task);
                 }
@@ -329,7 +329,7 @@ impl State {
             if flight.waiters.iter().any(|waiter| !waiter.is_closed()) {
                 return;
             }
-            self.waiting_cpu_ms -= u64::from(flight.task.plan.cost().cpu_ms);
+            self.waiting_cpu_ms -= flight.task.plan.cost().cpu_ms;
             let key = self.waiting.pop_front().expect("was at the front");
             self.flights.remove(&key);
         }

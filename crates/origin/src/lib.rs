@@ -20,23 +20,34 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
-pub mod choose;
-mod clock;
 mod connection;
-pub mod convert;
+
+mod answer;
 mod core;
-mod describe;
+
+pub mod choose;
 pub mod flight;
-pub mod library;
-pub mod media_type;
-pub mod metrics;
-mod prefetch;
-pub mod problem;
+
+pub mod convert;
+
 pub mod representation;
-mod service;
+
+pub mod library;
 mod source;
+
 pub mod variants;
+
+mod describe;
+mod prefetch;
+
+mod service;
+
+pub mod media_type;
+pub mod problem;
+
+pub mod metrics;
+
+mod clock;
 
 pub use connection::serve;
 pub use core::Core;

@@ -103,9 +103,9 @@ impl Problem {
             out.push_str(",\"detail\":");
             json_string(&mut out, detail);
         }
-        write!(
+        writeln!(
             out,
-            ",\"instance\":\"urn:pelton:request:{request_id:016x}\"}}\n"
+            ",\"instance\":\"urn:pelton:request:{request_id:016x}\"}}"
         )
         .expect("strings take everything");
         out

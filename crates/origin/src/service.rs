@@ -62,6 +62,8 @@ pub struct Limits {
     pub core_answers_max: NonZeroUsize,
     /// How long a core trusts what it knew of a file, in milliseconds.
     pub core_trust_ms: u64,
+    /// Originals above this size are served untouched.
+    pub original_bytes_max: u64,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
 }
@@ -75,6 +77,7 @@ impl Default for Limits {
             core_body_bytes_max: 128 << 20,
             core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
             core_trust_ms: 1_000,
+            original_bytes_max: 256 << 20,
             conversion_wall_ms_max: 120_000,
         }
     }

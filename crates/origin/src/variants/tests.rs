@@ -74,6 +74,7 @@ fn sealed(data: &Data, bytes: &[u8]) -> Sealed {
     Sealed {
         file,
         bytes: bytes.len() as u64,
+        cpu_us: 0,
     }
 }
 
