@@ -16,7 +16,7 @@ pub fn fold<'a, const N: usize>(
     let mut named = [false; N];
     let mut forbidden = [false; N];
     for member in values.into_iter().flat_map(|value| split(value, b',')) {
-        let Some(range) = MediaRange::parse(member) else {
+        let Some(range) = MediaRange::parse(member).filter(|range| !range.has_parameters) else {
             continue;
         };
         let Some(at) = media_types
@@ -25,10 +25,9 @@ pub fn fold<'a, const N: usize>(
         else {
             continue;
         };
-        if range.weight_millis == 0 {
-            forbidden[at] = true;
-        } else {
-            named[at] |= !range.has_parameters;
+        match range.weight_millis {
+            0 => forbidden[at] = true,
+            _ => named[at] = true,
         }
     }
     std::array::from_fn(|at| named[at] && !forbidden[at])

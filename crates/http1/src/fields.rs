@@ -32,6 +32,14 @@ const KNOWN: [(Known, &str); 12] = [
     (Known::IfUnmodifiedSince, "if-unmodified-since"),
 ];
 
+const _: () = {
+    let mut at = 0;
+    while at < KNOWN.len() {
+        assert!(KNOWN[at].0 as usize == at, "in the order of the enum");
+        at += 1;
+    }
+};
+
 impl Known {
     /// The known field of this name.
     pub(crate) fn from_name(name: &str) -> Option<Known> {

@@ -1,5 +1,9 @@
 mod bodies;
+mod dates;
+mod heads;
+mod prop;
 mod requests;
+mod semantics;
 mod table;
 
 use crate::{Limits, parse};
