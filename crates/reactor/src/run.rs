@@ -13,7 +13,7 @@ use rustix::thread::CpuSet;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::coop::unconstrained;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::accept::Acceptor;
@@ -235,6 +235,8 @@ where
     }
 
     async fn drain(mut self, mut acceptor: Acceptor) -> usize {
+        // What arrived since the last turn is known to the kernel only; yielding takes one more.
+        yield_now().await;
         for _ in 0..self.shared.limits.backlog {
             let Some((stream, peer)) = unconstrained(queued(&mut acceptor)).await else {
                 break;
