@@ -94,13 +94,17 @@ impl Claim {
             .truncate(false)
             .open(&path)
             .map_err(at(&path))?;
-        if let Err(TryLockError::WouldBlock) = owner.try_lock() {
-            eprintln!(
-                "xtask: waiting for the cargo xtask that builds in {}",
-                folder.display()
-            );
+        match owner.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                eprintln!(
+                    "xtask: waiting for the one that builds in {}",
+                    folder.display()
+                );
+                owner.lock().map_err(at(&path))?;
+            }
+            Err(TryLockError::Error(err)) => return Err(at(&path)(err)),
         }
-        owner.lock().map_err(at(&path))?;
         let mut last = String::new();
         owner.read_to_string(&mut last).map_err(at(&path))?;
         let from = Some(last).filter(|last| !last.is_empty() && Path::new(last) != checkout);

@@ -72,7 +72,7 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
     if missing.is_empty() {
         return Ok(());
     }
-    eprintln!("xtask: installing {}", missing.join(" "));
+    eprintln!("xtask: missing packages: {}", missing.join(" "));
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
     install.extend(&missing);
     apt_get(&[&["update"], &install])

@@ -15,7 +15,7 @@ use std::process::Command;
 
 use crate::command::output;
 use crate::stop::{Stop, at};
-use crate::workspace::Workspace;
+use crate::workspace::{Member, Workspace};
 use source::Source;
 
 /// One rule.
@@ -162,7 +162,14 @@ impl Tree {
         found.collect()
     }
 
-    fn file(&self, path: &str) -> Option<&TreeFile> {
-        self.files.iter().find(|file| file.path == path)
+    /// The first file of every library and program of these crates; programs for tests are test code.
+    fn roots<'a>(
+        &'a self,
+        members: impl Iterator<Item = &'a Member>,
+    ) -> Vec<(&'a TreeFile, &'a Source)> {
+        let roots: Vec<_> = members.flat_map(|member| &member.roots).collect();
+        self.sources()
+            .filter(|(file, _)| !is_test(&file.path) && roots.contains(&&file.path))
+            .collect()
     }
 }

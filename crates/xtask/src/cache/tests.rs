@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 const LOCK: &str = r#"version = 4
@@ -52,4 +54,32 @@ fn a_folder_knows_the_checkout_before() {
         assert_eq!(claim.from.as_deref(), from);
         claim.sign(checkout).unwrap();
     }
+}
+
+#[test]
+fn the_newest_builds_and_those_in_use_stay() {
+    let cache = empty_folder("builds");
+    fs::create_dir(cache.join("cargo-deny-1")).unwrap();
+    fs::create_dir(cache.join("build-unfinished")).unwrap();
+    let mut claims = Vec::new();
+    for (day, name) in ["build-used", "build-old", "build-new", "build-newest"]
+        .iter()
+        .enumerate()
+    {
+        let claim = Claim::wait(&cache.join(name), &cache).unwrap();
+        let modified = SystemTime::UNIX_EPOCH + Duration::from_hours(24 * (1 + day as u64));
+        claim.owner.set_modified(modified).unwrap();
+        claims.push(claim);
+    }
+    claims.truncate(1);
+    prune(&cache).unwrap();
+
+    let entries = fs::read_dir(&cache).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["build-new", "build-newest", "build-used", "cargo-deny-1"]
+    );
 }

@@ -164,22 +164,15 @@ fn within(path: &str, part: &str) -> bool {
 fn forbid_unsafe(tree: &Tree) -> Vec<Finding> {
     let members = tree.workspace.members.iter();
     let safe = members.filter(|member| !UNSAFE.contains(&member.name.as_str()));
-    let mut findings = Vec::new();
-    for root in safe.flat_map(|member| &member.roots) {
-        let Some(file) = tree.file(root) else {
-            continue;
-        };
-        let Some(Ok(source)) = &file.source else {
-            continue;
-        };
+    let roots = tree.roots(safe).into_iter();
+    let silent = roots.filter(|(_, source)| {
         let mut attributes = source.attributes.iter();
-        if !attributes
+        !attributes
             .any(|attribute| attribute.name == "forbid" && attribute.arguments == "unsafe_code")
-        {
-            findings.push(file.finding(0, "does not forbid unsafe code"));
-        }
-    }
-    findings
+    });
+    silent
+        .map(|(file, _)| file.finding(0, "does not forbid unsafe code"))
+        .collect()
 }
 
 fn manifest(tree: &Tree) -> Vec<Finding> {

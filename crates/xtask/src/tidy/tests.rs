@@ -306,7 +306,7 @@ fn safety() {
     let text = "
         // SAFETY: `slot` is mapped by nobody else: `recycle` runs only
         //         when the child that held it was reaped.
-        // SAFETY: the pointer is good.
+        // SAFETY: good pointer.
         // SAFETY: we pass valid parameters, as the manual page of the call asks us to do.
         let text = \"// SAFETY: none\";
     ";
@@ -314,7 +314,7 @@ fn safety() {
         "safety",
         &[("a.rs", &format!("fn f() {{ {text} }}"))],
         expect![[r#"
-            a.rs:4 proves nothing: the pointer is good.
+            a.rs:4 proves nothing: good pointer.
             a.rs:5 proves nothing: we pass valid parameters, as the manual page of the call asks us to do.
         "#]],
     );
