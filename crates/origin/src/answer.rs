@@ -11,6 +11,7 @@ use picture::Accepts;
 
 use crate::convert::Sealed;
 use crate::core::{Core, ask};
+use crate::gallery::{PAGE, POLICY};
 use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::problem::Problem;
@@ -43,6 +44,14 @@ impl Payload {
             Payload::File(_, range) | Payload::Sealed(_, range) => range.end - range.start,
         }
     }
+}
+
+/// An answer that is no file.
+struct Document {
+    media_type: &'static str,
+    text: String,
+    /// Where to look instead.
+    location: Option<&'static str>,
 }
 
 /// What a request says about the form of any answer to it.
@@ -113,7 +122,7 @@ impl Core {
         }
         if let Some(document) = self.document(request).await {
             return match document {
-                Ok((media_type, text)) => self.answer_text(200, media_type, text, shape, out),
+                Ok(document) => self.answer_document(document, shape, out),
                 Err(problem) => self.answer_problem(&problem, shape, out),
             };
         }
@@ -128,26 +137,37 @@ impl Core {
     }
 
     /// A document that is no file of the library, if the target names one.
-    async fn document(
-        &self,
-        request: &Request<'_>,
-    ) -> Option<Result<(&'static str, String), Problem>> {
+    async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
         const TEXT: &str = "text/plain; charset=utf-8";
+        const HTML: &str = "text/html; charset=utf-8";
         const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        let plain = |media_type, text| Document {
+            media_type,
+            text,
+            location: None,
+        };
         Some(match request.target.path {
-            "/healthz" | "/-/live" => Ok((TEXT, "ok\n".to_owned())),
+            "/" | "/-" => Ok(Document {
+                media_type: TEXT,
+                text: String::new(),
+                location: Some(PAGE),
+            }),
+            "/healthz" | "/-/live" => Ok(plain(TEXT, "ok\n".to_owned())),
             "/-/ready" if self.reactor.is_draining() => Err(Problem::Host),
-            "/-/ready" => Ok((TEXT, "ready\n".to_owned())),
-            "/-/metrics" => Ok((METRICS, self.service.render_metrics())),
-            path if path == "/-" || path.starts_with("/-/") => Err(Problem::NotFound),
+            "/-/ready" => Ok(plain(TEXT, "ready\n".to_owned())),
+            "/-/metrics" => Ok(plain(METRICS, self.service.render_metrics())),
+            path if path.starts_with(PAGE) => self
+                .service
+                .gallery(path)
+                .await
+                .map(|text| plain(HTML, text)),
             path => match ask(&request.target) {
                 Ok(ask) if ask.meta => {
-                    let path = LibraryPath::from_target(path);
-                    let described = match path {
+                    let described = match LibraryPath::from_target(path) {
                         Some(path) => self.service.describe(&path, ask.recipe).await,
                         None => Err(Problem::NotFound),
                     };
-                    described.map(|text| ("application/json", text))
+                    described.map(|text| plain("application/json", text))
                 }
                 // A query that does not fit is told by whoever looks for the file: a missing file comes first.
                 _ => return None,
@@ -247,25 +267,27 @@ impl Core {
         }
     }
 
-    fn answer_text(
-        &self,
-        status: u16,
-        media_type: &'static str,
-        text: String,
-        shape: Shape,
-        out: &mut Vec<u8>,
-    ) -> Answer {
-        Head::begin(out, status)
+    fn answer_document(&self, document: Document, shape: Shape, out: &mut Vec<u8>) -> Answer {
+        let status = if document.location.is_some() {
+            303
+        } else {
+            200
+        };
+        let mut head = Head::begin(out, status)
             .date(&self.reactor.clock().http_date())
-            .field("content-type", media_type)
+            .field("content-type", document.media_type)
             .field("cache-control", "no-store")
             .field("x-content-type-options", "nosniff")
-            .content_length(text.len() as u64)
-            .finish(shape.connection);
+            .field("content-security-policy", POLICY)
+            .content_length(document.text.len() as u64);
+        if let Some(location) = document.location {
+            head = head.field("location", location);
+        }
+        head.finish(shape.connection);
         let payload = if shape.bodiless {
             Payload::None
         } else {
-            Payload::Text(text)
+            Payload::Text(document.text)
         };
         Answer {
             status,

@@ -38,6 +38,7 @@ mod source;
 pub mod variants;
 
 mod describe;
+mod gallery;
 mod prefetch;
 
 mod service;

@@ -3,14 +3,14 @@
 //! Every path is resolved by the kernel below an open directory (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor
 //! a symbolic link leaves the library. Nothing here reads a file's content.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 
 /// Longest path of an original, in bytes after decoding; Linux's `PATH_MAX`.
 const PATH_BYTES_MAX: usize = 4096;
@@ -61,6 +61,17 @@ pub enum Missing {
     WouldSleep,
     /// The host failed us: out of descriptors, an I/O error.
     Host(io::Error),
+}
+
+/// What lies in a folder.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Names of folders.
+    pub folders: Vec<OsString>,
+    /// Names of everything else that may be a file.
+    pub files: Vec<OsString>,
+    /// There is more than was asked for.
+    pub cut: bool,
 }
 
 /// Whether a lookup may wait for a disk.
@@ -180,6 +191,57 @@ impl Library {
         let handle = self.descend(path, flags, Wait::Allowed)?;
         let identity = identity(&handle)?;
         Ok((File::from(handle), identity))
+    }
+
+    /// What lies in a folder, `None` being the top: hidden names left out, in order, at most `entries_max`. May wait for
+    /// a disk.
+    ///
+    /// # Errors
+    /// [`Missing::NotFound`] or [`Missing::Host`].
+    pub fn list_folder(
+        &self,
+        folder: Option<&LibraryPath>,
+        entries_max: usize,
+    ) -> Result<Listed, Missing> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = match folder {
+            Some(folder) => self.descend(folder, flags, Wait::Allowed)?,
+            None => {
+                let root = self.roots.last().ok_or(Missing::NotFound)?;
+                let resolve = ResolveFlags::BENEATH;
+                openat2(
+                    &root.directory,
+                    ".",
+                    flags | OFlags::CLOEXEC,
+                    Mode::empty(),
+                    resolve,
+                )
+                .map_err(missing)?
+            }
+        };
+        let mut listed = Listed::default();
+        for entry in Dir::new(handle).map_err(missing)? {
+            let entry = entry.map_err(missing)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            if name.as_bytes().starts_with(b".") {
+                continue;
+            }
+            if entries_max <= listed.folders.len() + listed.files.len() {
+                listed.cut = true;
+                break;
+            }
+            match entry.file_type() {
+                FileType::Directory => listed.folders.push(name),
+                // A link is followed, or refused, when somebody asks for it.
+                FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
+                    listed.files.push(name)
+                }
+                _ => {}
+            }
+        }
+        listed.folders.sort();
+        listed.files.sort();
+        Ok(listed)
     }
 
     fn descend(&self, path: &LibraryPath, flags: OFlags, wait: Wait) -> Result<OwnedFd, Missing> {

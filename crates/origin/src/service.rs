@@ -62,6 +62,8 @@ pub struct Limits {
     pub core_answers_max: NonZeroUsize,
     /// How long a core trusts what it knew of a file, in milliseconds.
     pub core_trust_ms: u64,
+    /// Entries of a folder that its page shows.
+    pub gallery_entries_max: usize,
     /// Originals above this size are served untouched.
     pub original_bytes_max: u64,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
@@ -77,6 +79,7 @@ impl Default for Limits {
             core_body_bytes_max: 128 << 20,
             core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
             core_trust_ms: 1_000,
+            gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,
             conversion_wall_ms_max: 120_000,
         }
@@ -213,6 +216,13 @@ impl Service {
             cells: self.flights.converter().pool.stats(),
             cores: &self.cores,
         })
+    }
+
+    /// What runs the conversions, in a word or two.
+    #[must_use]
+    pub fn backend(&self) -> String {
+        let posture = self.flights.converter().pool.posture();
+        posture.backend.to_owned()
     }
 
     /// Formats that are both enabled and read by the client.
