@@ -1,5 +1,7 @@
 //! Host and port: RFC 3986 §3.2.
 
+use crate::class::is_host;
+
 /// Whether this is `host [":" port]`: no userinfo, no path, no list, and not empty.
 ///
 /// DISPUTED: the grammar allows an empty host and commas; such a Host selects nothing here and has served to get past
@@ -23,23 +25,17 @@ fn is_ipv6(literal: &[u8]) -> bool {
     str::from_utf8(literal).is_ok_and(|text| text.parse::<core::net::Ipv6Addr>().is_ok())
 }
 
-/// A registered name, which takes in the IPv4 forms.
-fn is_name(mut name: &[u8]) -> bool {
-    if name.is_empty() {
-        return false;
-    }
-    while let Some((&byte, rest)) = name.split_first() {
-        name = match (byte, rest) {
-            (b'%', [high, low, rest @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                rest
-            }
-            _ if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=".contains(&byte) => rest,
-            _ => return false,
-        };
-    }
-    true
+/// A registered name, which takes in the IPv4 forms; a percent sign is followed by two hex digits.
+fn is_name(name: &[u8]) -> bool {
+    let is_plain = |part: &[u8]| part.iter().all(|&byte| is_host(byte));
+    let mut parts = name.split(|&byte| byte == b'%');
+    !name.is_empty()
+        && parts.next().is_some_and(is_plain)
+        && parts.all(|part| {
+            part.split_at_checked(2).is_some_and(|(encoded, rest)| {
+                encoded.iter().all(u8::is_ascii_hexdigit) && is_plain(rest)
+            })
+        })
 }
 
 /// RFC 3986 §3.2.3: digits, perhaps none; and a port that can exist.

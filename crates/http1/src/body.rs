@@ -1,6 +1,6 @@
 //! Skipping a request's body, so that the next request begins where it really begins.
 
-use crate::line::is_token;
+use crate::class::is_token;
 use crate::{Framing, Limits, Reject};
 
 /// Frames a body and throws it away, in whatever pieces it arrives. RFC 9112 §6.2, §7.1.

@@ -1,7 +1,7 @@
 //! Where a request's body ends: RFC 9112 §6, the rules that smuggling lives on.
 
+use crate::class::is_token;
 use crate::fields::{Known, KnownFields, trim};
-use crate::line::is_token;
 use crate::{Framing, Reject, Version};
 
 /// Judges Transfer-Encoding and Content-Length.

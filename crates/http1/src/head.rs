@@ -1,5 +1,6 @@
 //! Heads of answers, written into the caller's buffer.
 
+use crate::class::is_token;
 use crate::date::DATE_BYTES;
 use std::io::Write as _;
 
@@ -57,7 +58,7 @@ impl<'o> Head<'o> {
     /// When `name` is not a token: names are literals.
     pub fn field(self, name: &str, value: impl AsRef<[u8]>) -> Head<'o> {
         assert!(
-            !name.is_empty() && name.bytes().all(crate::line::is_token),
+            !name.is_empty() && name.bytes().all(is_token),
             "field name {name:?}"
         );
         self.out.extend_from_slice(name.as_bytes());

@@ -10,6 +10,26 @@
 //!            └────► Reject ────► Head ─► bytes, then close
 //! ```
 //!
+//! ```
+//! use http1::{Limits, Template, accept, conditional, date, parse};
+//!
+//! let head = b"GET /a.jpg HTTP/1.1\r\nHost: h\r\nAccept: image/webp\r\nIf-None-Match: \"b\"\r\n\r\n";
+//! let request = parse(head, &Limits::default()).expect("sound").expect("whole");
+//! assert_eq!(accept::fold(request.accept(), &["image/avif", "image/webp"]), [false, true]);
+//!
+//! let current = conditional::Validators {
+//!     etag: "\"a\"",
+//!     last_modified_unix_s: None,
+//!     last_modified_is_strong: false,
+//! };
+//! assert_eq!(conditional::evaluate(&request, &current), conditional::Verdict::Proceed);
+//!
+//! let template = Template::new(200, |head| head.field("etag", current.etag).content_length(4));
+//! let mut out = Vec::new();
+//! template.write(&mut out, &date::format(0), request.connection());
+//! assert!(out.starts_with(b"HTTP/1.1 200 OK\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"));
+//! ```
+//!
 //! A request borrows everything and owns nothing: between `parse` and the answer's bytes no type of this crate can
 //! allocate, except that the caller's output buffer may grow.
 //!
@@ -24,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+mod class;
 mod fields;
 mod framing;
 mod limits;

@@ -1,6 +1,7 @@
 //! The request line: RFC 9112 §3, read from left to right, so that a longer prefix never changes a verdict.
 
 use crate::authority;
+use crate::class::{is_target, is_token};
 use crate::{Limits, Method, Reject, Target, Version};
 
 /// Longest method; the longest registered one has 17 bytes.
@@ -177,15 +178,4 @@ fn origin_form(text: &str) -> Target<'_> {
             query: None,
         },
     }
-}
-
-/// RFC 9110 §5.6.2.
-pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-/// Visible ASCII without `#`. DISPUTED the other way: RFC 3986 has no room for `"<>\^{|}` and the backtick either, but
-/// browsers send some of them, and none of them can be mistaken for framing.
-fn is_target(byte: u8) -> bool {
-    byte.is_ascii_graphic() && byte != b'#'
 }

@@ -4,7 +4,8 @@ use crate::fields::{Known, KnownFields, offset_in, trim};
 use crate::line::{self, RequestLine};
 use crate::{FIELDS_BOUND, Framing, Limits, Reject, Request, Version, authority, framing};
 
-/// Parses the request at the begin of `buf`. `None`: the head is not all there yet; ask again with more.
+/// Parses the request at the begin of `buf`. `None`: the head is not all there yet; ask again with more. Each time it
+/// is read from its begin, which the bound on its size keeps cheap.
 ///
 /// # Errors
 /// [`Reject`]: answer it and close. No bytes that follow would change the verdict.
@@ -18,18 +19,14 @@ pub fn parse<'a>(buf: &'a [u8], limits: &Limits) -> Result<Option<Request<'a>>, 
     let is_cut = limits.head_bytes_max <= buf.len();
 
     // RFC 9112 §2.2: one empty line before the request line is ignored.
-    let blank = match head {
-        [] | [b'\r'] => 0,
-        [b'\r', b'\n', ..] => 2,
-        _ => 0,
-    };
     if head == b"\r" {
         return Ok(None);
     }
-    let Some(line) = line::parse(&head[blank..], limits)? else {
+    let blank_bytes = if head.starts_with(b"\r\n") { 2 } else { 0 };
+    let Some(line) = line::parse(&head[blank_bytes..], limits)? else {
         return more_or(is_cut, Reject::with(414, "the request line is too long"));
     };
-    let section_begin = blank + line.bytes;
+    let section_begin = blank_bytes + line.bytes;
     let Some((section_bytes, known)) = parse_fields(&head[section_begin..], limits.fields_max)?
     else {
         return more_or(is_cut, Reject::with(431, "the fields are too large"));
@@ -135,8 +132,12 @@ fn judge_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'
 
 /// Whether `100-continue` is expected; RFC 9110 §10.1.1 lets any other expectation fail with 417.
 fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
+    let values = known.values(Known::Expect);
+    if values.is_empty() {
+        return Ok(false);
+    }
     let mut expects = false;
-    for expectation in known.values(Known::Expect).into_iter().flat_map(members) {
+    for expectation in values.into_iter().flat_map(members) {
         if !expectation.eq_ignore_ascii_case(b"100-continue") {
             return Err(Reject::with(417, "an expectation other than 100-continue"));
         }
@@ -147,12 +148,12 @@ fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
 
 /// RFC 9112 §9.3: `close` wins; otherwise HTTP/1.1 persists, and HTTP/1.0 only when it says so.
 fn judge_connection(known: &KnownFields<'_>, version: Version) -> bool {
+    let values = known.values(Known::Connection);
     let mut keep_alive = version == Version::Http11;
-    for option in known
-        .values(Known::Connection)
-        .into_iter()
-        .flat_map(members)
-    {
+    if values.is_empty() {
+        return keep_alive;
+    }
+    for option in values.into_iter().flat_map(members) {
         if option.eq_ignore_ascii_case(b"close") {
             return false;
         }

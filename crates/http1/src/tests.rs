@@ -9,8 +9,50 @@ mod table;
 use crate::{Limits, parse};
 
 #[test]
-fn the_defaults_fit_each_other() {
-    assert_eq!(Limits::default().check(), Ok(()));
+fn limits_that_do_not_fit_are_named() {
+    let sound = Limits::default();
+    assert_eq!(sound.check(), Ok(()));
+    let table = [
+        (
+            Limits {
+                fields_max: 0,
+                ..sound
+            },
+            "fields_max",
+        ),
+        (
+            Limits {
+                fields_max: 65,
+                ..sound
+            },
+            "fields_max",
+        ),
+        (
+            Limits {
+                target_bytes_max: 7_999,
+                ..sound
+            },
+            "target_bytes_max",
+        ),
+        (
+            Limits {
+                head_bytes_max: 8_192,
+                ..sound
+            },
+            "head_bytes_max",
+        ),
+        (
+            Limits {
+                chunk_line_bytes_max: 0,
+                ..sound
+            },
+            "chunk_line_bytes_max",
+        ),
+    ];
+    for (limits, name) in table {
+        let error = limits.check().expect_err(name);
+        assert!(error.starts_with(name), "{error}");
+    }
 }
 
 /// Feeds every prefix: first "more", then one verdict that stays, whatever comes behind it.

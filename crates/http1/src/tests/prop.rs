@@ -54,8 +54,12 @@ fn heads() -> impl Strategy<Value = Vec<u8>> {
         b"\r\n\r\n",
         b"\xff",
     ];
-    proptest::collection::vec(proptest::sample::select(parts), 0..12)
-        .prop_map(|parts| parts.concat())
+    let middle = proptest::collection::vec(proptest::sample::select(parts), 0..12);
+    let begin = prop_oneof![Just(""), Just("GET / HTTP/1.1\r\nHost: h\r\n")];
+    let end = prop_oneof![Just(""), Just("\r\n"), Just("\r\n\r\n")];
+    (begin, middle, end).prop_map(|(begin, middle, end)| {
+        [begin.as_bytes(), &middle.concat(), end.as_bytes()].concat()
+    })
 }
 
 /// What must hold for whatever was accepted.
