@@ -45,13 +45,6 @@ impl Candidates {
         targets: [None; 2],
         original_competes: true,
     };
-
-    const fn only(target: Target) -> Candidates {
-        Candidates {
-            targets: [Some(target), None],
-            original_competes: false,
-        }
-    }
 }
 
 /// Which targets are worth making of a picture with `facts`, and whether its original competes with them.
@@ -59,11 +52,11 @@ impl Candidates {
 /// ```text
 /// animated, SVG, unsupported   the original
 /// format=F                     F; the original too, when it is an F and no pixel moves
-/// something to change          AVIF, WebP as accepted, else the baseline
-/// nothing to change            AVIF, WebP as accepted, and the original; the baseline where it cannot be read
+/// pixels move                  AVIF, WebP as accepted, else the baseline
+/// no pixel moves               AVIF, WebP as accepted, and the original; the baseline where it cannot be read
 /// ```
-/// The baseline is JPEG for opaque lossy originals, and PNG for all others. A format that cannot hold the answer's size
-/// is no candidate unless it was named, and then [`crate::plan`] says what is wrong.
+/// The baseline is JPEG for opaque lossy originals, and PNG for all others. What cannot beat a competing original is left
+/// out. So is a format that cannot hold the answer, unless it was named: then [`crate::plan`] says what is wrong.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
     if facts.animated || facts.unsupported.is_some() {
@@ -71,26 +64,21 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     }
     let upright = facts.oriented();
     let geometry = Geometry::of(upright, recipe);
-    let keeps_pixels = geometry.keeps(upright);
-    if let Some(target) = recipe.format {
-        return Candidates {
-            original_competes: keeps_pixels && target.format() == facts.format,
-            ..Candidates::only(target)
-        };
-    }
-    let unchanged = keeps_pixels && recipe.quality_pct.is_none();
-    let original_competes = keeps_pixels && accepts.reads(facts.format);
-    let original_suffices = unchanged && original_competes;
-    let targets = [Target::Avif, Target::Webp].map(|target| {
-        let gains = !(original_suffices && is_as_small(facts, target));
-        let worthwhile = accepts.reads(target.format()) && target.holds(geometry.target) && gains;
-        worthwhile.then_some(target)
-    });
-    if targets == [None; 2] && !original_suffices {
-        return Candidates {
-            original_competes,
-            ..Candidates::only(baseline(facts))
-        };
+    let is_readable = match recipe.format {
+        Some(target) => target.format() == facts.format,
+        None => accepts.reads(facts.format),
+    };
+    let original_competes = is_readable && geometry.keeps(upright);
+    let contends = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
+    let modern = |target: &Target| {
+        accepts.reads(target.format()) && target.holds(geometry.target) && contends(target)
+    };
+    let mut targets = match recipe.format {
+        Some(target) => [Some(target).filter(contends), None],
+        None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
+    };
+    if targets == [None; 2] {
+        targets[0] = Some(baseline(facts)).filter(contends);
     }
     Candidates {
         targets,
@@ -98,12 +86,15 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     }
 }
 
-/// Whether an original is already what `target` would make of it, or of a stronger format.
-fn is_as_small(facts: &Facts, target: Target) -> bool {
-    match facts.format {
-        Format::Avif => true,
-        Format::Webp => !facts.lossless && target == Target::Webp,
-        _ => false,
+/// Whether an original that the client reads, and of which no pixel moves, can turn out larger than `target`.
+fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
+    let asked = recipe.quality_pct;
+    match (facts.format, target) {
+        // Encoding again at the same quality or a better one loses some, and saves nothing.
+        (Format::Jpeg, Target::Jpeg) => asked.is_some_and(|asked| Some(asked) < facts.jpeg_quality),
+        (_, Target::Jpeg | Target::Png) => false,
+        (Format::Avif, _) | (Format::Webp, Target::Webp) if !facts.lossless => asked.is_some(),
+        _ => true,
     }
 }
 

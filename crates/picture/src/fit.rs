@@ -1,5 +1,8 @@
 //! How a picture meets the box it is asked into: exact integer geometry.
 
+#[cfg(test)]
+mod tests;
+
 use crate::recipe::{Fit, Recipe};
 use crate::{Rect, Size};
 

@@ -1,5 +1,8 @@
 //! The picture formats Pelton reads, how to tell them apart, and the orientations of EXIF.
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes from a file's start that [`Format::sniff`] looks at.
 pub const SNIFF_BYTES: usize = 1024;
 

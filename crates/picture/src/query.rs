@@ -382,7 +382,10 @@ fn unknown(name: &str) -> QueryError {
     }
     let problem = match nearest(name) {
         Some(nearest) => format!("unknown parameter, did you mean {nearest}?"),
-        None => "unknown parameter".to_owned(),
+        None => {
+            let known = Parameter::ALL.map(Parameter::name).join(", ");
+            format!("unknown parameter, known are {known}")
+        }
     };
     QueryError::new(QueryErrorKind::Unknown, name, problem)
 }

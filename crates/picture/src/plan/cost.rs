@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! decode    decoder's own + 4 bytes × decoded pixels       stored pixels × decoder's rate
-//! shape     2 × 4 bytes × decoded + 4 bytes × inner        decoded pixels × SHAPE_MS_MP, when something is shaped
+//! shape     2 × 4 bytes × decoded + 4 bytes × inner        decoded pixels × SHAPE_MS_MP
 //! encode    (4 + encoder's own) bytes × target pixels      target pixels × encoder's rate
 //! ```
 

@@ -1,9 +1,9 @@
-//! AVIF: the properties of the primary item, or the track's size of a sequence that has none.
+//! AVIF: the properties of the primary item, or the size of a sequence's track.
 //!
 //! ```text
 //! ftyp
 //! meta ─┬─ pitm   id of the primary item
-//!       └─ iprp ─┬─ ipco   properties, counted from 1: ispe · pixi · av1C · colr · irot · imir · clap · auxC …
+//!       └─ iprp ─┬─ ipco   properties, counted from 1: ispe · av1C · colr · irot · imir · clap · auxC …
 //!                └─ ipma   item id → property numbers, in the order in which they apply
 //! moov ─── trak ─── tkhd   width and height of a track, 16.16
 //! ```
@@ -37,24 +37,28 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
     let animated = ftyp_brands(sniffed).any(|brand| brand == b"avis");
     let file = 0..head.len_bytes();
-    let mut facts = match (find(head, &file, b"meta")?, animated) {
-        (Some(meta), _) => still(head, meta)?,
-        (None, true) => sequence(head, &file)?,
-        (None, false) => return Err(ProbeError::malformed("avif without meta")),
+    let track = match animated {
+        true => find(head, &file, b"moov")?,
+        false => None,
+    };
+    let mut facts = match track {
+        Some(moov) => sequence(head, moov)?,
+        None => {
+            let meta = child(head, &file, b"meta")?;
+            still(head, &meta)?
+        }
     };
     facts.animated = animated;
     Ok(facts)
 }
 
-/// A sequence without a still picture; only its size is of use, as it is passed through.
-fn sequence(head: &mut Head<'_>, file: &Range<u64>) -> Result<Facts, ProbeError> {
-    let mut inner = file.clone();
-    for kind in [b"moov", b"trak", b"tkhd"] {
-        inner = child(head, &inner, kind)?;
-    }
+/// A sequence; only its size is of use, as it is passed through. Its still picture, where it has one, may lack all else.
+fn sequence(head: &mut Head<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> {
+    let trak = child(head, &moov, b"trak")?;
+    let tkhd = child(head, &trak, b"tkhd")?;
     // The two sides end the box in each of its versions.
-    let length = inner.end - inner.start;
-    let [w1, w0, _, _, h1, h0, _, _] = head.field(&inner, length.saturating_sub(8))?;
+    let sides = (tkhd.end - tkhd.start).saturating_sub(8);
+    let [w1, w0, _, _, h1, h0, _, _] = head.field(&tkhd, sides)?;
     let size = Size::new(
         u16::from_be_bytes([w1, w0]).into(),
         u16::from_be_bytes([h1, h0]).into(),
@@ -62,7 +66,7 @@ fn sequence(head: &mut Head<'_>, file: &Range<u64>) -> Result<Facts, ProbeError>
     Ok(Facts::new(Format::Avif, size, Colour::Ycc))
 }
 
-fn still(head: &mut Head<'_>, meta: Range<u64>) -> Result<Facts, ProbeError> {
+fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
     let meta = meta.start + VERSION_BYTES..meta.end;
     let pitm = child(head, &meta, b"pitm")?;
     let primary = primary_item(head, &pitm)?;

@@ -28,6 +28,9 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
         if INTEGER_MAX < length {
             return Err(ProbeError::malformed("png chunk of impossible length"));
         }
+        if !kind.iter().all(u8::is_ascii_alphabetic) {
+            return Err(ProbeError::malformed("png chunk without a name"));
+        }
         let data = at + 8..at + 8 + u64::from(length);
         match &kind {
             b"IDAT" => return Ok(facts),
