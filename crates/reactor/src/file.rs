@@ -35,7 +35,7 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     }
 }
 
-pub(crate) fn read_through(file: &File, offset: u64, len: u64) -> io::Result<()> {
+fn read_through(file: &File, offset: u64, len: u64) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let end = offset + len;
     let mut offset = offset;
@@ -48,3 +48,6 @@ pub(crate) fn read_through(file: &File, offset: u64, len: u64) -> io::Result<()>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

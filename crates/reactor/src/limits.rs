@@ -19,9 +19,11 @@ pub struct Limits {
     pub head_ms: u64,
     /// Between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
-    /// Without one byte of an answer taken by the client. Default 60,000 ms.
+    /// Without room for more of an answer. The kernel tells of room once a third of the socket's buffer is free, so this
+    /// is a minimum rate too: a client that takes a byte now and then does not last. Default 60,000 ms.
     pub write_stall_ms: u64,
-    /// From [`crate::Stop::trigger`] until connections that are still busy are dropped. Default 30,000 ms.
+    /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
+    /// waited for. Default 30,000 ms.
     pub drain_ms_max: u64,
     /// Most bytes of a file sent before other connections get their turn. Default 1 MiB.
     pub sendfile_slice_bytes: usize,
@@ -40,6 +42,26 @@ impl Default for Limits {
             write_stall_ms: 60_000,
             drain_ms_max: 30_000,
             sendfile_slice_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Whether a reactor can work within these.
+    ///
+    /// # Errors
+    /// The name of a bound that must not be zero.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let bounds = [
+            ("cores_max", self.cores_max),
+            ("backlog", self.backlog as usize),
+            ("connections_max", self.connections_max),
+            ("blocking_threads_max", self.blocking_threads_max),
+            ("sendfile_slice_bytes", self.sendfile_slice_bytes),
+        ];
+        match bounds.iter().find(|(_, bound)| *bound == 0) {
+            Some((name, _)) => Err(name),
+            None => Ok(()),
         }
     }
 }

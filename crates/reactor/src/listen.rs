@@ -45,7 +45,7 @@ impl Listeners {
 /// An address cannot be had; the error names it and says what to do.
 ///
 /// # Panics
-/// Without an address or without a core.
+/// Without an address, without a core, or with limits that [`Limits::check`] refuses.
 pub fn bind(
     addresses: &[SocketAddr],
     cores: &[CoreId],
@@ -53,6 +53,7 @@ pub fn bind(
 ) -> Result<Listeners, Error> {
     assert!(!addresses.is_empty(), "no address to listen on");
     assert!(!cores.is_empty(), "no core to listen with");
+    assert_eq!(limits.check(), Ok(()), "this bound must not be zero");
     let mut resolved = Vec::with_capacity(addresses.len());
     let mut by_core: Vec<_> = cores
         .iter()

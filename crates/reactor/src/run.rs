@@ -131,7 +131,7 @@ impl Shared {
         };
         cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
-        runtime.block_on(async {
+        let served = runtime.block_on(async {
             let sockets = sockets
                 .into_iter()
                 .map(TcpListener::from_std)
@@ -152,7 +152,13 @@ impl Shared {
                 ticks,
             };
             Ok(serving.serve(acceptor).await)
-        })
+        });
+        // A dropped runtime would wait for its blocking pool without end, and a disk or a share may hang.
+        let left = served.as_ref().map_or(Duration::ZERO, |drained| {
+            drained.deadline.saturating_duration_since(Instant::now())
+        });
+        runtime.shutdown_timeout(left);
+        served.map(|drained| drained.dropped)
     }
 
     fn runtime(&self, index: usize) -> std::io::Result<LocalRuntime> {
@@ -172,6 +178,13 @@ impl Shared {
     }
 }
 
+/// How one core ended.
+struct CoreDrained {
+    dropped: usize,
+    /// When the drain must be over; what is left of the time belongs to the blocking pool.
+    deadline: Instant,
+}
+
 /// A core at work.
 struct Serving<'a, H> {
     shared: &'a Shared,
@@ -188,8 +201,7 @@ where
     H: Fn(Conn) -> F,
     F: Future<Output = ()> + 'static,
 {
-    /// Returns the connections dropped.
-    async fn serve(mut self, mut acceptor: Acceptor) -> usize {
+    async fn serve(mut self, mut acceptor: Acceptor) -> CoreDrained {
         let stop = self.shared.stop.clone();
         let mut stopped = std::pin::pin!(stop.triggered());
         loop {
@@ -234,7 +246,8 @@ where
         }
     }
 
-    async fn drain(mut self, mut acceptor: Acceptor) -> usize {
+    async fn drain(mut self, mut acceptor: Acceptor) -> CoreDrained {
+        let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
         // What arrived since the last turn is known to the kernel only; yielding takes one more.
         yield_now().await;
         for _ in 0..self.shared.limits.backlog {
@@ -245,7 +258,6 @@ where
         }
         drop(acceptor);
         self.core.begin_drain();
-        let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
         while !self.connections.is_empty() {
             tokio::select! {
                 biased;
@@ -259,7 +271,7 @@ where
         while let Some(ended) = self.connections.join_next().await {
             self.ended(ended);
         }
-        dropped
+        CoreDrained { dropped, deadline }
     }
 }
 

@@ -287,6 +287,16 @@ fn an_address_of_another_host_is_refused() {
 }
 
 #[test]
+fn a_bound_of_zero_is_named() {
+    assert_eq!(Limits::default().check(), Ok(()));
+    let limits = Limits {
+        sendfile_slice_bytes: 0,
+        ..Limits::default()
+    };
+    assert_eq!(limits.check(), Err("sendfile_slice_bytes"));
+}
+
+#[test]
 fn a_core_that_cannot_start_stops_the_others() {
     let mut cores = some_cores(1);
     // No machine's: the kernel counts processors up to 1023 in the sets we use.
@@ -481,9 +491,20 @@ where
 fn a_file_reaches_a_slow_reader_whole() {
     let bytes = pattern(10_000_000);
     let file = Arc::new(file_of(&bytes));
-    for (offset, len) in [(0, 10_000_000), (4_097, 5_000_001), (9_999_999, 1), (17, 0)] {
+    let limits = Limits::default();
+    let odd_slices = Limits {
+        sendfile_slice_bytes: 10_007,
+        ..limits
+    };
+    let parts = [
+        (limits, 0, 10_000_000),
+        (odd_slices, 4_097, 5_000_001),
+        (limits, 9_999_999, 1),
+        (limits, 17, 0),
+    ];
+    for (limits, offset, len) in parts {
         let file = Arc::clone(&file);
-        let (got, ended) = to_slow_reader(Limits::default(), move |conn| {
+        let (got, ended) = to_slow_reader(limits, move |conn| {
             let file = Arc::clone(&file);
             async move {
                 let range = FileRange {
