@@ -26,6 +26,12 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     above(file.as_fd())
 }
 
+/// The same file, read-only, under a description of its own: the worker shares an offset with nobody. Needs `/proc`.
+pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
 /// The same description under a number that no child uses.
 pub(crate) fn above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
@@ -45,12 +51,10 @@ impl Answer {
         Ok(Answer(file))
     }
 
-    /// Ends all writing, and gives the file out under a description of its own: the worker's shares no offset with it.
-    /// `EBUSY` when the worker still maps the file writable.
+    /// Ends all writing, and gives the file out. `EBUSY` when the worker still maps the file writable.
     pub(crate) fn seal(self) -> Result<File, Errno> {
         fcntl_add_seals(&self.0, SealFlags::WRITE | SealFlags::SEAL)?;
-        let path = format!("/proc/self/fd/{}", self.0.as_raw_fd());
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(File::from)
+        reopen(self.0.as_fd()).map(File::from)
     }
 }
 

@@ -8,9 +8,9 @@ use crate::control::SlotId;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::keeper::Keeper;
 use crate::limits::Limits;
-use crate::memfd::{Answer, program};
+use crate::memfd::{Answer, program, reopen};
 use crate::posture::Posture;
-use crate::slot::{Event, Slot, UNPOISONED};
+use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
 use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
@@ -32,7 +32,7 @@ const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 /// One job, as the pool's caller gives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// The original, opened read-only for this task alone: a duplicate would share its offset with the worker.
+    /// The original, a file; the pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
     /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. An empty plan is the probe's: the cell answers it itself.
     pub plan: &'a [u8],
@@ -178,7 +178,9 @@ impl Pool {
             seed,
             plan: task.plan,
         };
-        let descriptors = [task.original, answer.as_fd()];
+        let original = reopen(task.original)
+            .map_err(|errno| Failure::host("open the original for the worker", errno))?;
+        let descriptors = [original.as_fd(), answer.as_fd()];
         let (slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let deadline = Instant::now() + Duration::from_millis(u64::from(wall_ms));
@@ -291,16 +293,9 @@ impl Pool {
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
-        let event = slot
-            .wait(deadline)
-            .map_err(|errno| Failure::host("wait for the worker", errno))?;
-        if event == Event::Deadline {
-            slot.kill();
-            // The job's right to run ends when its memory is free, not when the signal is sent.
-            let _told = slot.end.wait(REAP_TIME_MAX);
-            self.shared.counters.kills_wall.add(1);
-            let detail = "wall time is up";
-            return Err(Failure::new(FailureKind::TimedOut, detail));
+        let host = |errno| Failure::host("wait for the worker", errno);
+        if !slot.wait_readable(deadline).map_err(host)? {
+            return Err(self.time_out(slot));
         }
         // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
@@ -312,12 +307,12 @@ impl Pool {
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
-            slot.kill();
-            return Err(verdict::death(
-                slot.end.wait(REAP_TIME_MAX),
-                limits,
-                &self.shared.counters,
-            ));
+            // Not killed yet: that would hide how it ends.
+            if !slot.wait_exited(deadline).map_err(host)? {
+                return Err(self.time_out(slot));
+            }
+            let told = slot.end.wait(REAP_TIME_MAX);
+            return Err(verdict::death(told, limits, &self.shared.counters));
         }
         let alleged = AllegedReply::from_bytes(&bytes[..len])
             .map_err(|malformed| self.lie(&format!("not a reply: {malformed:?}")))?;
@@ -328,6 +323,14 @@ impl Pool {
             None => Ok(reply),
             Some(failure) => Err(failure),
         }
+    }
+
+    fn time_out(&self, slot: &Slot) -> Failure {
+        slot.kill();
+        // The job's right to run ends when its memory is free, not when the signal is sent.
+        slot.end.wait(REAP_TIME_MAX);
+        self.shared.counters.kills_wall.add(1);
+        Failure::new(FailureKind::TimedOut, "wall time is up")
     }
 
     fn finish(

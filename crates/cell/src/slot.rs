@@ -21,38 +21,34 @@ pub(crate) struct Slot {
     pub(crate) end: Arc<End>,
 }
 
-/// What a running child did next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// Its socket has something to read: a reply, or the end.
-    Readable,
-    Exited,
-    Deadline,
-}
-
 impl Slot {
-    /// Waits for the child until `deadline`.
-    pub(crate) fn wait(&self, deadline: Instant) -> Result<Event, Errno> {
-        loop {
-            let mut watched = [
-                PollFd::new(&self.socket, PollFlags::IN),
-                PollFd::new(&*self.pidfd, PollFlags::IN),
-            ];
-            let left = deadline.saturating_duration_since(Instant::now());
-            match poll(&mut watched, Some(&timespec(left))) {
-                Ok(0) if left.is_zero() => return Ok(Event::Deadline),
-                Ok(0) | Err(Errno::INTR) => {}
-                // The reply comes first: a child that replies and exits leaves both.
-                Ok(_) if !watched[0].revents().is_empty() => return Ok(Event::Readable),
-                Ok(_) => return Ok(Event::Exited),
-                Err(errno) => return Err(errno),
-            }
-        }
+    /// Waits until there is something to read from the child: a reply, or the end. False when `deadline` came first.
+    pub(crate) fn wait_readable(&self, deadline: Instant) -> Result<bool, Errno> {
+        let socket = PollFd::new(&self.socket, PollFlags::IN);
+        let pidfd = PollFd::new(&*self.pidfd, PollFlags::IN);
+        wait(&mut [socket, pidfd], deadline)
+    }
+
+    /// Waits until the child exited. False when `deadline` came first.
+    pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
+        wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
     }
 
     /// Kills the child. It may have ended already, so there is nothing to report.
     pub(crate) fn kill(&self) {
         kill(&self.pidfd);
+    }
+}
+
+fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool, Errno> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match poll(watched, Some(&timespec(left))) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(errno) => return Err(errno),
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Zygote {
 
 /// The worker inherits nothing of the server's environment.
 fn environment(limits: &Limits) -> Vec<CString> {
-    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216:glibc.malloc.trim_threshold=1073741824";
     if limits.hugepages {
         vec![tunables.to_owned()]
     } else {

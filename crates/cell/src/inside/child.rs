@@ -13,7 +13,7 @@ use rustix::net::RecvFlags;
 use rustix::process::Resource;
 use std::fs::File;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 /// Where a child has its socket to the pool.
@@ -62,10 +62,15 @@ pub(super) fn run(
 
 /// Leaves the child with three streams and its socket, and takes `clone` away.
 fn settle(socket: OwnedFd, filter: &Program) -> Result<ManuallyDrop<OwnedFd>, Errno> {
-    // SAFETY: the number may belong to a descriptor that the zygote still holds. This process is its copy, runs nothing
-    // of it again, and replaces that descriptor. Never closed: the process ends first.
-    let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(JOB_FD) });
-    dup3(socket, &mut place, DupFlags::CLOEXEC)?;
+    let place = if socket.as_raw_fd() == JOB_FD {
+        ManuallyDrop::new(socket)
+    } else {
+        // SAFETY: the number may belong to a descriptor that the zygote still holds. This process is its copy, runs
+        // nothing of it again, and replaces that descriptor. Never closed: the process ends first.
+        let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(JOB_FD) });
+        dup3(socket, &mut place, DupFlags::CLOEXEC)?;
+        place
+    };
     // SAFETY: the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
     close_from(JOB_FD + 1)?;

@@ -37,6 +37,39 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
+/// Has the next block from the top of libc's heap begin at a huge page that nothing has touched.
+///
+/// ```text
+///             huge page                    huge page
+/// … warm │ small │ top .................. │ ...................
+///        │       └─ pad, never touched ┬──┴─ a child's first block
+///        └ freed: the zygote's own     └ header of the top
+///          small blocks
+/// ```
+///
+/// A huge page that the zygote wrote to is copied in small pages when a child writes to it, and so is every page before
+/// the first huge one: 2 MB of small pages cost a job 600 µs, a huge page 150.
+pub(super) fn align() {
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
+    const HEADER_BYTES: usize = 16;
+    const SMALL_BYTES: usize = 128 << 10;
+    // SAFETY: freed below. The compiler may not see that nothing is done with it.
+    let small = std::hint::black_box(unsafe { libc::malloc(SMALL_BYTES) });
+    // SAFETY: only counts.
+    let top_bytes = unsafe { libc::mallinfo2() }.keepcost;
+    // SAFETY: moves nothing by 0 bytes.
+    let end = unsafe { libc::sbrk(0) } as usize;
+    let top = end - top_bytes;
+    let data = (top + 2 * HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
+    // A block takes its size, a header of half the usual size, and is rounded up to a header's.
+    let pad = data - HEADER_BYTES - top - HEADER_BYTES / 2;
+    // SAFETY: never freed, never touched.
+    let block = unsafe { libc::malloc(pad) };
+    std::hint::black_box(block);
+    // SAFETY: allocated above, used by nobody.
+    unsafe { libc::free(small) };
+}
+
 fn checked(block: *mut u8) -> *mut u8 {
     if block.is_null() {
         last_words::out_of_memory();

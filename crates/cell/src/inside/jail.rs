@@ -42,8 +42,15 @@ pub(super) fn control() -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(CONTROL_FD) })
 }
 
+/// A jailed process.
+pub(super) struct Jailed {
+    pub(super) jail: Jail,
+    /// `/proc/self/statm`, opened while that was possible; `None` on a host without `/proc`.
+    pub(super) statm: Option<OwnedFd>,
+}
+
 /// The order is that of the crate's documentation.
-pub(super) fn enter(max_memory_bytes: u64) -> Result<Jail, Refusal> {
+pub(super) fn enter(max_memory_bytes: u64) -> Result<Jailed, Refusal> {
     // The parent is the pool's keeper; when it ends, this process and with it the process namespace end.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(refused("PR_SET_PDEATHSIG"))?;
     set_name(c"pelton zygote").map_err(refused("PR_SET_NAME"))?;
@@ -53,19 +60,33 @@ pub(super) fn enter(max_memory_bytes: u64) -> Result<Jail, Refusal> {
     never_merge();
     drop_capabilities().map_err(refused("capset"))?;
     set_no_new_privs(true).map_err(refused("PR_SET_NO_NEW_PRIVS"))?;
-    let landlock_abi = landlock::deny_all().map_err(refused("landlock"))?;
     let not_dumpable = DumpableBehavior::NotDumpable;
     set_dumpable_behavior(not_dumpable).map_err(refused("PR_SET_DUMPABLE"))?;
     outlive_the_zygote().map_err(refused("init"))?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let statm = open("/proc/self/statm", flags, Mode::empty());
+    let landlock_abi = landlock::deny_all().map_err(refused("landlock"))?;
     let held = capabilities(None).map_err(refused("capget"))?;
     let filter = Program::zygote();
-    Ok(Jail {
+    let jail = Jail {
         filter_hash: filter.hash(),
         filter_len: filter.len(),
         landlock_abi,
         no_new_privs: no_new_privs().map_err(refused("PR_GET_NO_NEW_PRIVS"))?,
         capabilities: !(held.effective | held.permitted | held.inheritable).is_empty(),
+    };
+    Ok(Jailed {
+        jail,
+        statm: statm.ok(),
     })
+}
+
+/// Address space in use, as `/proc/self/statm` tells; `None` where it cannot.
+pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
+    let mut text = [0; 128];
+    let len = rustix::io::pread(statm, &mut text, 0).ok()?;
+    let pages = std::str::from_utf8(&text[..len]).ok()?.split(' ').next()?;
+    Some(pages.parse::<u64>().ok()? * rustix::param::page_size() as u64)
 }
 
 pub(super) fn close_from(first: i32) -> Result<(), Errno> {

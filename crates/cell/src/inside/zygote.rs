@@ -3,6 +3,7 @@
 use super::EXIT_ABANDONED;
 use super::child;
 use super::filter::Program;
+use super::heap;
 use super::jail::{self, Refusal, refused};
 use super::last_words::{self, exit};
 use crate::channel;
@@ -34,18 +35,22 @@ impl Zygote {
         let Ok(Some((Command::Start { max_memory_bytes }, None))) = command(&control) else {
             exit(EXIT_ABANDONED);
         };
-        let jail = jail::enter(max_memory_bytes)?;
+        let jailed = jail::enter(max_memory_bytes)?;
         let ends = ends().map_err(refused("signalfd"))?;
         warm_up();
+        heap::align();
         let zygote = Zygote {
             control,
             ends,
             children: Vec::new(),
-            mapped_bytes: max_memory_bytes,
+            mapped_bytes: jailed
+                .statm
+                .and_then(jail::mapped_bytes)
+                .unwrap_or(max_memory_bytes),
             filter: Program::child(),
         };
         Program::zygote().install().map_err(refused("seccomp"))?;
-        zygote.report(&Report::Ready(jail), None);
+        zygote.report(&Report::Ready(jailed.jail), None);
         Ok(zygote)
     }
 
