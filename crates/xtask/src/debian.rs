@@ -101,7 +101,7 @@ pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
         // stdout is for data; apt-get's chatter is not.
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).args(*row).stdout(io::stderr());
-        succeed(&mut command).map_err(|stop| stop.on_host())?;
+        succeed(&mut command).map_err(Stop::on_host)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{output, succeed, timed};
+use crate::command::{succeed, timed};
 use crate::debian;
 use crate::stop::{Stop, at};
 
@@ -36,17 +36,19 @@ fn unpack(partial: &Path) -> Result<(), Stop> {
         fs::remove_dir_all(partial).map_err(at(partial))?;
     }
     fs::create_dir(partial).map_err(at(partial))?;
-    let mut download = Command::new("apt-get");
-    download
-        .args(["--quiet", "download", PACKAGE])
-        .current_dir(partial)
-        .stdout(io::stderr());
-    // apt-get needs no root to download, only to learn what there is.
-    let known = output(Command::new("apt-cache").args(["show", PACKAGE]));
-    if known.is_err() {
+    let download = || {
+        let mut apt_get = Command::new("apt-get");
+        apt_get
+            .args(["--quiet", "download", PACKAGE])
+            .current_dir(partial)
+            .stdout(io::stderr());
+        succeed(&mut apt_get).map_err(Stop::on_host)
+    };
+    if download().is_err() {
+        eprintln!("xtask: asking for {PACKAGE} again with fresh package lists");
         debian::apt_get(&[&["update"]])?;
+        download()?;
     }
-    succeed(&mut download).map_err(|stop| stop.on_host())?;
     let files = fs::read_dir(partial).map_err(at(partial))?;
     let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
     let archive = paths.find(|path| path.extension().is_some_and(|extension| extension == "deb"));
@@ -58,5 +60,5 @@ fn unpack(partial: &Path) -> Result<(), Stop> {
     })?;
     let mut extract = Command::new("dpkg");
     extract.arg("-x").arg(archive).arg(partial);
-    succeed(&mut extract).map_err(|stop| stop.on_host())
+    succeed(&mut extract).map_err(Stop::on_host)
 }

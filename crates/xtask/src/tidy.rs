@@ -95,7 +95,7 @@ fn read(root: &Path) -> Result<Tree, Stop> {
         "--others",
         "--exclude-standard",
     ]);
-    let listed = output(git.current_dir(root)).map_err(|stop| stop.on_host())?;
+    let listed = output(git.current_dir(root)).map_err(Stop::on_host)?;
     let mut files = Vec::new();
     for path in listed.split_terminator('\0') {
         let whole = root.join(path);
