@@ -9,6 +9,8 @@
 mod check;
 mod config;
 mod flags;
+#[expect(dead_code, reason = "the commands that log come with their services")]
+mod log;
 mod report;
 
 use std::env;
