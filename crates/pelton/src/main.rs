@@ -12,6 +12,11 @@ mod flags;
 #[expect(dead_code, reason = "the commands that log come with their services")]
 mod log;
 mod report;
+#[expect(
+    dead_code,
+    reason = "the commands that convert come with their services"
+)]
+mod worker;
 
 use std::env;
 use std::io::{self, Write};
