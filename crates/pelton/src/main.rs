@@ -6,17 +6,25 @@
 
 #![forbid(unsafe_code)]
 
+mod serve;
+
+mod convert;
+
+mod prefetch;
+
 mod check;
-mod config;
+
+mod cells;
+
+mod house;
+mod worker;
+
 mod flags;
-#[expect(dead_code, reason = "the commands that log come with their services")]
+
+mod config;
+
 mod log;
 mod report;
-#[expect(
-    dead_code,
-    reason = "the commands that convert come with their services"
-)]
-mod worker;
 
 use std::env;
 use std::io::{self, Write};
@@ -40,7 +48,20 @@ fn run() -> Result<u8, Vec<Error>> {
     };
     let variables = env::vars_os().collect();
     match command {
+        Command::Serve(typed) => {
+            let settings = flags::with_root(typed.settings, typed.root);
+            serve::run(&flags::settle(settings, variables)?)
+        }
+        Command::Convert(typed) => {
+            let resolved = flags::settle(typed.settings.clone(), variables)?;
+            convert::run(&typed, &resolved.config)
+        }
+        Command::Prefetch(typed) => {
+            let settings = flags::with_root(typed.settings, Some(typed.root));
+            prefetch::run(&flags::settle(settings, variables)?)
+        }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
+        Command::Cell(typed) => cells::run(&flags::settle(typed.settings, variables)?.config),
     }
 }
 

@@ -137,6 +137,8 @@ settings! {
         allowed_types: Types = Types::Only(Vec::new()), "extensions";
         /// Directories beside the root, by the prefix of the paths that they serve.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
+        /// Whether better versions are made when cores are idle.
+        improve: bool = true, "true or false";
         /// How long caches may keep an answer before they ask again.
         max_age: Freshness = Freshness::seconds(86_400), "time";
         /// The same for an answer that a better one will replace.
@@ -158,7 +160,7 @@ settings! {
         /// How long workers may take to become ready when the server starts.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// How long one job may run, by the wall clock.
-        max_request_time: Timeout = Timeout::seconds(8), "time";
+        max_request_time: Timeout = Timeout::seconds(120), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Address space that one job may take beyond that.
@@ -182,7 +184,23 @@ settings! {
         /// Memory that all conversions at work may take together, as estimated beforehand.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Conversions that may wait for their turn; beyond, the answer is 503.
-        queue_max: u32 = 64, "jobs";
+        queue_max: u32 = 256, "jobs";
+        /// Time that a client may have to wait for its conversion to begin, by estimate; beyond, the answer is 503.
+        queue_time_max: Timeout = Timeout::seconds(10), "time";
+        /// Requests that may wait for one and the same conversion.
+        waiters_max: u32 = 1_024, "requests";
+        /// Better versions that are remembered as still to be made; beyond, the next request asks again.
+        improving_max: u32 = 4_096, "jobs";
+        /// Originals whose format and size are remembered.
+        facts_max: u32 = 65_536, "files";
+        /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
+        memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
+        hot_answers_max: u32 = 8_192, "answers";
+        /// Entries of a folder that its page shows.
+        gallery_entries_max: u32 = 1_000, "entries";
+        /// How long an answer is given without asking whether its original has changed.
+        trust_time: Timeout = Timeout::seconds(1), "time";
         /// Size of an original that is still converted; larger ones are served untouched.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Pixels of an original that is still converted.

@@ -40,10 +40,6 @@ pub(crate) fn settle(
 }
 
 /// The same flags with ROOT, which says what `--root` says.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "`serve` and `prefetch` come with their services")
-)]
 pub(crate) fn with_root(mut flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
     flags.assignments.extend(root.map(|root| Assignment {
         key: Key::named("root").expect("the table of settings has it"),
@@ -54,10 +50,6 @@ pub(crate) fn with_root(mut flags: SettingFlags, root: Option<PathBuf>) -> Setti
 }
 
 /// The format that the name of OUT asks for.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "`convert` comes with its service")
-)]
 pub(crate) fn target(output: &Path) -> Result<Target, Error> {
     let extension = output.extension().and_then(|extension| extension.to_str());
     extension.and_then(Target::from_extension).ok_or_else(|| {

@@ -33,7 +33,11 @@ struct Typed {
 /// The command, with its flags.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Serve(Serve),
+    Convert(Convert),
+    Prefetch(Prefetch),
     Check(Check),
+    Cell(Cell),
 }
 
 /// Serve a folder over HTTP.
