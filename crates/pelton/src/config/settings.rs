@@ -223,6 +223,12 @@ settings! {
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Body of a request that is skipped so that its connection can go on.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// One chunk's size line in such a body.
+        chunk_line_bytes_max: u32 = 256, "bytes";
+        /// Fields behind the last chunk of such a body, in all.
+        trailer_bytes_max: u32 = 4_096, "bytes";
+        /// Bytes of a file that are sent before other connections get their turn.
+        sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time from the first byte of a request to the end of its fields.

@@ -83,6 +83,9 @@ fn every_key_and_limit_is_listed() {
         limits.fields_max            64              fields            default
         limits.target_bytes_max      8KiB            bytes             default
         limits.body_bytes_max        64KiB           bytes             default
+        limits.chunk_line_bytes_max  256             bytes             default
+        limits.trailer_bytes_max     4096            bytes             default
+        limits.sendfile_slice_bytes  1MiB            bytes             default
         limits.first_byte_timeout    10s             time              default
         limits.head_timeout          10s             time              default
         limits.idle_timeout          75s             time              default
