@@ -73,7 +73,8 @@ fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
         fields_max: limits.fields_max.get() as usize,
         target_bytes_max: limits.target_bytes_max.0 as usize,
         body_bytes_max: limits.body_bytes_max.0,
-        ..http1::Limits::default()
+        chunk_line_bytes_max: limits.chunk_line_bytes_max,
+        trailer_bytes_max: limits.trailer_bytes_max,
     };
     http.check()
         .map_err(|what| Error::usage(format!("limits: {what}")))?;
@@ -144,7 +145,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
 
 fn allowed_types(types: &Types) -> AllowedTypes {
     match types {
-        Types::All => AllowedTypes {
+        Types::Every => AllowedTypes {
             all: true,
             ..AllowedTypes::default()
         },
