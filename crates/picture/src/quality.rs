@@ -5,94 +5,48 @@ mod tests;
 
 use crate::{Stage, Target};
 
-/// Quality when a request names none. SSIMULACRA2 of about 75 on photographs.
+/// Quality when a request names none: about 75 by SSIMULACRA2 on photographs.
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
 
-/// Quality on the JPEG scale, and the encoder's own setting there.
-type Knot = (u8, u8);
+/// Settings of equal quality: JPEG · WebP quick · WebP better · AVIF quick · AVIF better.
+///
+/// The rows from 50 to 85 come from published SSIMULACRA2 of libjpeg-turbo, libwebp and libaom on ten DIV2K pictures,
+/// interpolated where the grids differ (kadykov/web-image-formats-research): JPEG 70, 80 and 85 score 75.5, 80.2 and
+/// 82.6. The others are extrapolated. `lab quality` measures the table anew and records it.
+const KNOTS: [[u8; 5]; 12] = [
+    [1, 1, 1, 1, 1],
+    [10, 8, 8, 15, 13],
+    [30, 45, 45, 37, 34],
+    [50, 68, 68, 50, 47],
+    [60, 75, 75, 56, 53],
+    [70, 80, 80, 61, 59],
+    [80, 85, 85, 67, 65],
+    [85, 88, 88, 75, 72],
+    [90, 92, 92, 82, 79],
+    [95, 96, 96, 90, 88],
+    [99, 99, 99, 98, 97],
+    [100, 100, 100, 100, 100],
+];
 
-// The knots up to 90 come from published SSIMULACRA2 of libjpeg-turbo, libwebp and libaom on ten DIV2K pictures,
-// interpolated where the grids differ (kadykov/web-image-formats-research): JPEG 70, 80 and 85 score 75.5, 80.2 and
-// 82.6. The ends are extrapolated. `lab quality` measures the tables anew and records them.
-const WEBP_QUICK: &[Knot] = &[
-    (1, 1),
-    (10, 8),
-    (30, 45),
-    (50, 68),
-    (60, 75),
-    (70, 80),
-    (80, 85),
-    (85, 88),
-    (90, 92),
-    (95, 96),
-    (99, 99),
-    (100, 100),
-];
-const WEBP_BETTER: &[Knot] = &[
-    (1, 1),
-    (10, 8),
-    (30, 45),
-    (50, 68),
-    (60, 75),
-    (70, 80),
-    (80, 85),
-    (85, 88),
-    (90, 92),
-    (95, 96),
-    (99, 99),
-    (100, 100),
-];
-const AVIF_QUICK: &[Knot] = &[
-    (1, 1),
-    (10, 15),
-    (30, 37),
-    (50, 50),
-    (60, 56),
-    (70, 61),
-    (80, 67),
-    (85, 75),
-    (90, 82),
-    (95, 90),
-    (99, 98),
-    (100, 100),
-];
-const AVIF_BETTER: &[Knot] = &[
-    (1, 1),
-    (10, 13),
-    (30, 34),
-    (50, 47),
-    (60, 53),
-    (70, 59),
-    (80, 65),
-    (85, 72),
-    (90, 79),
-    (95, 88),
-    (99, 97),
-    (100, 100),
-];
-/// JPEG's own scale; PNG ignores it.
-const IDENTITY: &[Knot] = &[(1, 1), (100, 100)];
-
-/// The setting with which `target`'s encoder looks like JPEG at `quality_pct`, in that encoder's own scale.
+/// The setting with which `target`'s encoder looks like JPEG at `quality_pct`, in that encoder's own scale. PNG has none
+/// and gets JPEG's.
 ///
 /// # Panics
 /// When `quality_pct` is not 1…100: a bug of the caller, as queries are checked.
 #[must_use]
 pub fn native(quality_pct: u8, target: Target, stage: Stage) -> u8 {
     assert!((1..=100).contains(&quality_pct), "quality {quality_pct}");
-    let knots = match (target, stage) {
-        (Target::Webp, Stage::Quick) => WEBP_QUICK,
-        (Target::Webp, Stage::Better) => WEBP_BETTER,
-        (Target::Avif, Stage::Quick) => AVIF_QUICK,
-        (Target::Avif, Stage::Better) => AVIF_BETTER,
-        (Target::Jpeg | Target::Png, _) => IDENTITY,
+    let column = match (target, stage) {
+        (Target::Jpeg | Target::Png, _) => 0,
+        (Target::Webp, Stage::Quick) => 1,
+        (Target::Webp, Stage::Better) => 2,
+        (Target::Avif, Stage::Quick) => 3,
+        (Target::Avif, Stage::Better) => 4,
     };
-    let above = knots
-        .partition_point(|(knot, _)| *knot < quality_pct)
-        .max(1);
-    let ((x0, y0), (x1, y1)) = (knots[above - 1], knots[above]);
-    let [x, x0, y0, x1, y1] = [quality_pct, x0, y0, x1, y1].map(u32::from);
-    // Rounded to the nearest, as all terms are positive.
-    let y = y0 + (2 * (x - x0) * (y1 - y0) + (x1 - x0)) / (2 * (x1 - x0));
-    y as u8
+    let above = KNOTS.partition_point(|knot| knot[0] < quality_pct).max(1);
+    let (low, high) = (KNOTS[above - 1].map(u32::from), KNOTS[above].map(u32::from));
+    let (run, rise) = (high[0] - low[0], high[column] - low[column]);
+    let along = u32::from(quality_pct) - low[0];
+    // Rounded to the nearest; all terms are positive, as every column rises.
+    (low[column] + (2 * along * rise + run) / (2 * run)) as u8
 }

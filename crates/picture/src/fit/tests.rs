@@ -69,6 +69,10 @@ fn inside() {
             max_width=400&max_height=150: 200x150
         "#]],
     );
+}
+
+#[test]
+fn no_side_vanishes() {
     check(
         (3, 10_000),
         &["w=1", "h=1", "h=100", "w=2&h=16384"],

@@ -122,10 +122,23 @@ fn encodings() {
     .assert_eq(&table);
 }
 
+fn check_refusals(rows: &[(Facts, &str, Target)], expect: Expect) {
+    let size = |size: Size| format!("{}x{}", size.width_px, size.height_px);
+    let mut table = String::new();
+    for (facts, query, target) in rows {
+        let outcome = match quick(facts, query, *target) {
+            Ok(plan) => size(plan.target),
+            Err(refusal) => refusal.to_string(),
+        };
+        let stored = size(facts.stored);
+        table.push_str(&format!("{stored} {query} {target:?}: {outcome}\n"));
+    }
+    expect.assert_eq(&table);
+}
+
 #[test]
-fn refusals() {
-    let side = |side| facts(Format::Png, (side, 1));
-    let large = facts(Format::Png, (30_000, 30_000));
+fn originals_that_are_refused() {
+    let png = |width, height| facts(Format::Png, (width, height));
     let jpeg_bomb = facts(Format::Jpeg, (65_500, 65_500));
     let profile = |profile_bytes| Facts {
         profile_bytes,
@@ -139,80 +152,72 @@ fn refusals() {
         unsupported: Some(why),
         ..photo()
     };
-    let rows = [
-        (large, "", Target::Webp),
-        (large, "w=10", Target::Webp),
-        (jpeg_bomb, "w=10", Target::Avif),
-        (
-            facts(Format::Png, (u32::MAX, u32::MAX)),
-            "w=10",
-            Target::Png,
-        ),
-        (facts(Format::Png, (10_000, 12_000)), "w=10", Target::Png),
-        (facts(Format::Png, (10_000, 12_001)), "w=10", Target::Png),
-        (profile(4 << 20), "w=10", Target::Webp),
-        (profile((4 << 20) + 1), "w=10", Target::Webp),
-        (animated, "w=10", Target::Webp),
-        (unsupported(Unsupported::Hdr), "w=10", Target::Webp),
-        (unsupported(Unsupported::Precision), "", Target::Jpeg),
-        (unsupported(Unsupported::Vector), "", Target::Png),
-        (side(16_383), "", Target::Webp),
-        (side(16_384), "", Target::Webp),
-        (side(16_384), "w=16000", Target::Webp),
-        (side(65_500), "", Target::Jpeg),
-        (side(65_501), "", Target::Jpeg),
-        (side(65_535), "", Target::Avif),
-        (side(65_536), "", Target::Avif),
-        (side(65_536), "", Target::Png),
-        (photo(), "w=12000&enlarge=1", Target::Png),
-        (photo(), "w=16000&enlarge=1", Target::Png),
-        (
-            facts(Format::Png, (1, 50_000)),
-            "w=16384&enlarge=1",
-            Target::Png,
-        ),
-        (photo(), "w=16000&h=16000&fit=contain", Target::Png),
-    ];
-    let mut table = String::new();
-    for (facts, query, target) in rows {
-        let Size {
-            width_px,
-            height_px,
-        } = facts.stored;
-        let outcome = match quick(&facts, query, target) {
-            Ok(plan) => format!("{}x{}", plan.target.width_px, plan.target.height_px),
-            Err(refusal) => refusal.to_string(),
-        };
-        table.push_str(&format!(
-            "{width_px}x{height_px} {query} {target:?}: {outcome}\n"
-        ));
-    }
-    expect![[r#"
-        30000x30000  Webp: original has 900000000 pixels, at most 120000000 are converted
-        30000x30000 w=10 Webp: original has 900000000 pixels, at most 120000000 are converted
-        65500x65500 w=10 Avif: original has 4290250000 pixels, at most 120000000 are converted
-        4294967295x4294967295 w=10 Png: original has 18446744065119617025 pixels, at most 120000000 are converted
-        10000x12000 w=10 Png: 10x12
-        10000x12001 w=10 Png: original has 120010000 pixels, at most 120000000 are converted
-        4000x3000 w=10 Webp: 10x8
-        4000x3000 w=10 Webp: original has a colour profile of 4194305 bytes
-        4000x3000 w=10 Webp: original is animated
-        4000x3000 w=10 Webp: original is not converted: high dynamic range
-        4000x3000  Jpeg: original is not converted: jpeg with other than 8 bits a sample
-        4000x3000  Png: original is not converted: vector graphics
-        16383x1  Webp: 16383x1
-        16384x1  Webp: answer of 16384 x 1 pixels is too large
-        16384x1 w=16000 Webp: 16000x1
-        65500x1  Jpeg: 65500x1
-        65501x1  Jpeg: answer of 65501 x 1 pixels is too large
-        65535x1  Avif: 65535x1
-        65536x1  Avif: answer of 65536 x 1 pixels is too large
-        65536x1  Png: 65536x1
-        4000x3000 w=12000&enlarge=1 Png: 12000x9000
-        4000x3000 w=16000&enlarge=1 Png: answer of 16000 x 12000 pixels is too large
-        1x50000 w=16384&enlarge=1 Png: answer of 16384 x 819200000 pixels is too large
-        4000x3000 w=16000&h=16000&fit=contain Png: answer of 16000 x 16000 pixels is too large
-    "#]].assert_eq(&table);
+    check_refusals(
+        &[
+            (png(30_000, 30_000), "", Target::Webp),
+            (png(30_000, 30_000), "w=10", Target::Webp),
+            (jpeg_bomb, "w=10", Target::Avif),
+            (png(u32::MAX, u32::MAX), "w=10", Target::Png),
+            (png(10_000, 12_000), "w=10", Target::Png),
+            (png(10_000, 12_001), "w=10", Target::Png),
+            (profile(4 << 20), "w=10", Target::Webp),
+            (profile((4 << 20) + 1), "w=10", Target::Webp),
+            (animated, "w=10", Target::Webp),
+            (unsupported(Unsupported::Hdr), "w=10", Target::Webp),
+            (unsupported(Unsupported::Precision), "", Target::Jpeg),
+            (unsupported(Unsupported::Vector), "", Target::Png),
+        ],
+        expect![[r#"
+            30000x30000  Webp: original has 900000000 pixels, at most 120000000 are converted
+            30000x30000 w=10 Webp: original has 900000000 pixels, at most 120000000 are converted
+            65500x65500 w=10 Avif: original has 4290250000 pixels, at most 120000000 are converted
+            4294967295x4294967295 w=10 Png: original has 18446744065119617025 pixels, at most 120000000 are converted
+            10000x12000 w=10 Png: 10x12
+            10000x12001 w=10 Png: original has 120010000 pixels, at most 120000000 are converted
+            4000x3000 w=10 Webp: 10x8
+            4000x3000 w=10 Webp: original has a colour profile of 4194305 bytes
+            4000x3000 w=10 Webp: original is animated
+            4000x3000 w=10 Webp: original is not converted: high dynamic range
+            4000x3000  Jpeg: original is not converted: jpeg with other than 8 bits a sample
+            4000x3000  Png: original is not converted: vector graphics
+        "#]],
+    );
+}
+
+#[test]
+fn answers_that_are_refused() {
+    let wide = |width| facts(Format::Png, (width, 1));
+    let high = facts(Format::Png, (1, 50_000));
+    check_refusals(
+        &[
+            (wide(16_383), "", Target::Webp),
+            (wide(16_384), "", Target::Webp),
+            (wide(16_384), "w=16000", Target::Webp),
+            (wide(65_500), "", Target::Jpeg),
+            (wide(65_501), "", Target::Jpeg),
+            (wide(65_535), "", Target::Avif),
+            (wide(65_536), "", Target::Avif),
+            (wide(65_536), "", Target::Png),
+            (photo(), "w=12000&enlarge=1", Target::Png),
+            (photo(), "w=16000&enlarge=1", Target::Png),
+            (high, "w=16384&enlarge=1", Target::Png),
+            (photo(), "w=16000&h=16000&fit=contain", Target::Png),
+        ],
+        expect![[r#"
+            16383x1  Webp: 16383x1
+            16384x1  Webp: answer of 16384 x 1 pixels is too large
+            16384x1 w=16000 Webp: 16000x1
+            65500x1  Jpeg: 65500x1
+            65501x1  Jpeg: answer of 65501 x 1 pixels is too large
+            65535x1  Avif: 65535x1
+            65536x1  Avif: answer of 65536 x 1 pixels is too large
+            65536x1  Png: 65536x1
+            4000x3000 w=12000&enlarge=1 Png: 12000x9000
+            4000x3000 w=16000&enlarge=1 Png: answer of 16000 x 12000 pixels is too large
+            1x50000 w=16384&enlarge=1 Png: answer of 16384 x 819200000 pixels is too large
+            4000x3000 w=16000&h=16000&fit=contain Png: answer of 16000 x 16000 pixels is too large
+        "#]],
+    );
 }
 
 #[test]
