@@ -41,3 +41,6 @@ fn error(err: ImageError) -> Error {
     };
     Error::new(kind, format!("bmp: {err}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,8 +42,9 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
         matrix_coefficients: MatrixCoefficients::Identity,
         full_range: true,
     };
-    let mut profile = ColorProfile::new_srgb();
-    if !profile.update_rgb_colorimetry_from_cicp(numbers) {
+    let mut profile = ColorProfile::new_from_cicp(numbers);
+    // How it tells what it knows the colours of, and the curve of.
+    if profile.cicp.is_none() || profile.red_trc.is_none() {
         return Err(unsupported());
     }
     // The curves say it all; a `cicp` tag would have to be kept in step with them.

@@ -88,3 +88,6 @@ fn error(err: DecodingError) -> Error {
     };
     Error::new(kind, format!("gif: {err}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,10 +28,10 @@ pub(super) fn straighten(yuv: &mut Yuv, rgb: bool) {
 
 /// Divides the distance of each sample from `zero` by the mean alpha of its block of `block` pixels.
 fn divide(plane: &mut Plane, alpha: &Plane, block: (u32, u32), zero: i32) {
-    let stride = plane.stride;
+    let (stride, width) = (plane.stride, plane.size.width_px as usize);
     for (y, row) in (0..).zip(plane.data.chunks_exact_mut(stride)) {
         let rows = || y * block.1..alpha.size.height_px.min((y + 1) * block.1);
-        for (x, sample) in row.iter_mut().enumerate() {
+        for (x, sample) in row[..width].iter_mut().enumerate() {
             let first = x * block.0 as usize;
             let last = (first + block.0 as usize).min(alpha.size.width_px as usize);
             let (mut sum, mut count) = (0, 0);

@@ -93,7 +93,7 @@ fn read_rows(
 }
 
 /// The nearest of 256 levels.
-fn to_8_bits(sample: u16) -> u8 {
+pub(super) fn to_8_bits(sample: u16) -> u8 {
     ((u32::from(sample) + 128) / 257) as u8
 }
 
