@@ -112,8 +112,7 @@ impl Drain {
         let mut rest = piece;
         while let Some((&byte, after)) = rest.split_first() {
             match self.state {
-                State::Done => break,
-                State::Failed(reject) => return Err(reject),
+                State::Done | State::Failed(_) => break,
                 State::Length(left) => {
                     let taken = self.skip(left, rest.len());
                     rest = &rest[taken..];

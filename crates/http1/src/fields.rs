@@ -112,7 +112,8 @@ impl<'a> Iterator for Fields<'a> {
         let (value, rest) = rest.split_at(line_end.unwrap_or(rest.len()));
         let value = trim(&value[1..]);
         self.rest = rest.get(2..).unwrap_or(&[]);
-        Some((str::from_utf8(name).ok()?, value))
+        let name = str::from_utf8(name).expect("a name that was parsed is a token");
+        Some((name, value))
     }
 }
 

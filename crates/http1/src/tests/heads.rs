@@ -117,3 +117,19 @@ fn no_content_has_no_length() {
         .content_length(0)
         .finish(Connection::Close);
 }
+
+#[test]
+#[should_panic(expected = "field name \"a b\"")]
+fn a_name_is_a_token() {
+    Head::begin(&mut Vec::new(), 200)
+        .field("a b", "")
+        .finish(Connection::Close);
+}
+
+#[test]
+#[should_panic(expected = "range 4..4 of 10")]
+fn a_content_range_has_bytes() {
+    Head::begin(&mut Vec::new(), 206)
+        .content_range(4, 4, 10)
+        .finish(Connection::Close);
+}
