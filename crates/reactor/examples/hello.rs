@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{IoSlice, Write};
 use std::rc::Rc;
 
-use reactor::{Conn, Core, Ended, FileRange, Limits, Stop, Wait, bind, run, usable_cores};
+use reactor::{Conn, Core, Ended, FileRange, Limits, Stop, bind, run, usable_cores};
 
 const BODY: &str = "{\"message\":\"Hello, World!\"}";
 
@@ -82,7 +82,6 @@ async fn serve(mut conn: Conn, answer: &Answer) -> Result<(), Ended> {
         if read == 0 {
             return Ok(());
         }
-        conn.deadline.arm(Wait::Head);
         let requests = request[..read]
             .windows(4)
             .filter(|bytes| bytes == b"\r\n\r\n")
@@ -104,6 +103,5 @@ async fn serve(mut conn: Conn, answer: &Answer) -> Result<(), Ended> {
         }
         conn.write_all(&mut [IoSlice::new(&out)]).await?;
         out.clear();
-        conn.deadline.arm(Wait::Idle);
     }
 }

@@ -5,9 +5,11 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use rustix::fd::AsFd;
-use rustix::net::SendFlags;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown};
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -50,8 +52,9 @@ impl Conn {
     /// Waits until there is something to read, or the end, without holding a buffer meanwhile. Cancel-safe.
     ///
     /// # Errors
-    /// The deadline as armed, or the socket.
+    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
     pub async fn readable(&self) -> Result<(), Ended> {
+        self.deadline.read_begun();
         self.deadline
             .within(self.stream.readable())
             .await?
@@ -62,25 +65,22 @@ impl Conn {
     /// request arm [`Wait::Head`]. Cancel-safe.
     ///
     /// # Errors
-    /// The deadline as armed, or the socket.
+    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
     pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
         let Conn {
             stream, deadline, ..
         } = self;
-        // `AsyncRead` and not `try_read`: on a short read it knows that the socket is empty and saves a system call.
-        let read = poll_fn(|context| {
-            let mut buffer = ReadBuf::new(buffer);
-            Pin::new(&mut *stream)
-                .poll_read(context, &mut buffer)
-                .map_ok(|()| buffer.filled().len())
-        });
+        deadline.read_begun();
+        let read = poll_fn(|context| poll_read(stream, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
         deadline.request_begun();
         Ok(read)
     }
 
-    /// Writes all parts in order, with one system call when the socket has room. Arms [`Wait::Write`], each time the
-    /// client takes something anew. A dropped call leaves an answer half written: close then.
+    /// Writes all parts in order, with one system call when the socket has room. Waits as [`Wait::Write`], each time the
+    /// client takes something anew; afterwards nothing is armed, so that the next read waits as [`Wait::Idle`].
+    ///
+    /// A dropped call leaves an answer half written: close then.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
@@ -98,6 +98,7 @@ impl Conn {
                 .await?;
             IoSlice::advance_slices(&mut left, written);
         }
+        self.deadline.disarm();
         Ok(())
     }
 
@@ -109,9 +110,14 @@ impl Conn {
     /// As [`Conn::write_all`], [`Ended::File`], and [`Ended::ShortFile`] when the file ends early. The client has then
     /// been promised bytes that do not exist: close.
     pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
+        // Holds the head back until the body's first bytes fill the packet; without a body it would be held for 200 ms.
+        let more = match body.len {
+            0 => SendFlags::empty(),
+            _ => SendFlags::MORE,
+        };
         let mut head = head;
         while !head.is_empty() {
-            let sent = self.when_writable(|| self.send_more(head)).await?;
+            let sent = self.when_writable(|| self.send(head, more)).await?;
             head = &head[sent..];
         }
         let mut offset = body.offset;
@@ -134,6 +140,30 @@ impl Conn {
                 tokio::task::yield_now().await;
             }
         }
+        self.deadline.disarm();
+        Ok(())
+    }
+
+    /// Ends the connection so that what was written arrives although the client still sends: closes our side, then
+    /// drops what comes until the client closes, or `linger_ms` or `linger_bytes_max` are over. To close with bytes
+    /// unread would send a reset, which discards an answer that is on its way (RFC 9112 §9.6).
+    ///
+    /// # Errors
+    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket; the connection is closed all the same.
+    pub async fn linger(mut self) -> Result<(), Ended> {
+        rustix::net::shutdown(&self.stream, Shutdown::Write)
+            .map_err(|errno| Ended::Socket(errno.into()))?;
+        self.deadline.arm(Wait::Linger);
+        let mut left = self.core.limits().linger_bytes_max;
+        while 0 < left {
+            let stream = &mut self.stream;
+            // The buffer lives in the poll, so that it adds nothing to the size of every connection's task.
+            let read = poll_fn(|context| poll_read(stream, context, &mut [0; 4096]));
+            match self.deadline.within(read).await?.map_err(Ended::Socket)? {
+                0 => break,
+                read => left = left.saturating_sub(read),
+            }
+        }
         Ok(())
     }
 
@@ -147,6 +177,10 @@ impl Conn {
                 Ok(written) => return Ok(written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // No TCP socket says EIO: `sendfile` passes on what the disk said.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
+                    return Err(Ended::File(error));
+                }
                 Err(error) => return Err(Ended::Socket(error)),
             }
             self.deadline.arm(Wait::Write);
@@ -157,10 +191,9 @@ impl Conn {
         }
     }
 
-    fn send_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        // MSG_MORE holds the head back until the body's first bytes fill the packet.
-        let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+    fn send(&self, bytes: &[u8], flags: SendFlags) -> io::Result<usize> {
         self.stream.try_io(Interest::WRITABLE, || {
+            let flags = flags | SendFlags::NOSIGNAL;
             Ok(rustix::net::send(self.stream.as_fd(), bytes, flags)?)
         })
     }
@@ -176,4 +209,16 @@ impl Conn {
             )?)
         })
     }
+}
+
+/// `AsyncRead` and not `try_read`: after a short read it knows that the socket is empty, and saves a system call.
+fn poll_read(
+    stream: &mut TcpStream,
+    context: &mut Context<'_>,
+    buffer: &mut [u8],
+) -> Poll<io::Result<usize>> {
+    let mut buffer = ReadBuf::new(buffer);
+    Pin::new(stream)
+        .poll_read(context, &mut buffer)
+        .map_ok(|()| buffer.filled().len())
 }

@@ -26,13 +26,21 @@ pub enum Wait {
     Idle,
     /// Room in the socket for more of the answer.
     Write,
+    /// The client's end, after ours.
+    Linger,
 }
 
 impl Wait {
     /// How many kinds there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
     /// Every kind, in order.
-    pub const ALL: [Wait; Wait::COUNT] = [Wait::FirstByte, Wait::Head, Wait::Idle, Wait::Write];
+    pub const ALL: [Wait; Wait::COUNT] = [
+        Wait::FirstByte,
+        Wait::Head,
+        Wait::Idle,
+        Wait::Write,
+        Wait::Linger,
+    ];
 
     /// A short name for metrics.
     #[must_use]
@@ -42,6 +50,7 @@ impl Wait {
             Wait::Head => "head",
             Wait::Idle => "idle",
             Wait::Write => "write",
+            Wait::Linger => "linger",
         }
     }
 }
@@ -108,11 +117,19 @@ impl Deadline {
             Wait::Head => limits.head_ms,
             Wait::Idle => limits.idle_ms,
             Wait::Write => limits.write_stall_ms,
+            Wait::Linger => limits.linger_ms,
         };
         self.entry.wait.set(Some(wait));
         // The clock may be a whole tick behind; without the extra tick the deadline could fire early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
+    }
+
+    /// Something is about to be read; unless armed for more, that is the next request.
+    pub(crate) fn read_begun(&self) {
+        if let None | Some(Wait::Write) = self.entry.wait.get() {
+            self.arm(Wait::Idle);
+        }
     }
 
     /// Bytes have come: what waited for a request now waits for the rest of its head.

@@ -15,7 +15,7 @@
 //!
 //! ```no_run
 //! use std::io::IoSlice;
-//! use reactor::{Conn, Ended, Limits, Stop, Wait, bind, run, usable_cores};
+//! use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
 //!
 //! async fn echo(mut conn: Conn) -> Result<(), Ended> {
 //!     let mut buffer = [0; 1024];
@@ -25,8 +25,7 @@
 //!             return Ok(());
 //!         }
 //!         conn.deadline.disarm(); // while an answer is made
-//!         conn.write_all(&mut [IoSlice::new(&buffer[..read])]).await?;
-//!         conn.deadline.arm(Wait::Idle);
+//!         conn.write_all(&mut [IoSlice::new(&buffer[..read])]).await?; // then Wait::Idle
 //!     }
 //! }
 //!
@@ -45,13 +44,13 @@
 //! # Ok::<(), reactor::Error>(())
 //! ```
 //!
-//! Threads: one a core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and not pinned. A core owns
-//! its state: `start` runs on its thread and may build it of `Rc` and `Cell`. The only shared writes are the count of
-//! open connections, on accept and close, and [`Counters`], each written by one core. A process started from a core's
-//! thread inherits its one processor, so start helpers before [`run`] or from another thread.
+//! Threads: one a core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and not pinned. A core
+//! owns its state: `start` runs on its thread and may build it of `Rc` and `Cell`. The only shared writes are the count
+//! of open connections, on accept and close, and [`Counters`], each written by one core. A process started from a
+//! core's thread inherits its one processor, so start helpers before [`run`] or from another thread.
 //!
-//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield after 128 operations that
-//! did not wait, and [`Conn::write_file`] yields after each slice, so that no connection holds a core.
+//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield after 128 operations
+//! that did not wait, and [`Conn::write_file`] yields after each slice, so that no connection holds a core.
 //!
 //! Time: [`Clock`] is set from the system once a tick, so a request costs no clock read and no timer. A [`Deadline`] is
 //! two stores; the tick wakes those that are due, none early and none later than two ticks, which is a second, after.
@@ -63,9 +62,9 @@
 //! that wait for a request, new ones after a second. Busy ones finish; those left after `drain_ms_max` are dropped, and
 //! [`run`] says how many. Tasks a handler spawned beside its connection are dropped then too.
 //!
-//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the host's fault, or that of who chose the
-//! address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must stay
-//! ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
+//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the host's fault, or that of who chose
+//! the address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must
+//! stay ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
 
 #![forbid(unsafe_code)]
 

@@ -19,9 +19,13 @@ pub struct Limits {
     pub head_ms: u64,
     /// Between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
-    /// Without room for more of an answer. The kernel tells of room once a third of the socket's buffer is free, so this
-    /// is a minimum rate too: a client that takes a byte now and then does not last. Default 60,000 ms.
+    /// Without room for more of an answer. The kernel tells of room once a third of the socket's buffer is free, so
+    /// this is a minimum rate too: a client that takes a byte now and then does not last. Default 60,000 ms.
     pub write_stall_ms: u64,
+    /// From our end of a connection to the client's, in [`crate::Conn::linger`]. Default 2,000 ms.
+    pub linger_ms: u64,
+    /// Most bytes dropped meanwhile. Default 64 KiB.
+    pub linger_bytes_max: usize,
     /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
     /// waited for. Default 30,000 ms.
     pub drain_ms_max: u64,
@@ -40,6 +44,8 @@ impl Default for Limits {
             head_ms: 10_000,
             idle_ms: 75_000,
             write_stall_ms: 60_000,
+            linger_ms: 2_000,
+            linger_bytes_max: 64 << 10,
             drain_ms_max: 30_000,
             sendfile_slice_bytes: 1 << 20,
         }

@@ -137,7 +137,6 @@ async fn echo(
             tell.send("work".to_owned()).expect("the test listens");
             permits.acquire().await.expect("never closed").forget();
         }
-        conn.deadline.arm(Wait::Idle);
         conn.write_all(&mut [IoSlice::new(&buffer[..read])]).await?;
     }
 }
@@ -524,6 +523,57 @@ fn a_file_reaches_a_slow_reader_whole() {
             "{len} bytes from {offset} differ"
         );
     }
+}
+
+#[test]
+fn a_head_without_a_body_is_not_held_back() {
+    let server = Running::start(1, Limits::default(), |_| {
+        |mut conn: Conn| async move {
+            let file = file_of(b"");
+            let nothing = FileRange {
+                file: &file,
+                offset: 0,
+                len: 0,
+            };
+            while let Ok(1..) = conn.read(&mut [0; 16]).await {
+                conn.write_file(b"head!", nothing)
+                    .await
+                    .expect("the client reads");
+            }
+        }
+    });
+    let mut client = server.connect();
+    let start = std::time::Instant::now();
+    for _ in 0..20 {
+        client.write_all(b"again").expect("the server reads");
+        client.read_exact(&mut [0; 5]).expect("an answer");
+    }
+    // The kernel holds a head that waits for a body for 200 ms: 20 of them would take 4 s.
+    let taken = start.elapsed();
+    assert!(taken.as_millis() < 2_000, "20 heads took {taken:?}");
+    server.stop();
+}
+
+#[test]
+fn an_answer_survives_a_request_that_was_not_read() {
+    let server = Running::start(1, Limits::default(), |_| {
+        |mut conn: Conn| async move {
+            let read = conn.read(&mut [0; 5]).await;
+            assert_eq!(read.expect("a request"), 5);
+            conn.write_all(&mut [IoSlice::new(b"too long\n")])
+                .await
+                .expect("the client reads");
+            conn.linger().await.expect("the client ends in time");
+        }
+    });
+    for _ in 0..50 {
+        let mut client = server.connect();
+        client
+            .write_all(&[b'x'; 60_000])
+            .expect("the server takes it");
+        assert_eq!(rest(&mut client), "too long\n");
+    }
+    server.stop();
 }
 
 #[test]

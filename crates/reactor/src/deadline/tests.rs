@@ -18,6 +18,8 @@ const LIMITS: Limits = Limits {
     head_ms: 2_000,
     idle_ms: 3_000,
     write_stall_ms: 4_000,
+    linger_ms: 500,
+    linger_bytes_max: 1,
     drain_ms_max: 0,
     sendfile_slice_bytes: 1,
 };
@@ -94,9 +96,15 @@ fn each_wait_ends_after_its_limit_and_within_two_ticks_more() {
         12000 ms: Err(TimedOut(Write))
     "#]]
     .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Linger);
+    expect![[r#"
+        12000 ms: waits
+        13000 ms: Err(TimedOut(Linger))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
     assert_eq!(
         Wait::ALL.map(|wait| core.counters().timed_out(wait)),
-        [1; 4]
+        [1; 5]
     );
 }
 
@@ -114,6 +122,28 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
         3500 ms: Err(TimedOut(Head))
     "#]]
     .assert_eq(&trace(&core, &deadline));
+}
+
+#[test]
+fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
+    let core = core();
+    let deadline = Deadline::new(&core);
+    for before in [
+        |it: &Deadline| it.disarm(),
+        |it: &Deadline| it.arm(Wait::Write),
+    ] {
+        before(&deadline);
+        deadline.read_begun();
+        core.evict();
+        let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
+        assert_eq!(poll(&mut wait, &Arc::default()), "Err(Evicted)");
+    }
+    for armed in [Wait::FirstByte, Wait::Head, Wait::Linger] {
+        deadline.arm(armed);
+        deadline.read_begun();
+        let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
+        assert_eq!(poll(&mut wait, &Arc::default()), "waits");
+    }
 }
 
 #[test]
