@@ -1,0 +1,46 @@
+//! The worker's side: a program whose `main` calls [`serve`] is a zygote, and its forked children run one job each.
+//!
+//! Descriptors: 0, 1 and 2 are `/dev/null`. A zygote has its socket to the pool as 3 and a signalfd. A child has its
+//! socket to the pool as 4, and then the two that came with its job.
+
+mod child;
+mod filter;
+mod heap;
+mod jail;
+mod landlock;
+mod last_words;
+mod zygote;
+
+pub use heap::Heap;
+
+use job::{AllegedReply, Job};
+use std::fs::File;
+
+/// Exit code of a program that was not started by a pool.
+const EXIT_USAGE: i32 = 2;
+/// Exit code of a process whose counterpart in the server is gone, or talks nonsense.
+const EXIT_ABANDONED: i32 = 3;
+/// Exit code of a process that wrote its last words.
+const EXIT_FAILED: i32 = 4;
+
+/// Runs this process as a zygote, and never returns.
+///
+/// `warm_up` runs once, after the jail's first half: no file can be opened, nothing else is denied yet. It fills the
+/// tables that every job would fill otherwise, and must leave no thread behind. `work` runs in a child that dies after
+/// it, on a job, its original (read only) and its answer (of fixed size). It ends within the job's limits or the child is
+/// killed; what it replies is completed with what it used. A panic is a reply of [`job::Status::Failed`].
+///
+/// `work` can read, write and seek its descriptors, allocate memory and ask for the time. [`std::fs::File::metadata`]
+/// fails: seek to the end for a length.
+pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
+    let Some(control) = jail::control() else {
+        eprintln!("this program is started by a cell's pool, with a socket as descriptor 3");
+        std::process::exit(EXIT_USAGE);
+    };
+    last_words::to_pool();
+    let zygote = match zygote::Zygote::boot(control, warm_up) {
+        Ok(zygote) => zygote,
+        Err(refusal) => last_words::fail(&refusal),
+    };
+    zygote.serve(&work)
+}

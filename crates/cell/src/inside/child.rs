@@ -1,0 +1,131 @@
+//! A child: one job, one reply, and the end.
+
+use super::EXIT_ABANDONED;
+use super::filter::Program;
+use super::jail::{close_from, refused, set_limit};
+use super::last_words::{self, exit};
+use crate::channel;
+use crate::spawn::CONTROL_FD;
+use crate::syscall::checked;
+use job::{AllegedReply, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
+use rustix::io::{DupFlags, Errno, dup3};
+use rustix::net::RecvFlags;
+use rustix::process::Resource;
+use std::fs::File;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+/// Where a child has its socket to the pool.
+pub(super) const JOB_FD: i32 = CONTROL_FD + 1;
+
+/// Serves `socket` for the one job it brings.
+pub(super) fn run(
+    socket: OwnedFd,
+    mapped_bytes: u64,
+    filter: &Program,
+    work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
+) -> ! {
+    let socket = match settle(socket, filter) {
+        Ok(socket) => socket,
+        // The pool learns of it by the end of this process.
+        Err(_) => exit(EXIT_ABANDONED),
+    };
+    let mut bytes = [0; MESSAGE_BYTES_MAX];
+    let flags = RecvFlags::empty();
+    let Ok((len, descriptors)) = channel::receive(socket.as_fd(), &mut bytes, flags) else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        exit(EXIT_ABANDONED);
+    };
+    last_words::to_job(job.id);
+    if let Err(errno) = limit(&job.limits, mapped_bytes) {
+        last_words::fail(&refused("setrlimit")(errno));
+    }
+    let answer = File::from(answer);
+    let reply = if job.plan.is_empty() {
+        probe(&job, &answer)
+    } else {
+        work(&job, &File::from(original), &answer)
+    };
+    let usage = usage();
+    let reply = reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage));
+    match rustix::io::write(&*socket, &reply.to_bytes()) {
+        Ok(_) => exit(0),
+        Err(_) => exit(EXIT_ABANDONED),
+    }
+}
+
+/// Leaves the child with three streams and its socket, and takes `clone` away.
+fn settle(socket: OwnedFd, filter: &Program) -> Result<ManuallyDrop<OwnedFd>, Errno> {
+    let place = if socket.as_raw_fd() == JOB_FD {
+        ManuallyDrop::new(socket)
+    } else {
+        // SAFETY: the number may belong to a descriptor that the zygote still holds. This process is its copy, runs
+        // nothing of it again, and replaces that descriptor. Never closed: the process ends first.
+        let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(JOB_FD) });
+        dup3(socket, &mut place, DupFlags::CLOEXEC)?;
+        place
+    };
+    // SAFETY: the pool's socket to the zygote, which no code of this process uses.
+    unsafe { rustix::io::close(CONTROL_FD) };
+    close_from(JOB_FD + 1)?;
+    filter.install()?;
+    Ok(place)
+}
+
+/// Holds the job to its limits. CPU time has two: a timer of milliseconds, and a limit of seconds that no handler stops.
+fn limit(limits: &JobLimits, mapped_bytes: u64) -> Result<(), Errno> {
+    set_limit(
+        Resource::As,
+        mapped_bytes.saturating_add(limits.memory_bytes_max),
+    )?;
+    set_limit(Resource::Fsize, limits.answer_bytes_max)?;
+    set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
+    let timer = libc::itimerval {
+        it_interval: libc::timeval {
+            tv_sec: 0,
+            tv_usec: 0,
+        },
+        it_value: libc::timeval {
+            tv_sec: i64::from(limits.cpu_ms_max / 1_000),
+            tv_usec: i64::from(limits.cpu_ms_max % 1_000) * 1_000,
+        },
+    };
+    // SAFETY: reads a structure of this frame; the timer before is not asked for.
+    let result =
+        unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const timer, 0) };
+    checked(result).map(|_| ())
+}
+
+/// A job without a plan: answers with its seed, which shows that both descriptors and the jail work.
+fn probe(job: &Job<'_>, answer: &File) -> AllegedReply {
+    match answer.write_all_at(&job.seed, 0) {
+        Ok(()) => AllegedReply::new(job.id, Status::Done, (0, 0), job.seed.len() as u64),
+        Err(error) => {
+            AllegedReply::new(job.id, Status::Failed, (0, 0), 0).with_detail(&error.to_string())
+        }
+    }
+}
+
+fn usage() -> libc::rusage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes the structure it is given; RUSAGE_SELF cannot fail.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: a structure of integers, zeroed above.
+    unsafe { usage.assume_init() }
+}
+
+pub(super) fn cpu_us(usage: &libc::rusage) -> u64 {
+    let time = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+    let micros = time(usage.ru_utime) + time(usage.ru_stime);
+    u64::try_from(micros).expect("times are not negative")
+}
+
+pub(super) fn memory_peak_bytes(usage: &libc::rusage) -> u64 {
+    u64::try_from(usage.ru_maxrss).expect("sizes are not negative") * 1_024
+}

@@ -1,0 +1,191 @@
+//! The zygote: forks a child when the pool asks, and tells when one is gone.
+
+use super::EXIT_ABANDONED;
+use super::child;
+use super::filter::Program;
+use super::heap;
+use super::jail::{self, Refusal, refused};
+use super::last_words::{self, exit};
+use crate::channel;
+use crate::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId};
+use crate::syscall::checked;
+use job::{AllegedReply, Job};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+pub(super) struct Zygote {
+    control: OwnedFd,
+    /// Readable when a child ended.
+    ends: OwnedFd,
+    /// Living children; tens at most.
+    children: Vec<(Pid, SlotId)>,
+    /// What this process maps, which a child has before its job takes anything.
+    mapped_bytes: u64,
+    filter: Program,
+}
+
+impl Zygote {
+    /// Jails the process, warms it up, and says so.
+    pub(super) fn boot(control: OwnedFd, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
+        let Ok(Some((Command::Start { max_memory_bytes }, None))) = command(&control) else {
+            exit(EXIT_ABANDONED);
+        };
+        let jailed = jail::enter(max_memory_bytes)?;
+        let ends = ends().map_err(refused("signalfd"))?;
+        warm_up();
+        heap::align();
+        let zygote = Zygote {
+            control,
+            ends,
+            children: Vec::new(),
+            mapped_bytes: jailed
+                .statm
+                .and_then(jail::mapped_bytes)
+                .unwrap_or(max_memory_bytes),
+            filter: Program::child(),
+        };
+        Program::zygote().install().map_err(refused("seccomp"))?;
+        zygote.report(&Report::Ready(jailed.jail), None);
+        Ok(zygote)
+    }
+
+    /// Until the pool hangs up and the last child is gone.
+    pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
+        let mut retired = false;
+        loop {
+            if retired && self.children.is_empty() {
+                exit(0);
+            }
+            let ended = PollFlags::IN;
+            let commanded = if retired {
+                PollFlags::empty()
+            } else {
+                PollFlags::IN
+            };
+            let mut watched = [
+                PollFd::new(&self.ends, ended),
+                PollFd::new(&self.control, commanded),
+            ];
+            match poll(&mut watched, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => last_words::fail(&refused("poll")(errno)),
+            }
+            let [ends, control] = watched.map(|watched| !watched.revents().is_empty());
+            if ends {
+                self.reap();
+            }
+            if control && !retired {
+                match command(&self.control) {
+                    Ok(Some((Command::Fork(slot), Some(socket)))) => self.fork(slot, socket, work),
+                    Ok(None) => retired = true,
+                    Ok(Some(_)) | Err(_) => exit(EXIT_ABANDONED),
+                }
+            }
+        }
+    }
+
+    fn fork(
+        &mut self,
+        slot: SlotId,
+        socket: OwnedFd,
+        work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
+    ) {
+        // SAFETY: this process has one thread (`serve` asks that of `warm_up`), so the child's copy of every lock is
+        // free. Breaks if a codec's warm-up leaves a thread behind.
+        match checked(unsafe { libc::fork() }) {
+            Ok(0) => child::run(socket, self.mapped_bytes, &self.filter, work),
+            Err(errno) => self.report(&Report::Refused(slot, errno.raw_os_error()), None),
+            Ok(pid) => {
+                let pid = Pid::from_raw(pid).expect("fork returns a child's id, which is above 0");
+                self.children.push((pid, slot));
+                // Nobody else reaps this child, so its id is still its own.
+                match pidfd_open(pid, PidfdFlags::empty()) {
+                    Ok(pidfd) => self.report(&Report::Forked(slot), Some(pidfd)),
+                    Err(errno) => last_words::fail(&refused("pidfd_open")(errno)),
+                }
+            }
+        }
+    }
+
+    /// Tells the end of every child that ended since.
+    fn reap(&mut self) {
+        let mut signals = [0; size_of::<libc::signalfd_siginfo>()];
+        // Signals of one kind merge into one: this only resets the descriptor.
+        let _merged = rustix::io::read(&self.ends, &mut signals);
+        while let Some((pid, ending)) = wait() {
+            if let Some(at) = self.children.iter().position(|(child, _)| *child == pid) {
+                let (_, slot) = self.children.swap_remove(at);
+                self.report(&Report::Reaped(slot, ending), None);
+            }
+        }
+    }
+
+    /// A pool that is gone leaves a zygote nothing to do.
+    fn report(&self, report: &Report, descriptor: Option<OwnedFd>) {
+        let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
+        let flags = SendFlags::empty();
+        if channel::send(
+            self.control.as_fd(),
+            &report.to_bytes(),
+            &descriptors,
+            flags,
+        )
+        .is_err()
+        {
+            exit(EXIT_ABANDONED);
+        }
+    }
+}
+
+/// The pool's next command; `None` when it hung up.
+fn command(control: &OwnedFd) -> Result<Option<(Command, Option<OwnedFd>)>, Errno> {
+    let mut bytes = [0; CONTROL_BYTES_MAX];
+    let flags = RecvFlags::empty();
+    let (len, descriptors) = channel::receive(control.as_fd(), &mut bytes, flags)?;
+    if len == 0 {
+        return Ok(None);
+    }
+    let command = Command::from_bytes(&bytes[..len]).ok_or(Errno::BADMSG)?;
+    Ok(Some((command, descriptors.into_iter().next())))
+}
+
+/// A descriptor for the ends of children, whose signal it blocks.
+fn ends() -> Result<OwnedFd, Errno> {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: writes the set it is given.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: the line above made it a set.
+    unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD) };
+    // SAFETY: two lines wrote it.
+    let set = unsafe { set.assume_init() };
+    // SAFETY: reads a set of this frame; the mask before is not asked for.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+    // SAFETY: reads a set of this frame, and makes a new descriptor.
+    let ends =
+        unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    let ends = checked(ends)?;
+    // SAFETY: made by the call above, known to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(ends) })
+}
+
+/// One child that ended, if there is one.
+fn wait() -> Option<(Pid, Ending)> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes the two places of this frame.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+    let pid = Pid::from_raw(pid).filter(|pid| 0 < pid.as_raw_nonzero().get())?;
+    // SAFETY: a structure of integers, zeroed above, and written by the call when it found a child.
+    let usage = unsafe { usage.assume_init() };
+    let ending = Ending {
+        status,
+        cpu_us: child::cpu_us(&usage),
+        memory_peak_bytes: child::memory_peak_bytes(&usage),
+    };
+    Some((pid, ending))
+}

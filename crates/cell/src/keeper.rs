@@ -1,0 +1,365 @@
+//! Keeps children ready: starts zygotes, has them fork, hears of each end, replaces zygotes that are old or dead.
+//!
+//! One thread, off every request's path. It owns the zygotes and the table of children; callers see only the queue.
+//! A zygote is booting, then serving, then retired; a dead one is kept until the children it left behind are gone,
+//! because dropping it kills them.
+
+use crate::channel;
+use crate::control::{Report, SlotId};
+use crate::error::{Error, ErrorKind};
+use crate::pool::Shared;
+use crate::posture::{HugePages, Jail, Posture};
+use crate::slot::{End, Slot, Told, kill, timespec};
+use crate::spawn::Process;
+use crate::zygote::Zygote;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// First pause after a zygote died or could not fork.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+
+pub(crate) struct Keeper {
+    shared: Arc<Shared>,
+    program: OwnedFd,
+    /// Taken by the first zygote that is ready, or by the failure of the first.
+    started: Option<mpsc::SyncSender<Result<(), Error>>>,
+    zygotes: Vec<Tended>,
+    children: HashMap<SlotId, Child>,
+    slots: u64,
+    generations: u64,
+    pause: Duration,
+    not_before: Instant,
+}
+
+struct Tended {
+    zygote: Zygote,
+    generation: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Booting { deadline: Instant },
+    Serving { forks: u32 },
+    Retired,
+    Dead,
+}
+
+/// From the command to fork until the report of its end.
+struct Child {
+    generation: u64,
+    /// The server's end of its socket, until it is forked.
+    socket: Option<OwnedFd>,
+    /// Once it is forked.
+    pidfd: Option<Arc<OwnedFd>>,
+    end: Arc<End>,
+}
+
+impl Keeper {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        program: OwnedFd,
+        started: mpsc::SyncSender<Result<(), Error>>,
+    ) -> Keeper {
+        Keeper {
+            shared,
+            program,
+            started: Some(started),
+            zygotes: Vec::new(),
+            children: HashMap::new(),
+            slots: 0,
+            generations: 0,
+            pause: PAUSE_MIN,
+            not_before: Instant::now(),
+        }
+    }
+
+    /// Until the pool is dropped, or the first zygote fails.
+    pub(crate) fn run(mut self) {
+        while !self.shared.queue().stopping {
+            let now = Instant::now();
+            self.bury(now);
+            if self.not_before <= now {
+                self.boot(now);
+                self.refill(now);
+            }
+            self.wait(now);
+            self.hear();
+            self.mourn();
+        }
+        self.shared.queue().ready.clear();
+        for pidfd in self
+            .children
+            .values()
+            .filter_map(|child| child.pidfd.as_ref())
+        {
+            kill(pidfd);
+        }
+    }
+
+    /// Starts a zygote when none serves, or when the one that does has forked enough.
+    fn boot(&mut self, now: Instant) {
+        let enough = self.shared.limits.jobs_per_zygote;
+        let fresh = |state| match state {
+            State::Booting { .. } => true,
+            State::Serving { forks } => forks < enough,
+            State::Retired | State::Dead => false,
+        };
+        if self.zygotes.iter().any(|tended| fresh(tended.state)) {
+            return;
+        }
+        match Zygote::start(self.program.as_fd(), &self.shared.limits) {
+            Ok(zygote) => {
+                let longest = u64::from(self.shared.limits.max_boot_time_ms);
+                let deadline = now + Duration::from_millis(longest);
+                self.generations += 1;
+                self.zygotes.push(Tended {
+                    zygote,
+                    generation: self.generations,
+                    state: State::Booting { deadline },
+                });
+            }
+            Err(errno) => self.fail(Error::host("start the worker", errno)),
+        }
+    }
+
+    /// Has the serving zygote fork until there are as many children as the limits say.
+    fn refill(&mut self, now: Instant) {
+        let wanted = self.shared.limits.children();
+        let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
+            return;
+        };
+        while self.children.len() < wanted {
+            self.slots += 1;
+            let slot = SlotId(self.slots);
+            let forked = channel::pair().and_then(|(socket, theirs)| {
+                tended.zygote.fork(slot, theirs.as_fd()).map(|()| socket)
+            });
+            let socket = match forked {
+                Ok(socket) => socket,
+                // It has work queued; its next report brings us back here. When it is dead, so does the hang-up.
+                Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
+                Err(errno) => {
+                    self.shared.queue().trouble = Some(format!("make a socket: {errno}"));
+                    self.not_before = now + PAUSE_MIN;
+                    return;
+                }
+            };
+            if let State::Serving { forks } = &mut tended.state {
+                *forks += 1;
+            }
+            let child = Child {
+                generation: tended.generation,
+                socket: Some(socket),
+                pidfd: None,
+                end: Arc::default(),
+            };
+            self.children.insert(slot, child);
+        }
+    }
+
+    /// Sleeps until a zygote reports, an orphan ends, or a time comes.
+    fn wait(&self, now: Instant) {
+        let wake = self.shared.wake.as_fd();
+        let controls = self
+            .zygotes
+            .iter()
+            .filter(|tended| tended.state != State::Dead);
+        let controls = controls.map(|tended| tended.zygote.control());
+        let orphans = self.orphans().map(|(_, pidfd)| pidfd);
+        let mut watched: Vec<_> = [wake]
+            .into_iter()
+            .chain(controls)
+            .chain(orphans)
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+            .collect();
+        let boots = self.zygotes.iter().filter_map(|tended| match tended.state {
+            State::Booting { deadline } => Some(deadline),
+            _ => None,
+        });
+        let pause = Some(self.not_before).filter(|time| now < *time);
+        let next = boots.chain(pause).min();
+        let timeout = next.map(|time| timespec(time.saturating_duration_since(now)));
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => unreachable!("poll on our own descriptors: {errno}"),
+        }
+    }
+
+    /// Children whose zygote died before them.
+    fn orphans(&self) -> impl Iterator<Item = (SlotId, BorrowedFd<'_>)> {
+        let dead = |generation| {
+            let mut zygotes = self.zygotes.iter();
+            zygotes.any(|tended| tended.generation == generation && tended.state == State::Dead)
+        };
+        self.children
+            .iter()
+            .filter(move |(_, child)| dead(child.generation))
+            .filter_map(|(id, child)| Some((*id, child.pidfd.as_ref()?.as_fd())))
+    }
+
+    /// Takes in every report there is.
+    fn hear(&mut self) {
+        for index in 0..self.zygotes.len() {
+            while self.zygotes[index].state != State::Dead {
+                match self.zygotes[index].zygote.report() {
+                    Ok(Some((report, pidfd))) => self.take(index, report, pidfd),
+                    Ok(None) => break,
+                    Err(errno) => self.lose(index, &format!("worker: {errno}")),
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, index: usize, report: Report, pidfd: Option<OwnedFd>) {
+        match report {
+            Report::Ready(jail) => self.serve(index, jail),
+            Report::Broken(text) => self.lose(index, &format!("worker: {}", text.escape_debug())),
+            Report::Forked(id) => {
+                let Some(child) = self.children.get_mut(&id) else {
+                    return;
+                };
+                if let (Some(socket), Some(pidfd)) = (child.socket.take(), pidfd) {
+                    let pidfd = Arc::new(pidfd);
+                    child.pidfd = Some(Arc::clone(&pidfd));
+                    let end = Arc::clone(&child.end);
+                    self.shared.push(Slot {
+                        id,
+                        socket,
+                        pidfd,
+                        end,
+                    });
+                }
+            }
+            Report::Refused(id, errno) => {
+                self.children.remove(&id);
+                let errno = Errno::from_raw_os_error(errno);
+                self.shared.queue().trouble = Some(format!("fork: {errno}"));
+                self.back_off();
+            }
+            Report::Reaped(id, ending) => {
+                self.shared.withdraw(id);
+                if let Some(child) = self.children.remove(&id) {
+                    child.end.tell(Told::Reaped(ending));
+                }
+                self.shared.counters.wipes.add(1);
+                self.shared.counters.cpu_us.add(ending.cpu_us);
+                self.pause = PAUSE_MIN;
+            }
+        }
+    }
+
+    /// The zygote is ready: it takes over from the one that served until now.
+    fn serve(&mut self, index: usize, jail: Jail) {
+        for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {
+            tended.state = State::Retired;
+            self.shared.counters.zygote_renewals.add(1);
+            if tended.zygote.retire().is_err() {
+                // It hung up already; its reports end with an error, which `hear` finds.
+                continue;
+            }
+        }
+        let tended = &mut self.zygotes[index];
+        tended.state = State::Serving { forks: 0 };
+        let hugepages = self.shared.limits.hugepages;
+        let mut queue = self.shared.queue();
+        queue.posture = Some(posture(&tended.zygote.process, jail, hugepages));
+        queue.trouble = None;
+        drop(queue);
+        if let Some(started) = self.started.take() {
+            started.send(Ok(())).expect("`Pool::start` waits for this");
+        }
+    }
+
+    /// A zygote that died. What it forked lives on where it can; what it had yet to fork is asked of the next one.
+    fn lose(&mut self, index: usize, why: &str) {
+        let tended = &mut self.zygotes[index];
+        let generation = tended.generation;
+        let state = std::mem::replace(&mut tended.state, State::Dead);
+        self.children
+            .retain(|_, child| child.generation != generation || child.pidfd.is_some());
+        let childless = !self
+            .children
+            .values()
+            .any(|child| child.generation == generation);
+        if state == State::Retired && childless {
+            return;
+        }
+        self.shared.counters.zygote_deaths.add(1);
+        self.fail(Error::new(ErrorKind::Worker, why));
+    }
+
+    /// Looks for orphans that ended: nobody else tells.
+    fn mourn(&mut self) {
+        let ended = |pidfd: BorrowedFd<'_>| {
+            let mut watched = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+            poll(&mut watched, Some(&timespec(Duration::ZERO))).is_ok_and(|ready| 0 < ready)
+        };
+        let orphans = self.orphans().filter(|(_, pidfd)| ended(*pidfd));
+        let gone: Vec<SlotId> = orphans.map(|(id, _)| id).collect();
+        for id in gone {
+            self.shared.withdraw(id);
+            if let Some(child) = self.children.remove(&id) {
+                child.end.tell(Told::Unknown);
+            }
+            self.shared.counters.wipes.add(1);
+        }
+    }
+
+    /// Drops zygotes that nothing needs: dead ones without children, and those that take too long to boot.
+    fn bury(&mut self, now: Instant) {
+        let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
+        if let Some(index) = self.zygotes.iter().position(|tended| late(tended.state)) {
+            self.lose(index, "worker: not ready in time");
+        }
+        let children = &self.children;
+        self.zygotes.retain(|tended| {
+            let mut children = children.values();
+            tended.state != State::Dead
+                || children.any(|child| child.generation == tended.generation)
+        });
+    }
+
+    fn fail(&mut self, error: Error) {
+        let mut queue = self.shared.queue();
+        queue.trouble = Some(error.to_string());
+        if let Some(started) = self.started.take() {
+            queue.stopping = true;
+            started
+                .send(Err(error))
+                .expect("`Pool::start` waits for this");
+        }
+        drop(queue);
+        self.back_off();
+    }
+
+    fn back_off(&mut self) {
+        self.not_before = Instant::now() + self.pause;
+        let longest = Duration::from_millis(u64::from(self.shared.limits.max_restart_pause_ms));
+        self.pause = (self.pause * 2).min(longest);
+    }
+}
+
+impl Tended {
+    fn serves(&self) -> bool {
+        matches!(self.state, State::Serving { .. })
+    }
+}
+
+fn posture(process: &Process, jail: Jail, hugepages: bool) -> Posture {
+    Posture {
+        backend: "process",
+        namespaces: process.namespaces.clone(),
+        own_user: process.own_user,
+        filter_hash: jail.filter_hash,
+        filter_len: jail.filter_len,
+        landlock_abi: Some(jail.landlock_abi).filter(|abi| *abi != 0),
+        no_new_privs: jail.no_new_privs,
+        no_capabilities: !jail.capabilities,
+        hugepages: HugePages::read(hugepages),
+    }
+}

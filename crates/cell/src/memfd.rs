@@ -1,0 +1,65 @@
+//! Memory files: the worker's program, and the file a job answers into.
+
+use rustix::fs::{
+    MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, open,
+};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Descriptors that a new process gets under fixed low numbers must not lie there already.
+const DESCRIPTOR_MIN: i32 = 16;
+
+/// A sealed, executable copy of `bytes`.
+pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Linux before 6.3 does not know MFD_EXEC, and behaves as if it were given.
+    let file = memfd_create("worker", flags | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create("worker", flags))?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let written = write(&file, rest)?;
+        rest = &rest[written..];
+    }
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    above(file.as_fd())
+}
+
+/// The same file, read-only, under a description of its own: the worker shares an offset with nobody. Needs `/proc`.
+pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// The same description under a number that no child uses.
+pub(crate) fn above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
+}
+
+/// The file a job answers into. Its size is the limit of the answer, and fixed: no read of the server can end in
+/// `SIGBUS`.
+pub(crate) struct Answer(OwnedFd);
+
+impl Answer {
+    pub(crate) fn new(bytes_max: u64) -> Result<Answer, Errno> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("answer", flags | MemfdFlags::NOEXEC_SEAL)
+            .or_else(|_| memfd_create("answer", flags))?;
+        ftruncate(&file, bytes_max)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+        Ok(Answer(file))
+    }
+
+    /// Ends all writing, and gives the file out. `EBUSY` when the worker still maps the file writable.
+    pub(crate) fn seal(self) -> Result<File, Errno> {
+        fcntl_add_seals(&self.0, SealFlags::WRITE | SealFlags::SEAL)?;
+        reopen(self.0.as_fd()).map(File::from)
+    }
+}
+
+impl AsFd for Answer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,373 @@
+//! The pool as its callers see it: a job in, an answer or a failure out.
+//!
+//! One lock, that of [`Queue`], is held for a push or a pop. The keeper's thread owns the zygotes and refills the queue;
+//! a caller's thread owns its slot from [`Pool::acquire`] until it drops it.
+
+use crate::channel;
+use crate::control::SlotId;
+use crate::error::{Error, ErrorKind, Failure, FailureKind};
+use crate::keeper::Keeper;
+use crate::limits::Limits;
+use crate::memfd::{Answer, program, reopen};
+use crate::posture::Posture;
+use crate::slot::{Slot, UNPOISONED};
+use crate::stats::{Counters, Stats};
+use crate::verdict;
+use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long the end of a dead child may take to reach us through its zygote; usually a fraction of a millisecond.
+const REAP_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// One job, as the pool's caller gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The original, a file; the pool opens it again, read-only, for the worker.
+    pub original: BorrowedFd<'a>,
+    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. An empty plan is the probe's: the cell answers it itself.
+    pub plan: &'a [u8],
+    /// Size of the answer, when it is a picture.
+    pub size_px: Option<(u32, u32)>,
+    /// What the job may use; lowered to the pool's limits.
+    pub limits: JobLimits,
+    /// Wall time the job may take, in milliseconds; lowered to the pool's limit.
+    pub wall_ms_max: u32,
+}
+
+/// A job's answer.
+#[derive(Debug)]
+pub struct Finished {
+    /// The answer, sealed: nobody can change it. Longer than the answer; read [`Finished::answer_bytes`].
+    pub body: File,
+    /// Length of the answer.
+    pub answer_bytes: u64,
+    /// CPU time of the job, in the worker's words.
+    pub cpu_us: u64,
+    /// Peak resident memory of the worker, in its own words.
+    pub memory_peak_bytes: u64,
+    /// How long the job waited for a child.
+    pub acquire_us: u64,
+}
+
+/// Children ready for jobs, and what keeps them coming.
+pub struct Pool {
+    shared: Arc<Shared>,
+    keeper: Option<JoinHandle<()>>,
+    job_ids: AtomicU64,
+}
+
+/// What callers and keeper share.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) counters: Counters,
+    /// Readable when the keeper has to look at the queue.
+    pub(crate) wake: OwnedFd,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+/// The state behind the lock.
+pub(crate) struct Queue {
+    /// In the order they were forked, so that the children of a retired zygote go first.
+    pub(crate) ready: VecDeque<Slot>,
+    running: u32,
+    pub(crate) stopping: bool,
+    /// Of the last zygote that became ready.
+    pub(crate) posture: Option<Posture>,
+    /// Why there is no zygote, while there is none.
+    pub(crate) trouble: Option<String>,
+}
+
+impl Shared {
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().expect(UNPOISONED)
+    }
+
+    pub(crate) fn push(&self, slot: Slot) {
+        self.queue().ready.push_back(slot);
+        self.changed.notify_one();
+    }
+
+    /// Takes back a child that died before it had a job.
+    pub(crate) fn withdraw(&self, id: SlotId) {
+        self.queue().ready.retain(|slot| slot.id != id);
+    }
+}
+
+/// A job's right to run; given back when dropped.
+struct Permit<'a>(&'a Shared);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.queue().running -= 1;
+        self.0.changed.notify_one();
+    }
+}
+
+impl Pool {
+    /// Starts the worker `elf` and waits until it is ready for jobs. The program should be static: its jail begins
+    /// before `main` could load a library.
+    ///
+    /// # Errors
+    /// [`ErrorKind`](crate::ErrorKind) says who is at fault: the limits, the host, or the worker.
+    pub fn start(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
+        if let Some(field) = limits.fault() {
+            let action = format!("limit {field} is out of range");
+            return Err(Error::new(ErrorKind::Limits, action));
+        }
+        let program = program(elf).map_err(|errno| Error::host("copy the worker", errno))?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|errno| Error::host("make an eventfd", errno))?;
+        let shared = Arc::new(Shared {
+            limits,
+            counters: Counters::default(),
+            wake,
+            queue: Mutex::new(Queue {
+                ready: VecDeque::with_capacity(limits.children()),
+                running: 0,
+                stopping: false,
+                posture: None,
+                trouble: None,
+            }),
+            changed: Condvar::new(),
+        });
+        let (started, first) = mpsc::sync_channel(1);
+        let keeper = Keeper::new(Arc::clone(&shared), program, started);
+        // The worker is killed when the thread that started it ends, so one thread starts them all.
+        let keeper = std::thread::Builder::new()
+            .name(String::from("cell keeper"))
+            .spawn(move || keeper.run())
+            .map_err(|source| Error::host("start the keeper's thread", source))?;
+        let pool = Pool {
+            shared,
+            keeper: Some(keeper),
+            job_ids: AtomicU64::new(1),
+        };
+        first.recv().expect("the keeper reports its first zygote")?;
+        Ok(pool)
+    }
+
+    /// Runs one job in a child of its own and blocks until it ended. Any number of threads may call; at most
+    /// [`Limits::concurrency`] jobs run, the others wait.
+    ///
+    /// # Errors
+    /// [`Failure`], whose kind says who is at fault.
+    ///
+    /// # Panics
+    /// When the plan is longer than [`job::PLAN_BYTES_MAX`].
+    pub fn run(&self, task: Task<'_>) -> Result<Finished, Failure> {
+        let limits = self.lowered(task.limits);
+        let answer = Answer::new(limits.answer_bytes_max)
+            .map_err(|errno| Failure::host("make the answer's memory file", errno))?;
+        let mut seed = [0; 16];
+        getrandom(&mut seed, GetRandomFlags::empty())
+            .map_err(|errno| Failure::host("draw a seed", errno))?;
+        let job = Job {
+            id: self.job_ids.fetch_add(1, Ordering::Relaxed),
+            limits,
+            seed,
+            plan: task.plan,
+        };
+        let original = reopen(task.original)
+            .map_err(|errno| Failure::host("open the original for the worker", errno))?;
+        let descriptors = [original.as_fd(), answer.as_fd()];
+        let (slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
+        let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
+        let deadline = Instant::now() + Duration::from_millis(u64::from(wall_ms));
+        let expect = Expect {
+            id: job.id,
+            size_px: task.size_px,
+            answer_bytes_max: limits.answer_bytes_max,
+        };
+        let outcome = self.reply(&slot, deadline, &limits, &expect);
+        // Its job is done, or it has none: what is left of the child is its wipe.
+        slot.kill();
+        drop(permit);
+        let finished = outcome.and_then(|reply| self.finish(reply, answer, acquired))?;
+        self.shared.counters.finished.add(1);
+        Ok(finished)
+    }
+
+    /// What stands around a job, as the present zygote reports it.
+    #[must_use]
+    pub fn posture(&self) -> Posture {
+        let queue = self.shared.queue();
+        let posture = queue.posture.as_ref();
+        posture
+            .expect("`start` returned, so a zygote was ready")
+            .clone()
+    }
+
+    /// What the pool did so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let queue = self.shared.queue();
+        let ready = queue.ready.len() as u64;
+        self.shared.counters.read(ready, u64::from(queue.running))
+    }
+
+    /// The limits it was started with.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    fn lowered(&self, asked: JobLimits) -> JobLimits {
+        let limits = &self.shared.limits;
+        JobLimits {
+            answer_bytes_max: asked.answer_bytes_max.min(limits.max_answer_bytes),
+            memory_bytes_max: asked.memory_bytes_max.min(limits.max_work_memory_bytes),
+            cpu_ms_max: asked.cpu_ms_max.min(limits.max_request_time_ms),
+        }
+    }
+
+    /// Gives the job to a ready child.
+    fn hand_over(
+        &self,
+        job: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(Slot, Permit<'_>, Duration), Failure> {
+        let begin = Instant::now();
+        loop {
+            let (slot, permit) = self.acquire(begin)?;
+            match channel::send(slot.socket.as_fd(), job, descriptors, SendFlags::DONTWAIT) {
+                Ok(()) => {
+                    let acquired = begin.elapsed();
+                    let counters = &self.shared.counters;
+                    counters.runs.add(1);
+                    counters.acquire_us.add(acquired.as_micros() as u64);
+                    return Ok((slot, permit, acquired));
+                }
+                // It died while it waited; the next one lives.
+                Err(Errno::PIPE | Errno::CONNRESET) => {}
+                Err(errno) => return Err(Failure::host("send the job", errno)),
+            }
+        }
+    }
+
+    fn acquire(&self, begin: Instant) -> Result<(Slot, Permit<'_>), Failure> {
+        let Limits {
+            concurrency,
+            max_queue_time_ms,
+            ..
+        } = self.shared.limits;
+        let longest = Duration::from_millis(u64::from(max_queue_time_ms));
+        let (mut queue, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(
+                self.shared.queue(),
+                longest.saturating_sub(begin.elapsed()),
+                |queue| concurrency <= queue.running || queue.ready.is_empty(),
+            )
+            .expect(UNPOISONED);
+        if queue.running < concurrency
+            && let Some(slot) = queue.ready.pop_front()
+        {
+            queue.running += 1;
+            return Ok((slot, Permit(&self.shared)));
+        }
+        self.shared.counters.queue_timeouts.add(1);
+        let detail = match &queue.trouble {
+            Some(trouble) => format!("no worker: {trouble}"),
+            None => format!("no cell free within {max_queue_time_ms} ms"),
+        };
+        Err(Failure::new(FailureKind::Host, detail))
+    }
+
+    /// Waits for the child's reply, and believes it as far as it fits the job.
+    fn reply(
+        &self,
+        slot: &Slot,
+        deadline: Instant,
+        limits: &JobLimits,
+        expect: &Expect,
+    ) -> Result<Reply, Failure> {
+        let host = |errno| Failure::host("wait for the worker", errno);
+        if !slot.wait_readable(deadline).map_err(host)? {
+            return Err(self.time_out(slot));
+        }
+        // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.
+        let mut bytes = [0; MESSAGE_BYTES_MAX];
+        let flags = RecvFlags::DONTWAIT;
+        let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
+            Ok((len, _)) => len,
+            Err(Errno::AGAIN | Errno::CONNRESET) => 0,
+            Err(Errno::MSGSIZE) => return Err(self.lie("a packet that is too long")),
+            Err(errno) => return Err(Failure::host("receive the reply", errno)),
+        };
+        if len == 0 {
+            // Not killed yet: that would hide how it ends.
+            if !slot.wait_exited(deadline).map_err(host)? {
+                return Err(self.time_out(slot));
+            }
+            let told = slot.end.wait(REAP_TIME_MAX);
+            return Err(verdict::death(told, limits, &self.shared.counters));
+        }
+        let alleged = AllegedReply::from_bytes(&bytes[..len])
+            .map_err(|malformed| self.lie(&format!("not a reply: {malformed:?}")))?;
+        let reply = alleged
+            .verify(expect)
+            .map_err(|lie| self.lie(&format!("{lie:?}")))?;
+        match verdict::refusal(&reply) {
+            None => Ok(reply),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    fn time_out(&self, slot: &Slot) -> Failure {
+        slot.kill();
+        // The job's right to run ends when its memory is free, not when the signal is sent.
+        slot.end.wait(REAP_TIME_MAX);
+        self.shared.counters.kills_wall.add(1);
+        Failure::new(FailureKind::TimedOut, "wall time is up")
+    }
+
+    fn finish(
+        &self,
+        reply: Reply,
+        answer: Answer,
+        acquired: Duration,
+    ) -> Result<Finished, Failure> {
+        assert_eq!(reply.status, Status::Done, "`reply` refuses the others");
+        let body = match answer.seal() {
+            Ok(body) => body,
+            Err(Errno::BUSY) => return Err(self.lie("the answer is still mapped for writing")),
+            Err(errno) => return Err(Failure::host("seal the answer", errno)),
+        };
+        Ok(Finished {
+            body,
+            answer_bytes: reply.answer_bytes,
+            cpu_us: reply.cpu_us,
+            memory_peak_bytes: reply.memory_peak_bytes,
+            acquire_us: acquired.as_micros() as u64,
+        })
+    }
+
+    fn lie(&self, detail: &str) -> Failure {
+        self.shared.counters.lies.add(1);
+        Failure::new(FailureKind::Lied, detail)
+    }
+}
+
+impl Drop for Pool {
+    /// Kills every child; none runs a job, since each job borrows the pool.
+    fn drop(&mut self) {
+        self.shared.queue().stopping = true;
+        rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes())
+            .expect("an eventfd takes a small number");
+        if let Some(keeper) = self.keeper.take() {
+            keeper.join().expect("the keeper's thread does not panic");
+        }
+    }
+}

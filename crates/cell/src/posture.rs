@@ -1,0 +1,95 @@
+//! What stands around a job on this host: applied, not asked for.
+
+use std::fmt;
+
+/// What the zygote read back after it jailed itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Jail {
+    pub(crate) filter_hash: u64,
+    pub(crate) filter_len: u32,
+    /// 0 where the kernel has no Landlock.
+    pub(crate) landlock_abi: u32,
+    pub(crate) no_new_privs: bool,
+    /// Whether any capability is left.
+    pub(crate) capabilities: bool,
+}
+
+/// Whether the worker's heap can lie in huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HugePages {
+    /// The heap asks for them and the host gives them.
+    On,
+    /// The limits turn them off.
+    Off,
+    /// The host never gives transparent huge pages.
+    Refused,
+}
+
+/// The isolation a pool really has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posture {
+    /// Which backend runs the jobs; `process` until there is another.
+    pub backend: &'static str,
+    /// Namespaces of the worker's own: of `user`, `pid`, `net`, `ipc`, `mount`, `uts`, `cgroup`.
+    pub namespaces: Vec<&'static str>,
+    /// Whether the worker runs as another user than a privileged server.
+    pub own_user: bool,
+    /// Fingerprint of the syscall filter's program.
+    pub filter_hash: u64,
+    /// Instructions of the syscall filter.
+    pub filter_len: u32,
+    /// Landlock's version; `None` where the kernel has none.
+    pub landlock_abi: Option<u32>,
+    /// Whether the worker can never gain privileges.
+    pub no_new_privs: bool,
+    /// Whether the worker holds no capability.
+    pub no_capabilities: bool,
+    /// Pages of the worker's heap.
+    pub hugepages: HugePages,
+}
+
+impl fmt::Display for Posture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let yes = |yes: bool| if yes { "yes" } else { "no" };
+        let namespaces = if self.namespaces.is_empty() {
+            String::from("none")
+        } else {
+            self.namespaces.join(" ")
+        };
+        let landlock = match self.landlock_abi {
+            Some(abi) => format!("abi {abi}"),
+            None => String::from("none"),
+        };
+        let hugepages = match self.hugepages {
+            HugePages::On => "on",
+            HugePages::Off => "off",
+            HugePages::Refused => "refused by the host",
+        };
+        writeln!(f, "backend          {}", self.backend)?;
+        writeln!(f, "namespaces       {namespaces}")?;
+        writeln!(f, "own user         {}", yes(self.own_user))?;
+        writeln!(
+            f,
+            "syscall filter   {:016x}, {} instructions",
+            self.filter_hash, self.filter_len
+        )?;
+        writeln!(f, "landlock         {landlock}")?;
+        writeln!(f, "no new privs     {}", yes(self.no_new_privs))?;
+        writeln!(f, "no capabilities  {}", yes(self.no_capabilities))?;
+        write!(f, "huge pages       {hugepages}")
+    }
+}
+
+impl HugePages {
+    /// Where the host says `never`, or says nothing, there are none.
+    pub(crate) fn read(wanted: bool) -> HugePages {
+        const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+        if !wanted {
+            return HugePages::Off;
+        }
+        match std::fs::read_to_string(ENABLED) {
+            Ok(modes) if !modes.contains("[never]") => HugePages::On,
+            Ok(_) | Err(_) => HugePages::Refused,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! One child that takes one job: a socket, a pidfd, and the place where its end is told.
+//!
+//! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
+
+use crate::control::{Ending, SlotId};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Signal, pidfd_send_signal};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Holds for every lock of this crate.
+pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";
+
+/// A child that waits for its job, or runs it.
+pub(crate) struct Slot {
+    pub(crate) id: SlotId,
+    pub(crate) socket: OwnedFd,
+    pub(crate) pidfd: Arc<OwnedFd>,
+    pub(crate) end: Arc<End>,
+}
+
+impl Slot {
+    /// Waits until there is something to read from the child: a reply, or the end. False when `deadline` came first.
+    pub(crate) fn wait_readable(&self, deadline: Instant) -> Result<bool, Errno> {
+        let socket = PollFd::new(&self.socket, PollFlags::IN);
+        let pidfd = PollFd::new(&*self.pidfd, PollFlags::IN);
+        wait(&mut [socket, pidfd], deadline)
+    }
+
+    /// Waits until the child exited. False when `deadline` came first.
+    pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
+        wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
+    }
+
+    /// Kills the child. It may have ended already, so there is nothing to report.
+    pub(crate) fn kill(&self) {
+        kill(&self.pidfd);
+    }
+}
+
+fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool, Errno> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match poll(watched, Some(&timespec(left))) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+pub(crate) fn kill(pidfd: &OwnedFd) {
+    match pidfd_send_signal(pidfd.as_fd(), Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(errno) => unreachable!("a pidfd takes SIGKILL: {errno}"),
+    }
+}
+
+pub(crate) fn timespec(duration: Duration) -> Timespec {
+    Timespec::try_from(duration).expect("waits are bounded by limits of 32 bits of milliseconds")
+}
+
+/// Where the keeper puts a child's end, and the thread that ran its job looks for it.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    told: Mutex<Option<Told>>,
+    changed: Condvar,
+}
+
+/// How much is known of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Reaped(Ending),
+    /// The zygote that should have told died first.
+    Unknown,
+}
+
+impl End {
+    pub(crate) fn tell(&self, told: Told) {
+        *self.told.lock().expect(UNPOISONED) = Some(told);
+        self.changed.notify_all();
+    }
+
+    /// Waits at most `time`; the end of a process that died is told within a millisecond or so.
+    pub(crate) fn wait(&self, time: Duration) -> Told {
+        let told = self.told.lock().expect(UNPOISONED);
+        let (told, _) = self
+            .changed
+            .wait_timeout_while(told, time, |told| told.is_none())
+            .expect(UNPOISONED);
+        told.unwrap_or(Told::Unknown)
+    }
+}

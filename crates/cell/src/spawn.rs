@@ -1,0 +1,225 @@
+//! Starts the worker's program in namespaces of its own.
+//!
+//! The server has many threads and a large cache, so it must not `fork`: copying its page tables would stop it for
+//! milliseconds at every renewal. The child shares the server's memory until it executes the program, as with `vfork`;
+//! the calling thread stands still meanwhile.
+
+use crate::syscall::checked;
+use rustix::io::Errno;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+/// Where the program finds its socket to the pool.
+pub(crate) const CONTROL_FD: RawFd = 3;
+/// User and group of a worker whose server is privileged.
+const NOBODY: libc::c_long = 65_534;
+/// The child needs a few hundred bytes; it runs no code of the server but [`enter`].
+const STACK_BYTES: usize = 64 << 10;
+const EXEC_FAILED: c_int = 127;
+
+const NAMESPACES: [(c_int, &str); 7] = [
+    (libc::CLONE_NEWUSER, "user"),
+    (libc::CLONE_NEWPID, "pid"),
+    (libc::CLONE_NEWNET, "net"),
+    (libc::CLONE_NEWIPC, "ipc"),
+    (libc::CLONE_NEWNS, "mount"),
+    (libc::CLONE_NEWUTS, "uts"),
+    (libc::CLONE_NEWCGROUP, "cgroup"),
+];
+const PRIVILEGED: c_int = libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+/// Tried in this order: as root, as a user who may make a user namespace, and where neither is allowed.
+const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
+
+/// A started program, killed and reaped when dropped.
+pub(crate) struct Process {
+    pidfd: OwnedFd,
+    pub(crate) namespaces: Vec<&'static str>,
+    pub(crate) own_user: bool,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The only errors are that the process is gone or was reaped, and both are what is wanted.
+        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
+        let _reaped = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED);
+    }
+}
+
+/// What the child needs, all of it made before it exists.
+struct Entry {
+    program: RawFd,
+    control: RawFd,
+    null: RawFd,
+    arguments: [*const c_char; 2],
+    environment: Vec<*const c_char>,
+    signals: libc::sigset_t,
+    drop_user: bool,
+    /// Written by the child.
+    user_dropped: bool,
+    /// Written by the child; 0 once the program runs.
+    errno: c_int,
+}
+
+/// Runs `program` with `control` as descriptor [`CONTROL_FD`] and `null` as its standard streams. All three must have
+/// numbers above [`CONTROL_FD`].
+pub(crate) fn spawn(
+    program: BorrowedFd<'_>,
+    control: BorrowedFd<'_>,
+    null: BorrowedFd<'_>,
+    environment: &[CString],
+) -> Result<Process, Errno> {
+    for descriptor in [program, control, null] {
+        assert!(CONTROL_FD < descriptor.as_raw_fd(), "{descriptor:?}");
+    }
+    const NAME: &CStr = c"pelton-worker";
+    let mut pointers: Vec<_> = environment.iter().map(|entry| entry.as_ptr()).collect();
+    pointers.push(ptr::null());
+    let mut entry = Entry {
+        program: program.as_raw_fd(),
+        control: control.as_raw_fd(),
+        null: null.as_raw_fd(),
+        arguments: [NAME.as_ptr(), ptr::null()],
+        environment: pointers,
+        signals: empty_signals(),
+        drop_user: false,
+        user_dropped: false,
+        errno: 0,
+    };
+    let privileged = rustix::process::geteuid().is_root();
+    let mut refused = Errno::PERM;
+    for namespaces in ATTEMPTS {
+        // A new user namespace has no other user to change to.
+        entry.drop_user = privileged && namespaces & libc::CLONE_NEWUSER == 0;
+        match clone(&mut entry, namespaces) {
+            Ok(pidfd) => {
+                let process = Process {
+                    pidfd,
+                    namespaces: names(namespaces),
+                    own_user: entry.user_dropped,
+                };
+                return match entry.errno {
+                    0 => Ok(process),
+                    errno => Err(Errno::from_raw_os_error(errno)),
+                };
+            }
+            Err(errno) => refused = errno,
+        }
+    }
+    Err(refused)
+}
+
+fn names(namespaces: c_int) -> Vec<&'static str> {
+    let with = NAMESPACES.iter().filter(|(flag, _)| namespaces & flag != 0);
+    with.map(|(_, name)| *name).collect()
+}
+
+/// Returns when the child runs the program, or has failed to and says so in `entry`.
+fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
+    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+    let top = stack.as_mut_ptr_range().end.cast::<c_void>();
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;
+    let mut pidfd: c_int = -1;
+    let argument = ptr::from_mut(entry).cast::<c_void>();
+    let all = full_signals();
+    let before = set_signals(&all);
+    // SAFETY: the child runs `enter` alone, on a stack of its own that outlives it, since CLONE_VFORK holds this thread
+    // until the child has left this memory; `argument` is an `Entry` nobody else touches meanwhile. All signals are
+    // blocked, so no handler of the server runs in the child.
+    // Breaks if CLONE_VFORK goes, or if `enter` calls what takes a lock of the server.
+    let pid = unsafe { libc::clone(enter, top, flags, argument, &raw mut pidfd) };
+    let cloned = checked(pid);
+    set_signals(&before);
+    cloned?;
+    // SAFETY: CLONE_PIDFD stored a new descriptor here when clone succeeded, which `cloned?` found; nothing else knows
+    // its number yet.
+    Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
+}
+
+/// The child between clone and exec. It shares the server's memory and holds a copy of its descriptors: only direct
+/// system calls here, no allocation, no lock, no panic.
+extern "C" fn enter(argument: *mut c_void) -> c_int {
+    // SAFETY: `clone` passes its `&mut Entry`, and waits. Breaks if it is started without CLONE_VFORK.
+    let entry = unsafe { &mut *argument.cast::<Entry>() };
+    if entry.drop_user {
+        entry.user_dropped = drop_user();
+    }
+    let streams = [
+        (entry.null, 0),
+        (entry.null, 1),
+        (entry.null, 2),
+        (entry.control, CONTROL_FD),
+    ];
+    for (from, to) in streams {
+        // SAFETY: changes the descriptors of the child alone (no CLONE_FILES).
+        if unsafe { libc::dup2(from, to) } == -1 {
+            return fail(entry);
+        }
+    }
+    // SAFETY: `signals` was filled in by `empty_signals`; the old mask is not asked for. The program must not begin with
+    // the mask that `clone` set.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const entry.signals, ptr::null_mut()) };
+    // SAFETY: both lists end in a null pointer and point to strings that live in `spawn`'s frame, which is held until
+    // this call has copied them.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            entry.program,
+            c"".as_ptr(),
+            entry.arguments.as_ptr(),
+            entry.environment.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    fail(entry)
+}
+
+fn fail(entry: &mut Entry) -> c_int {
+    // SAFETY: errno is the calling thread's, which is held: this memory is shared, and its owner waits.
+    entry.errno = unsafe { *libc::__errno_location() };
+    EXEC_FAILED
+}
+
+/// The libc functions of these names would change all threads of the server; the calls change this process only.
+fn drop_user() -> bool {
+    // SAFETY: an empty list is passed, no memory is read.
+    let groups = unsafe { libc::syscall(libc::SYS_setgroups, 0, ptr::null::<c_void>()) };
+    // SAFETY: takes numbers only.
+    let group = unsafe { libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY) };
+    // SAFETY: takes numbers only. Last, since it gives up the right to do the two above.
+    let user = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    groups == 0 && group == 0 && user == 0
+}
+
+fn empty_signals() -> libc::sigset_t {
+    let mut set = std::mem::MaybeUninit::uninit();
+    // SAFETY: writes the set it is given.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: the line above wrote it.
+    unsafe { set.assume_init() }
+}
+
+fn full_signals() -> libc::sigset_t {
+    let mut set = empty_signals();
+    // SAFETY: writes the set it is given.
+    unsafe { libc::sigfillset(&raw mut set) };
+    set
+}
+
+/// Sets the calling thread's mask and returns the one before.
+fn set_signals(set: &libc::sigset_t) -> libc::sigset_t {
+    let mut before = empty_signals();
+    // SAFETY: reads one set and writes the other, both of this frame.
+    let errno = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before) };
+    assert_eq!(
+        errno, 0,
+        "SIG_SETMASK is the only argument that could be wrong"
+    );
+    before
+}

@@ -1,0 +1,94 @@
+//! Counters of a pool.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a pool did since it started. Sums only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Jobs handed to a child.
+    pub runs: u64,
+    /// Jobs that ended with an answer.
+    pub finished: u64,
+    /// Children reaped, each with all it held.
+    pub wipes: u64,
+    /// Children killed because their wall time was up.
+    pub kills_wall: u64,
+    /// Children that ran into their CPU limit.
+    pub kills_cpu: u64,
+    /// Children that ran into their memory or file size limit.
+    pub kills_memory: u64,
+    /// Children the kernel killed for a denied system call.
+    pub kills_filter: u64,
+    /// Children that died in any other way before they replied.
+    pub crashes: u64,
+    /// Replies that did not fit their job.
+    pub lies: u64,
+    /// Jobs that found no cell in time.
+    pub queue_timeouts: u64,
+    /// Zygotes replaced on schedule.
+    pub zygote_renewals: u64,
+    /// Zygotes that died or did not come up.
+    pub zygote_deaths: u64,
+    /// Children ready for a job at this moment.
+    pub ready: u64,
+    /// Jobs running at this moment.
+    pub running: u64,
+    /// Microseconds that jobs waited for a child, in all.
+    pub acquire_us: u64,
+    /// CPU microseconds of reaped children, in all.
+    pub cpu_us: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) runs: Counter,
+    pub(crate) finished: Counter,
+    pub(crate) wipes: Counter,
+    pub(crate) kills_wall: Counter,
+    pub(crate) kills_cpu: Counter,
+    pub(crate) kills_memory: Counter,
+    pub(crate) kills_filter: Counter,
+    pub(crate) crashes: Counter,
+    pub(crate) lies: Counter,
+    pub(crate) queue_timeouts: Counter,
+    pub(crate) zygote_renewals: Counter,
+    pub(crate) zygote_deaths: Counter,
+    pub(crate) acquire_us: Counter,
+    pub(crate) cpu_us: Counter,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Counters {
+    pub(crate) fn read(&self, ready: u64, running: u64) -> Stats {
+        Stats {
+            runs: self.runs.read(),
+            finished: self.finished.read(),
+            wipes: self.wipes.read(),
+            kills_wall: self.kills_wall.read(),
+            kills_cpu: self.kills_cpu.read(),
+            kills_memory: self.kills_memory.read(),
+            kills_filter: self.kills_filter.read(),
+            crashes: self.crashes.read(),
+            lies: self.lies.read(),
+            queue_timeouts: self.queue_timeouts.read(),
+            zygote_renewals: self.zygote_renewals.read(),
+            zygote_deaths: self.zygote_deaths.read(),
+            ready,
+            running,
+            acquire_us: self.acquire_us.read(),
+            cpu_us: self.cpu_us.read(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What the end of a job says about who is at fault.
+
+use crate::error::{Failure, FailureKind};
+use crate::slot::Told;
+use crate::stats::Counters;
+use job::{JobLimits, Reply, Status};
+
+/// An honest reply that is not an answer.
+pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
+    let kind = match reply.status {
+        Status::Done => return None,
+        Status::Undecodable => FailureKind::Undecodable,
+        Status::Unsupported => FailureKind::Unsupported,
+        Status::TooLarge => FailureKind::TooLarge,
+        Status::Failed => FailureKind::Crashed,
+    };
+    Some(Failure::new(kind, reply.detail.clone()))
+}
+
+/// A child that ended without a reply, and not by our hand.
+pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Failure {
+    let Told::Reaped(ending) = told else {
+        counters.crashes.add(1);
+        return Failure::new(FailureKind::Crashed, "died together with its zygote");
+    };
+    if !libc::WIFSIGNALED(ending.status) {
+        counters.crashes.add(1);
+        let code = libc::WEXITSTATUS(ending.status);
+        let detail = format!("left without a reply, exit code {code}");
+        return Failure::new(FailureKind::Crashed, detail);
+    }
+    let signal = libc::WTERMSIG(ending.status);
+    let cpu_ms = ending.cpu_us / 1_000;
+    let out_of_cpu = u64::from(limits.cpu_ms_max) <= cpu_ms;
+    match signal {
+        libc::SIGPROF | libc::SIGXCPU => {}
+        libc::SIGKILL if out_of_cpu => {}
+        libc::SIGKILL => {
+            counters.kills_memory.add(1);
+            let detail = "killed by the kernel, which is out of memory";
+            return Failure::new(FailureKind::Host, detail);
+        }
+        libc::SIGXFSZ => {
+            counters.kills_memory.add(1);
+            return Failure::new(FailureKind::TooLarge, "wrote beyond its answer");
+        }
+        libc::SIGSYS => {
+            counters.kills_filter.add(1);
+            return Failure::new(FailureKind::Crashed, "killed for a denied system call");
+        }
+        _ => {
+            counters.crashes.add(1);
+            return Failure::new(FailureKind::Crashed, format!("died by signal {signal}"));
+        }
+    }
+    counters.kills_cpu.add(1);
+    let detail = format!("CPU time is up after {cpu_ms} ms");
+    Failure::new(FailureKind::TimedOut, detail)
+}

@@ -1,0 +1,117 @@
+//! A worker that attacks its cell from within, in the way its plan names: a word, and numbers after it.
+//!
+//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's name, one that succeeds as
+//! [`Status::Done`] with "escaped". Most die on the way.
+
+mod calls;
+mod lies;
+mod poison;
+mod strain;
+
+use job::{AllegedReply, Job, Status};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+
+#[global_allocator]
+static HEAP: cell::inside::Heap = cell::inside::Heap;
+
+/// What an attack may use.
+struct Scene<'a> {
+    job: &'a Job<'a>,
+    original: &'a File,
+    answer: &'a File,
+    numbers: Vec<u64>,
+}
+
+/// Descriptor of a child's socket.
+const SOCKET: i32 = 4;
+
+fn main() {
+    cell::inside::serve(|| (), attack)
+}
+
+fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
+    let plan = std::str::from_utf8(job.plan).expect("plans of the tests are text");
+    let mut words = plan.split(' ');
+    let name = words.next().expect("split yields at least one word");
+    let numbers = words.map(|word| word.parse().expect("numbers follow the word"));
+    let scene = Scene {
+        job,
+        original,
+        answer,
+        numbers: numbers.collect(),
+    };
+    let attacks = calls::ATTACKS
+        .iter()
+        .chain(lies::ATTACKS)
+        .chain(poison::ATTACKS)
+        .chain(strain::ATTACKS);
+    for (known, attack) in attacks {
+        if *known == name {
+            return attack(&scene);
+        }
+    }
+    match name {
+        "echo" => echo(&scene),
+        "descriptors" => descriptors(&scene),
+        "environment" => environment(&scene),
+        _ => panic!("no attack has the name {name}"),
+    }
+}
+
+type Attack = fn(&Scene<'_>) -> AllegedReply;
+
+impl Scene<'_> {
+    fn done(&self, bytes: &[u8]) -> AllegedReply {
+        let written = self.answer.write_all_at(bytes, 0);
+        written.expect("the answer is writable");
+        AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
+    }
+
+    /// What a system call returned, or -1 and errno.
+    fn result(&self, returned: i64) -> AllegedReply {
+        if returned == -1 {
+            let error = std::io::Error::last_os_error();
+            let reply = AllegedReply::new(self.job.id, Status::Unsupported, (0, 0), 0);
+            return reply.with_detail(&error.to_string());
+        }
+        self.done(b"escaped")
+    }
+
+    /// Says something on the socket that `serve` has not asked for.
+    fn say(&self, bytes: &[u8]) {
+        // SAFETY: the bytes are a slice's.
+        let sent = unsafe { libc::write(SOCKET, bytes.as_ptr().cast(), bytes.len()) };
+        assert_eq!(sent, bytes.len() as isize, "the server listens");
+    }
+}
+
+fn echo(scene: &Scene<'_>) -> AllegedReply {
+    let mut bytes = Vec::new();
+    let mut original = scene.original;
+    original
+        .read_to_end(&mut bytes)
+        .expect("the original is readable");
+    scene.done(&bytes)
+}
+
+/// The numbers of all open descriptors.
+fn descriptors(scene: &Scene<'_>) -> AllegedReply {
+    let mut open = String::new();
+    for descriptor in 0..4_096 {
+        // SAFETY: seeks by nothing, or fails; a socket says ESPIPE.
+        let at = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
+        let error = std::io::Error::last_os_error().raw_os_error();
+        if at != -1 || error != Some(libc::EBADF) {
+            open.push_str(&format!("{descriptor} "));
+        }
+    }
+    scene.done(open.trim_end().as_bytes())
+}
+
+fn environment(scene: &Scene<'_>) -> AllegedReply {
+    let mut names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
+    names.extend(std::env::args().skip(1));
+    scene.done(format!("[{}]", names.join(" ")).as_bytes())
+}

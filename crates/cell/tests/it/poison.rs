@@ -1,0 +1,17 @@
+//! What one job wrote, no later job reads.
+
+use crate::{pool, run};
+
+const ROUNDS: usize = 1_000;
+
+#[test]
+fn no_secret_survives_its_job() {
+    let pool = pool();
+    for round in 0..ROUNDS {
+        let hidden = run(&pool, "poison").expect("memory can be written");
+        let found = run(&pool, &format!("seek {hidden}"));
+        assert_eq!(found.as_deref(), Ok("0"), "round {round}");
+    }
+    let stats = pool.stats();
+    assert_eq!(stats.finished, 2 * ROUNDS as u64);
+}
