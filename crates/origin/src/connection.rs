@@ -10,7 +10,6 @@ use std::time::Instant;
 use http1::body::Drain;
 use http1::{Connection, Framing, Reject, Request};
 use reactor::{Conn, Ended, FileRange, Wait};
-use tokio::io::AsyncWriteExt;
 
 use crate::answer::{Answer, Payload, Shape};
 use crate::core::{Core, elapsed_us};
@@ -23,10 +22,6 @@ const READ_BYTES: usize = 16 << 10;
 const COPY_BYTES_MAX: usize = 16 << 10;
 /// Answers are written once so many bytes wait, however many requests are still to be answered.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// After an error the client may still be sending: this much is read and dropped, so that the answer arrives
-/// (RFC 9112 §9.6).
-const LINGER_BYTES_MAX: usize = 256 << 10;
-
 thread_local! {
     /// Read buffers that no connection uses. A waiting connection holds none.
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -44,6 +39,7 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         lingers: false,
     };
     let ended = exchange.run(&mut conn).await;
+    recycle(std::mem::take(&mut exchange.input));
     match ended {
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
@@ -54,10 +50,10 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
         // The client went away or took too long; the reactor has counted it.
         Err(_) => {}
-        Ok(()) if exchange.lingers => linger(&mut conn).await,
+        // How the client takes its leave changes nothing any more.
+        Ok(()) if exchange.lingers => drop(conn.linger().await),
         Ok(()) => {}
     }
-    recycle(std::mem::take(&mut exchange.input));
 }
 
 struct Exchange {
@@ -339,20 +335,4 @@ fn recycle(mut buffer: Vec<u8>) {
             buffers.push(buffer);
         }
     });
-}
-
-/// Ends our side, then drops what the client still sends, so that no reset overtakes the answer.
-async fn linger(conn: &mut Conn) {
-    conn.deadline.arm(Wait::Head);
-    if conn.stream.shutdown().await.is_err() {
-        return;
-    }
-    let mut dropped = [0; 4096];
-    let mut left = LINGER_BYTES_MAX;
-    while let Ok(read @ 1..) = conn.read(&mut dropped).await {
-        left = left.saturating_sub(read);
-        if left == 0 {
-            return;
-        }
-    }
 }

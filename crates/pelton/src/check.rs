@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::config::{Config, KEYS, Resolved};
+use crate::config::{KEYS, Resolved};
+use crate::house;
 use crate::report::Error;
 
 /// Writes the table to `out`.
@@ -48,18 +49,31 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
         .filter(|note| note.is_finding())
         .map(|note| Error::finding(note.to_string()));
     let mut findings: Vec<Error> = unsupported.collect();
-    findings.extend(root(&config.root));
+    findings.extend(readable("root", &config.root));
     findings.extend(data(&config.data));
-    findings.extend(img_map(config));
+    findings.extend(
+        config
+            .img_map
+            .0
+            .iter()
+            .filter_map(|mapping| readable("img_map", &mapping.directory)),
+    );
+    findings.extend(house::limits(config).err());
     findings
 }
 
-fn root(root: &Path) -> Option<Error> {
-    let finding = |what: String| Error::finding(format!("root: {}: {what}", root.display()));
+/// Whether the folder that `key` names can be served.
+fn readable(key: &str, root: &Path) -> Option<Error> {
+    let finding = |what: String| Error::finding(format!("{key}: {}: {what}", root.display()));
     match fs::metadata(root) {
         Err(err) => {
             let hint = "name the folder to serve with --root, PELTON_ROOT or `root` in the file";
-            Some(finding(err.to_string()).hint(hint))
+            let finding = finding(err.to_string());
+            Some(if key == "root" {
+                finding.hint(hint)
+            } else {
+                finding
+            })
         }
         Ok(metadata) if !metadata.is_dir() => Some(finding("not a directory".to_owned())),
         Ok(_) => {
@@ -92,9 +106,4 @@ fn data(data: &Path) -> Option<Error> {
     let access = Access::WRITE_OK | Access::EXEC_OK;
     let err = accessat(CWD, existing, access, AtFlags::EACCESS).err()?;
     Some(finding(io::Error::from(err).to_string()))
-}
-
-fn img_map(config: &Config) -> Option<Error> {
-    (!config.img_map.0.is_empty())
-        .then(|| Error::finding("img_map is not supported yet: only root is served".to_owned()))
 }

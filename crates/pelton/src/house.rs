@@ -66,18 +66,28 @@ pub(crate) fn service(config: &Config, cores: Arc<[Counters]>) -> Result<Arc<Ser
     })
 }
 
-fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
+/// Whether the parts accept their limits, which they also check themselves when they start.
+pub(crate) fn limits(config: &Config) -> Result<(), Error> {
+    let refused = |what| Error::usage(format!("limits: {what}"));
+    http_limits(config).check().map_err(refused)?;
+    reactor_limits(config).check().map_err(refused)
+}
+
+fn http_limits(config: &Config) -> http1::Limits {
     let limits = &config.limits;
-    let http = http1::Limits {
+    http1::Limits {
         head_bytes_max: limits.head_bytes_max.0 as usize,
         fields_max: limits.fields_max.get() as usize,
         target_bytes_max: limits.target_bytes_max.0 as usize,
         body_bytes_max: limits.body_bytes_max.0,
         chunk_line_bytes_max: limits.chunk_line_bytes_max,
         trailer_bytes_max: limits.trailer_bytes_max,
-    };
-    http.check()
-        .map_err(|what| Error::usage(format!("limits: {what}")))?;
+    }
+}
+
+fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
+    limits(config)?;
+    let limits = &config.limits;
     let reads = |target| config.formats.0.contains(&target);
     Ok(Settings {
         mounts: mounts(config),
@@ -91,7 +101,7 @@ fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
         allowed_types: allowed_types(&config.allowed_types),
         max_age_s: config.max_age.0.as_secs() as u32,
         provisional_age_s: config.max_age_quick.0.as_secs() as u32,
-        http,
+        http: http_limits(config),
         picture: picture::Limits {
             source_pixels_max: limits.source_pixels_max.get(),
             target_pixels_max: limits.target_pixels_max.get(),
@@ -177,8 +187,10 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         head_ms: u64::from(millis(limits.head_timeout)),
         idle_ms: u64::from(millis(limits.idle_timeout)),
         write_stall_ms: u64::from(millis(limits.write_timeout)),
+        linger_ms: u64::from(millis(limits.linger_timeout)),
+        linger_bytes_max: limits.linger_bytes_max.0 as usize,
         drain_ms_max: u64::from(millis(limits.drain_timeout)),
-        ..defaults
+        sendfile_slice_bytes: limits.sendfile_slice_bytes.0 as usize,
     }
 }
 

@@ -26,7 +26,8 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
 
 fn serve(config: &Config) -> Result<u8, Error> {
     house::readable(&config.root)?;
-    raise_descriptors();
+    // Every connection and every large answer kept ready takes a descriptor.
+    reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let cores = house::cores(config)?;
     let listeners = reactor::bind(&[config.listen], &cores, &limits).map_err(reactor_error)?;
@@ -52,22 +53,6 @@ fn reactor_error(err: reactor::Error) -> Error {
     match err.hint() {
         Some(hint) => error.hint(hint),
         None => error,
-    }
-}
-
-/// Every connection and every large answer kept ready takes a descriptor; the soft limit is a default for programs that
-/// use `select`.
-fn raise_descriptors() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(err) = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    ) {
-        tracing::warn!(%err, "limit of descriptors stays as it is");
     }
 }
 

@@ -237,6 +237,10 @@ settings! {
         idle_timeout: Timeout = Timeout::seconds(75), "time";
         /// Time in which a client takes no byte of an answer.
         write_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Time that a refused client gets to read its answer before its connection is closed.
+        linger_timeout: Timeout = Timeout::seconds(2), "time";
+        /// What it may still send in that time.
+        linger_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Time that open requests get to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
     }
