@@ -49,7 +49,10 @@ impl Ratio {
         let mut draw = Draw(0x9e37_79b9_7f4a_7c15);
         let mut medians = Vec::with_capacity(RESAMPLES);
         for _ in 0..RESAMPLES {
-            let picked: Vec<f64> = ratios.iter().map(|_| ratios[draw.below(ratios.len())]).collect();
+            let picked: Vec<f64> = ratios
+                .iter()
+                .map(|_| ratios[draw.below(ratios.len())])
+                .collect();
             medians.push(quantile(&sorted(&picked), 0.5));
         }
         let medians = sorted(&medians);

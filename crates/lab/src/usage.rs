@@ -127,7 +127,11 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
             all.extend(stat(&text));
         }
     }
-    let mut tree: Vec<Stat> = all.iter().copied().filter(|stat| stat.pid == root).collect();
+    let mut tree: Vec<Stat> = all
+        .iter()
+        .copied()
+        .filter(|stat| stat.pid == root)
+        .collect();
     if tree.is_empty() {
         return Err(Stop::finding(format!("process {root} is gone")));
     }

@@ -34,7 +34,10 @@ fn a_tree_holds_the_children() {
 #[test]
 fn a_command_that_computes_takes_time() {
     let mut busy = Command::new("sh");
-    busy.args(["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done"]);
+    busy.args([
+        "-c",
+        "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done",
+    ]);
     let (stdout, usage) = run(&mut busy).expect("sh runs");
     assert_eq!(stdout, b"done\n");
     assert!(1_000 < usage.cpu_us, "{usage:?}");
