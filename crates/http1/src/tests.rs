@@ -12,6 +12,13 @@ use crate::{Limits, parse};
 fn limits_that_do_not_fit_are_named() {
     let sound = Limits::default();
     assert_eq!(sound.check(), Ok(()));
+    let target_bytes_max = 8_000;
+    let least = Limits {
+        target_bytes_max,
+        head_bytes_max: target_bytes_max + 1,
+        ..sound
+    };
+    assert_eq!(least.check(), Ok(()));
     let table = [
         (
             Limits {

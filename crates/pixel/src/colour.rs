@@ -5,12 +5,13 @@
 //! gamuts and needs no RGB; but only RGB profiles of matrix and curves are carried, since the larger ones (printers',
 //! scanners') outweigh a thumbnail and are read differently by different clients.
 
+use crate::range::with_range;
 use crate::rgb::to_packed;
 use moxcms::{
     ColorProfile, DataColorSpace, Layout as IccLayout, ParsingOptions, RenderingIntent,
     ToneReprCurve, Transform8BitExecutor, TransformOptions,
 };
-use picture::{Layout, Packed, Raster, Yuv};
+use picture::{Layout, Packed, Range, Raster, Yuv};
 use std::sync::Arc;
 
 /// Longest profile that is carried along. Matrix profiles take 400 to 3,200 bytes.
@@ -216,7 +217,7 @@ fn curve(profile: &ColorProfile, from: IccLayout) -> Result<Disposition, moxcms:
 }
 
 fn curved(mut yuv: Yuv, curve: &[u8; 256]) -> Yuv {
-    yuv = crate::with_range(yuv, picture::Range::Full);
+    yuv = with_range(yuv, Range::Full);
     for sample in &mut yuv.luma.data {
         *sample = curve[usize::from(*sample)];
     }

@@ -5,7 +5,7 @@
 //! each plane, so that the steps after it (colour, orientation, padding, encoding) work on the small picture:
 //!
 //! ```text
-//! decoded ─ scale(area, size, chroma) ─► colour::Converter ─► orient ─► pad ─► to_yuv | to_packed | with_range
+//! decoded ─ scale(area, size, chroma) ─► colour::Converter ─► orient ─► pad ─► to_planes | to_packed
 //! ```
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as libvips, imgproxy and browsers do. Filtering in
@@ -35,9 +35,8 @@ mod subsample;
 #[cfg(test)]
 mod tests;
 
-pub use alpha::{drop_opaque, flatten};
-pub use orient::orient;
+pub use alpha::flatten;
+pub use orient::{orient, stored};
 pub use pad::pad;
-pub use range::with_range;
-pub use rgb::{ink_to_rgb, to_packed, to_yuv};
+pub use rgb::{ink_to_rgb, to_packed, to_planes};
 pub use scale::{Area, scale};

@@ -1,7 +1,7 @@
 //! The eight orientations of EXIF.
 
 use crate::scale::{shifted, with_subsampling};
-use picture::{Orientation, Packed, Plane, Raster, Size, Subsampling, Yuv};
+use picture::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 
 /// The picture turned and mirrored upright.
 ///
@@ -18,6 +18,27 @@ pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
         Raster::Yuv(yuv) => Raster::Yuv(orient_yuv(yuv, turn)),
         Raster::Packed(packed) => Raster::Packed(orient_packed(&packed, turn)),
     }
+}
+
+/// Where in a picture of `stored` size the pixels of `upright`, a part of the upright picture, are stored.
+///
+/// # Panics
+/// When `upright` is not inside the upright picture.
+#[must_use]
+pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
+    let turn = Turn::of(orientation);
+    let mut rect = upright;
+    if turn.transposes {
+        (rect.x, rect.y) = (rect.y, rect.x);
+        rect.size = rect.size.transposed();
+    }
+    if turn.mirrors_columns {
+        rect.x = stored.width_px - rect.x - rect.size.width_px;
+    }
+    if turn.mirrors_rows {
+        rect.y = stored.height_px - rect.y - rect.size.height_px;
+    }
+    rect
 }
 
 /// An orientation as three independent steps: mirror the stored picture, then exchange rows and columns.

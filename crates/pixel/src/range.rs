@@ -6,8 +6,7 @@ use picture::{Plane, Range, Yuv};
 ///
 /// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)`, rounded to nearest (ITU-R BT.601).
 /// Samples outside the limited range are clamped on the way to full range.
-#[must_use]
-pub fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
+pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     let chroma = yuv.chroma.iter_mut().flatten();
     match (yuv.range, range) {
         (Range::Full, Range::Limited) => {

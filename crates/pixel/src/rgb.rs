@@ -1,5 +1,6 @@
 //! Between planes, RGB and ink.
 
+use crate::range::with_range;
 use crate::scale::with_subsampling;
 use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use yuv::{
@@ -39,12 +40,22 @@ pub fn to_packed(raster: Raster) -> Packed {
     }
 }
 
-/// An RGB or RGBA picture as planes; `subsampling` is 4:2:0 or 4:4:4.
+/// The picture as planes. Planes in the same matrix are filtered to `subsampling` and brought into `range`; others go
+/// through RGB. Grey planes stay grey.
 ///
 /// # Panics
-/// For other subsamplings, and for ink.
+/// For ink, and for subsamplings other than 4:2:0 and 4:4:4.
 #[must_use]
-pub fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
+pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
+    match raster {
+        Raster::Yuv(yuv) if yuv.matrix == matrix || yuv.chroma.is_none() => {
+            with_range(with_subsampling(yuv, subsampling), range)
+        }
+        other => to_yuv(&to_packed(other), subsampling, range, matrix),
+    }
+}
+
+fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
     let Size {
         width_px: width,
         height_px: height,

@@ -76,7 +76,12 @@ fn smooth_rgb(size: Size) -> Packed {
 
 /// `packed` with chroma of any subsampling, by means of blocks.
 fn subsampled(packed: &Packed, subsampling: Subsampling) -> Yuv {
-    let yuv = crate::to_yuv(packed, Subsampling::S444, Range::Full, Matrix::Bt601);
+    let yuv = crate::to_planes(
+        Raster::Packed(packed.clone()),
+        Subsampling::S444,
+        Range::Full,
+        Matrix::Bt601,
+    );
     if subsampling == Subsampling::S400 {
         return Yuv {
             subsampling,

@@ -1,5 +1,6 @@
 //! Running other programs, and saying how long it took.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -49,14 +50,14 @@ pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}"))
 }
 
-/// Program and first arguments: enough to know which one it was.
-pub(crate) fn words(command: &Command) -> String {
-    let mut words = vec![command.get_program().to_string_lossy()];
-    words.extend(
-        command
-            .get_args()
-            .take(3)
-            .map(|word| word.to_string_lossy()),
-    );
+/// Program and subcommand: enough to know which one it was.
+fn words(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let arguments = command
+        .get_args()
+        .take_while(|word| !word.as_encoded_bytes().starts_with(b"--"));
+    let mut words = vec![program.to_string_lossy()];
+    words.extend(arguments.take(4).map(|word| word.to_string_lossy()));
     words.join(" ")
 }

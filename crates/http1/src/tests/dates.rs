@@ -27,7 +27,7 @@ fn dates_are_written_in_the_preferred_form() {
 
 #[test]
 fn dates_are_read_in_three_forms_and_no_other() {
-    let table: [(&[u8], Option<i64>); 40] = [
+    let table: [(&[u8], Option<i64>); 43] = [
         (b"Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),
         (b"Sunday, 06-Nov-94 08:49:37 GMT", Some(784_111_777)),
         (b"Sun Nov  6 08:49:37 1994", Some(784_111_777)),
@@ -66,6 +66,9 @@ fn dates_are_read_in_three_forms_and_no_other() {
         (b"Sun Nov 06 08:49:37 94", None),
         (b"Sun Nov   6 8:49:37 1994", None),
         (b"Sun Nov +6 08:49:37 1994", None),
+        (b"Sunday, 06-Nov-94 08:49:37 UTC", None),
+        (b"Sunday, 06-Nov-94 08:49:37 GMT 1", None),
+        (b"Sunday, 06-Nov-94-1 08:49:37 GMT", None),
         (b"1994-11-06T08:49:37Z", None),
         (b"784111777", None),
     ];

@@ -14,14 +14,14 @@ fn a_head_is_a_status_line_fields_and_an_empty_line() {
             .date(&date::format(784_111_777))
             .field("etag", "\"a\"")
             .content_length(4)
-            .content_range(0, 4, 10)
+            .content_range(6, 10, 10)
             .finish(Connection::Close);
     });
     let expected = "HTTP/1.1 206 Partial Content\r\n\
         date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\
         etag: \"a\"\r\n\
         content-length: 4\r\n\
-        content-range: bytes 0-3/10\r\n\
+        content-range: bytes 6-9/10\r\n\
         connection: close\r\n\
         \r\n";
     assert_eq!(head, expected);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::orient;
-use picture::Orientation;
+use crate::{Area, orient, scale, stored};
+use picture::{Orientation, Rect};
 
 const ALL: [Orientation; 8] = [
     Orientation::Upright,
@@ -124,6 +124,28 @@ fn chroma_keeps_its_place_under_every_orientation_and_size() {
                 assert_near(&planes.data, &pixels.data, 1.25, 8);
             }
         }
+    }
+}
+
+#[test]
+fn a_part_is_found_where_its_pixels_are_stored() {
+    let size = Size::new(11, 7);
+    let packed = noise_packed(size, Layout::Rgb);
+    for orientation in ALL {
+        let upright = Rect {
+            x: 2,
+            y: 1,
+            size: Size::new(4, 5),
+        };
+        let area = |rect: Rect| (Area::from(rect), rect.size);
+        let cut = |raster, (area, size)| scale(raster, area, size, Subsampling::S420);
+        let turned = orient(Raster::Packed(packed.clone()), orientation);
+        let part = area(stored(upright, size, orientation));
+        assert_eq!(
+            orient(cut(Raster::Packed(packed.clone()), part), orientation),
+            cut(turned, area(upright)),
+            "{orientation:?}"
+        );
     }
 }
 

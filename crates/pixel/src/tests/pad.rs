@@ -27,7 +27,8 @@ fn planes_stand_where_rgb_would_to_a_pixel_and_their_margin_is_white() {
         for range in [Range::Full, Range::Limited] {
             for (width, height) in [(13, 7), (12, 8)] {
                 let size = Size::new(width, height);
-                let yuv = crate::with_range(subsampled(&smooth_rgb(size), subsampling), range);
+                let yuv =
+                    crate::range::with_range(subsampled(&smooth_rgb(size), subsampling), range);
                 let frame = Size::new(width + 9, height + 6);
                 let Raster::Yuv(framed) = pad(Raster::Yuv(yuv.clone()), frame) else {
                     panic!("planes stay planes");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::with_range;
+use crate::range::with_range;
 
 fn ramp(range: Range) -> Yuv {
     let size = Size::new(256, 1);

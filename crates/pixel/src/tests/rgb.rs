@@ -1,5 +1,6 @@
 use super::*;
-use crate::{ink_to_rgb, to_packed, to_yuv, with_range};
+use crate::range::with_range;
+use crate::{ink_to_rgb, to_packed, to_planes};
 
 const RANGES: [Range; 2] = [Range::Full, Range::Limited];
 const MATRICES: [Matrix; 3] = [Matrix::Bt601, Matrix::Bt709, Matrix::Bt2020];
@@ -68,7 +69,12 @@ fn rgb_becomes_the_planes_of_the_definition() {
         for matrix in MATRICES {
             for (width, height) in [(1, 1), (7, 3), (64, 5), (33, 17)] {
                 let packed = noise_packed(Size::new(width, height), Layout::Rgb);
-                let yuv = to_yuv(&packed, Subsampling::S444, range, matrix);
+                let yuv = to_planes(
+                    Raster::Packed(packed.clone()),
+                    Subsampling::S444,
+                    range,
+                    matrix,
+                );
                 let mut expected = [Vec::new(), Vec::new(), Vec::new()];
                 for &pixel in packed.data.as_chunks().0 {
                     let sample = naive::yuv_of(pixel, range, matrix);
@@ -89,7 +95,12 @@ fn rgb_becomes_the_planes_of_the_definition() {
 fn chroma_of_420_is_the_mean_of_its_block_with_edges_repeated() {
     for (width, height) in [(2, 2), (7, 3), (64, 6), (33, 17)] {
         let packed = noise_packed(Size::new(width, height), Layout::Rgb);
-        let yuv = to_yuv(&packed, Subsampling::S420, Range::Full, Matrix::Bt601);
+        let yuv = to_planes(
+            Raster::Packed(packed.clone()),
+            Subsampling::S420,
+            Range::Full,
+            Matrix::Bt601,
+        );
         let pixels = packed.data.as_chunks::<3>().0;
         let mut expected = [Vec::new(), Vec::new()];
         for y in 0..height.div_ceil(2) {
@@ -127,7 +138,7 @@ proptest! {
     #[test]
     fn planes_and_back_lose_at_most_rounding(size in any_size(40)) {
         let packed = smooth_rgb(size);
-        let yuv = to_yuv(&packed, Subsampling::S444, Range::Full, Matrix::Bt601);
+        let yuv = to_planes(Raster::Packed(packed.clone()), Subsampling::S444, Range::Full, Matrix::Bt601);
         assert_near(&to_packed(Raster::Yuv(yuv)).data, &packed.data, 0.8, 3);
     }
 }
