@@ -1,4 +1,12 @@
-//! A worker that attacks its cell from within, in the way its plan names.
+//! A worker that attacks its cell from within, in the way its plan names: a word, and numbers after it.
+//!
+//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's name, one that succeeds as
+//! [`Status::Done`] with "escaped". Most die on the way.
+
+mod calls;
+mod lies;
+mod poison;
+mod strain;
 
 use job::{AllegedReply, Job, Status};
 use std::fs::File;
@@ -8,73 +16,102 @@ use std::os::unix::fs::FileExt;
 #[global_allocator]
 static HEAP: cell::inside::Heap = cell::inside::Heap;
 
+/// What an attack may use.
+struct Scene<'a> {
+    job: &'a Job<'a>,
+    original: &'a File,
+    answer: &'a File,
+    numbers: Vec<u64>,
+}
+
+/// Descriptor of a child's socket.
+const SOCKET: i32 = 4;
+
 fn main() {
     cell::inside::serve(|| (), attack)
 }
 
 fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     let plan = std::str::from_utf8(job.plan).expect("plans of the tests are text");
-    let (name, number) = plan.split_once(' ').unwrap_or((plan, "0"));
-    let number: u64 = number.parse().expect("plans of the tests end in a number");
+    let mut words = plan.split(' ');
+    let name = words.next().expect("split yields at least one word");
+    let numbers = words.map(|word| word.parse().expect("numbers follow the word"));
+    let scene = Scene {
+        job,
+        original,
+        answer,
+        numbers: numbers.collect(),
+    };
+    let attacks = calls::ATTACKS
+        .iter()
+        .chain(lies::ATTACKS)
+        .chain(poison::ATTACKS)
+        .chain(strain::ATTACKS);
+    for (known, attack) in attacks {
+        if *known == name {
+            return attack(&scene);
+        }
+    }
     match name {
-        "echo" => echo(job, original, answer),
-        "touch" => touch(job, answer, number),
-        "spin" => spin(job, answer, number),
-        _ => AllegedReply::new(job.id, Status::Failed, (0, 0), 0).with_detail("no such attack"),
+        "echo" => echo(&scene),
+        "descriptors" => descriptors(&scene),
+        "environment" => environment(&scene),
+        _ => panic!("no attack has the name {name}"),
     }
 }
 
-fn done(job: &Job<'_>, answer: &File, bytes: &[u8]) -> AllegedReply {
-    answer
-        .write_all_at(bytes, 0)
-        .expect("the answer is writable");
-    AllegedReply::new(job.id, Status::Done, (0, 0), bytes.len() as u64)
+type Attack = fn(&Scene<'_>) -> AllegedReply;
+
+impl Scene<'_> {
+    fn done(&self, bytes: &[u8]) -> AllegedReply {
+        let written = self.answer.write_all_at(bytes, 0);
+        written.expect("the answer is writable");
+        AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
+    }
+
+    /// What a system call returned, or -1 and errno.
+    fn result(&self, returned: i64) -> AllegedReply {
+        if returned == -1 {
+            let error = std::io::Error::last_os_error();
+            let reply = AllegedReply::new(self.job.id, Status::Unsupported, (0, 0), 0);
+            return reply.with_detail(&error.to_string());
+        }
+        self.done(b"escaped")
+    }
+
+    /// Says something on the socket that `serve` has not asked for.
+    fn say(&self, bytes: &[u8]) {
+        // SAFETY: the bytes are a slice's.
+        let sent = unsafe { libc::write(SOCKET, bytes.as_ptr().cast(), bytes.len()) };
+        assert_eq!(sent, bytes.len() as isize, "the server listens");
+    }
 }
 
-fn echo(job: &Job<'_>, mut original: &File, answer: &File) -> AllegedReply {
+fn echo(scene: &Scene<'_>) -> AllegedReply {
     let mut bytes = Vec::new();
+    let mut original = scene.original;
     original
         .read_to_end(&mut bytes)
         .expect("the original is readable");
-    done(job, answer, &bytes)
+    scene.done(&bytes)
 }
 
-/// Touches so many bytes of fresh heap, in blocks of 1 MiB as codecs do.
-fn touch(job: &Job<'_>, answer: &File, bytes: u64) -> AllegedReply {
-    let begin = std::time::Instant::now();
-    let mut blocks = Vec::new();
-    for _ in 0..bytes >> 20 {
-        let mut block: Vec<u8> = Vec::with_capacity(1 << 20);
-        for page in block.spare_capacity_mut().chunks_mut(4_096) {
-            page[0].write(1);
+/// The numbers of all open descriptors.
+fn descriptors(scene: &Scene<'_>) -> AllegedReply {
+    let mut open = String::new();
+    for descriptor in 0..4_096 {
+        // SAFETY: seeks by nothing, or fails; a socket says ESPIPE.
+        let at = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
+        let error = std::io::Error::last_os_error().raw_os_error();
+        if at != -1 || error != Some(libc::EBADF) {
+            open.push_str(&format!("{descriptor} "));
         }
-        blocks.push(std::hint::black_box(block));
     }
-    let micros = begin.elapsed().as_micros();
-    let addr = blocks.first().map(|b| b.as_ptr() as usize).unwrap_or(0);
-    std::mem::forget(blocks);
-    let mut u: libc::rusage = unsafe { std::mem::zeroed() };
-    unsafe { libc::getrusage(0, &mut u) };
-    done(
-        job,
-        answer,
-        format!(
-            "{micros} us, {} faults, first {addr:x}, brk {:x}",
-            u.ru_minflt,
-            unsafe { libc::sbrk(0) } as usize
-        )
-        .as_bytes(),
-    )
+    scene.done(open.trim_end().as_bytes())
 }
 
-/// Works for so many microseconds, in registers.
-fn spin(job: &Job<'_>, answer: &File, micros: u64) -> AllegedReply {
-    let begin = std::time::Instant::now();
-    let mut sum = 1_u64;
-    while begin.elapsed().as_micros() < u128::from(micros) {
-        for _ in 0..1_000 {
-            sum = std::hint::black_box(sum.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
-        }
-    }
-    done(job, answer, &sum.to_le_bytes())
+fn environment(scene: &Scene<'_>) -> AllegedReply {
+    let mut names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
+    names.extend(std::env::args().skip(1));
+    scene.done(format!("[{}]", names.join(" ")).as_bytes())
 }

@@ -1,26 +1,86 @@
-//! Attacks must die, secrets must be gone, and the next job must work.
-#[test]
-fn smoke() {
-    use std::os::fd::AsFd;
-    let elf = std::fs::read(env!("CARGO_BIN_EXE_attacker")).unwrap();
-    let pool = cell::Pool::start(&elf, cell::Limits::default()).unwrap();
-    println!("{}", pool.posture());
-    for plan in [&b""[..], b"x"] {
-        for _ in 0..3 {
-            let original = std::fs::File::open("/etc/passwd").unwrap();
-            let r = pool.run(cell::Task {
-                original: original.as_fd(),
-                plan,
-                size_px: None,
-                limits: job::JobLimits {
-                    answer_bytes_max: 1 << 20,
-                    memory_bytes_max: 1 << 28,
-                    cpu_ms_max: 1000,
-                },
-                wall_ms_max: 1000,
-            });
-            println!("{r:?}");
-        }
-    }
-    println!("{:?}", pool.stats());
+//! Attacks must die, secrets must be gone, and the next job must work: the pool with a worker that attacks it.
+//!
+//! The worker is `tests/attacker`. Tests that need another user or a poorer host run this program again, as a child
+//! with fewer rights (`host`).
+
+mod attacks;
+mod host;
+mod life;
+mod limits;
+mod poison;
+
+use cell::{Failure, Finished, Limits, Pool, Task};
+use job::JobLimits;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::LazyLock;
+
+const ATTACKER_PATH: &str = env!("CARGO_BIN_EXE_attacker");
+
+/// The worker. A user who may not read the file finds it as standard input.
+static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    std::fs::read(ATTACKER_PATH).unwrap_or_else(|_| {
+        let mut elf = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut elf);
+        read.expect("standard input is readable");
+        elf
+    })
+});
+
+const JOB_LIMITS: JobLimits = JobLimits {
+    answer_bytes_max: 1 << 20,
+    memory_bytes_max: 256 << 20,
+    cpu_ms_max: 2_000,
+};
+
+fn pool() -> Pool {
+    start(Limits::default())
+}
+
+fn start(limits: Limits) -> Pool {
+    Pool::start(&ATTACKER, limits).expect("the attacker boots")
+}
+
+/// Runs an attack and returns its answer.
+fn run(pool: &Pool, plan: &str) -> Result<String, Failure> {
+    run_in(pool, plan, JOB_LIMITS, 2_000).map(|finished| text(&finished))
+}
+
+fn run_in(
+    pool: &Pool,
+    plan: &str,
+    limits: JobLimits,
+    wall_ms_max: u32,
+) -> Result<Finished, Failure> {
+    let original = original();
+    pool.run(Task {
+        original: original.as_fd(),
+        plan: plan.as_bytes(),
+        size_px: None,
+        limits,
+        wall_ms_max,
+    })
+}
+
+/// A file that says "original".
+fn original() -> File {
+    let memory = rustix::fs::memfd_create("original", rustix::fs::MemfdFlags::CLOEXEC);
+    let mut file = File::from(memory.expect("memory for eight bytes"));
+    file.write_all(b"original").expect("memory for eight bytes");
+    file
+}
+
+fn text(finished: &Finished) -> String {
+    let mut bytes = vec![0; finished.answer_bytes as usize];
+    let read = finished.body.read_exact_at(&mut bytes, 0);
+    read.expect("the body is as long as it says");
+    String::from_utf8(bytes).expect("attackers answer in text")
+}
+
+/// The pool still does what it is for.
+fn assert_works(pool: &Pool) {
+    let answer = run(pool, "echo");
+    assert_eq!(answer.as_deref(), Ok("original"));
 }

@@ -1,0 +1,158 @@
+//! One job hides a secret wherever it can write; a later one looks for it wherever it can read.
+//!
+//! The secret is computed where it is written, and sought by its product with a number: no copy of it lies in the
+//! program.
+
+use crate::{Attack, Scene};
+use job::AllegedReply;
+use std::cell::RefCell;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+
+pub(crate) const ATTACKS: &[(&str, Attack)] =
+    &[("poison", poison), ("seek", seek), ("seek-own", seek_own)];
+
+const HIDE_BYTES: usize = 64 << 10;
+const BLOCKS_BYTES: [usize; 6] = [24, 100, 1_000, 10_000, 100_000, 1 << 20];
+const PAGE_BYTES: usize = 4_096;
+
+static STATIC: Mutex<[u8; HIDE_BYTES]> = Mutex::new([0; HIDE_BYTES]);
+thread_local! {
+    static LOCAL: RefCell<[u8; PAGE_BYTES]> = const { RefCell::new([0; PAGE_BYTES]) };
+}
+
+fn fill(bytes: &mut [u8]) {
+    // Hidden from the compiler, which would put the secret among the program's constants.
+    let key = std::hint::black_box(0xa5);
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = ((index % 16) as u8).wrapping_mul(0x3b) ^ key;
+    }
+}
+
+/// Shows that the search finds what is there.
+fn seek_own(scene: &Scene<'_>) -> AllegedReply {
+    poison(scene);
+    seek(scene)
+}
+
+/// Hides the secret in static, thread-local, heap, stack, mapped and answer memory, and answers with where: addresses
+/// and lengths.
+fn poison(scene: &Scene<'_>) -> AllegedReply {
+    let mut hidden = Vec::new();
+    let mut hide = |bytes: &mut [u8]| {
+        fill(bytes);
+        hidden.push(format!("{} {}", bytes.as_ptr() as usize, bytes.len()));
+    };
+    hide(&mut *STATIC.lock().expect("one thread"));
+    LOCAL.with_borrow_mut(|local| hide(local));
+    let mut blocks = BLOCKS_BYTES.map(|size| vec![0; size]);
+    for block in &mut blocks {
+        hide(block);
+    }
+    let mut stack = [0; HIDE_BYTES];
+    hide(&mut stack);
+    std::hint::black_box(&stack);
+    // SAFETY: `map` makes so many bytes for us alone.
+    hide(unsafe { std::slice::from_raw_parts_mut(map(), HIDE_BYTES) });
+    let secret = String::from_utf8_lossy(&blocks[0]).into_owned();
+    // SAFETY: this process has one thread.
+    unsafe { std::env::set_var("SECRET", secret) };
+    let written = scene.answer.write_all_at(&blocks[3], PAGE_BYTES as u64);
+    written.expect("the answer is writable");
+    // Half of them are freed, as a codec does.
+    std::mem::forget(blocks.into_iter().step_by(2).collect::<Vec<_>>());
+    scene.done(hidden.join(" ").as_bytes())
+}
+
+fn map() -> *mut u8 {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: asks for fresh memory.
+    let map = unsafe { libc::mmap(std::ptr::null_mut(), HIDE_BYTES, protection, flags, -1, 0) };
+    assert_ne!(map, libc::MAP_FAILED, "an anonymous mapping is allowed");
+    map.cast()
+}
+
+/// Answers with the number of places that hold the secret. The plan says where an earlier job hid it; all other memory
+/// is searched too.
+fn seek(scene: &Scene<'_>) -> AllegedReply {
+    let mut ranges = vec![statics(), heap()];
+    let hidden = scene.numbers.chunks_exact(2);
+    ranges.extend(hidden.map(|place| (place[0] as usize, (place[0] + place[1]) as usize)));
+    // Fresh blocks and mappings may lie where freed ones did.
+    let blocks = BLOCKS_BYTES.map(Vec::<u8>::with_capacity);
+    ranges.extend(blocks.iter().map(|block| {
+        let begin = block.as_ptr() as usize;
+        (begin, begin + block.capacity())
+    }));
+    let map = map() as usize;
+    ranges.push((map, map + HIDE_BYTES));
+    let mut answer = vec![0; 16 * PAGE_BYTES];
+    let read = scene.answer.read_at(&mut answer, 0);
+    let mut found = hits(&answer[..read.expect("the answer is readable")]);
+    found += ranges
+        .into_iter()
+        .map(|range| hits_in(scene, range))
+        .sum::<usize>();
+    found += usize::from(std::env::var_os("SECRET").is_some());
+    scene.done(found.to_string().as_bytes())
+}
+
+/// The program's writable memory.
+fn statics() -> (usize, usize) {
+    unsafe extern "C" {
+        static __data_start: u8;
+        static _end: u8;
+    }
+    (&raw const __data_start as usize, &raw const _end as usize)
+}
+
+/// The heap's last 2 MiB that were used, and the 2 MiB behind them.
+fn heap() -> (usize, usize) {
+    const HALF_BYTES: usize = 2 << 20;
+    let block: Vec<u8> = Vec::with_capacity(1 << 20);
+    let middle = block.as_ptr() as usize;
+    (middle.saturating_sub(HALF_BYTES), middle + HALF_BYTES)
+}
+
+/// Hits in a range of which parts may not be mapped: `pwrite` says `EFAULT` for those, where a load would be a fault.
+fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
+    let descriptor = scene.answer.as_raw_fd();
+    let mut found = 0;
+    for page in (begin & !(PAGE_BYTES - 1)..end).step_by(PAGE_BYTES) {
+        let address = std::ptr::with_exposed_provenance::<u8>(page);
+        // SAFETY: the kernel reads a byte, or says that it cannot.
+        let written = unsafe { libc::pwrite(descriptor, address.cast(), 1, 0) };
+        if written == 1 {
+            // SAFETY: the line above read from this page, nothing unmaps it meanwhile, and no other thread writes.
+            found += hits(unsafe { std::slice::from_raw_parts(address, PAGE_BYTES) });
+        }
+    }
+    found
+}
+
+/// Compares products, so that the secret itself is nowhere in this process, not even in a spilled register.
+fn hits(bytes: &[u8]) -> usize {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let product = |window: &[u8]| {
+        let word = u64::from_le_bytes(window.try_into().expect("windows of 8"));
+        word.wrapping_mul(ODD)
+    };
+    // The secret's first 8 bytes, times ODD.
+    let wanted = std::hint::black_box(WANTED);
+    bytes
+        .windows(8)
+        .filter(|window| product(window) == wanted)
+        .count()
+}
+
+const WANTED: u64 = {
+    let mut word = 0;
+    let mut index = 8;
+    while 0 < index {
+        index -= 1;
+        word = word << 8 | ((index as u8).wrapping_mul(0x3b) ^ 0xa5) as u64;
+    }
+    word.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+};

@@ -1,0 +1,106 @@
+//! Jobs that take more than they may, or die, and honest ones that cost a known amount.
+
+use crate::{Attack, SOCKET, Scene};
+use job::AllegedReply;
+use std::time::{Duration, Instant};
+
+pub(crate) const ATTACKS: &[(&str, Attack)] = &[
+    ("loop", |_| {
+        loop {
+            std::hint::spin_loop();
+        }
+    }),
+    ("loop-deaf", |_| {
+        for signal in [libc::SIGPROF, libc::SIGXCPU] {
+            // SAFETY: no handler of ours runs.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
+        loop {
+            std::hint::spin_loop();
+        }
+    }),
+    ("read-forever", |scene| {
+        let mut byte = 0_u8;
+        // SAFETY: reads into a byte of this frame.
+        let read = unsafe { libc::read(SOCKET, (&raw mut byte).cast(), 1) };
+        scene.result(read as i64)
+    }),
+    ("allocate", |scene| {
+        let memory = vec![1_u8; scene.numbers[0] as usize];
+        scene.done(&memory[..1])
+    }),
+    ("allocate-in-c", |scene| {
+        // SAFETY: asks for memory, or gets none.
+        let memory = unsafe { libc::malloc(scene.numbers[0] as usize) };
+        scene.result(if std::hint::black_box(memory).is_null() {
+            -1
+        } else {
+            0
+        })
+    }),
+    ("allocate-slowly", |scene| {
+        let mut blocks: Vec<Vec<u8>> = Vec::new();
+        loop {
+            blocks.push(vec![scene.job.plan[0]; 1 << 20]);
+        }
+    }),
+    ("segv", |scene| {
+        // SAFETY: none; the address is not mapped, and the process is meant to die.
+        unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) };
+        scene.done(b"escaped")
+    }),
+    ("abort", |_| std::process::abort()),
+    ("panic", |_| panic!("on purpose")),
+    ("overflow", |scene| {
+        let depth = deeper(scene.numbers[0]);
+        scene.done(&depth.to_le_bytes())
+    }),
+    ("touch", touch),
+    ("spin", spin),
+];
+
+fn deeper(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 1_024]);
+    if depth == 0 {
+        0
+    } else {
+        deeper(depth - 1) + frame[7]
+    }
+}
+
+/// Touches so many bytes of fresh heap, in blocks of 1 MiB as codecs do; answers with the page faults it took.
+fn touch(scene: &Scene<'_>) -> AllegedReply {
+    let before = faults();
+    let mut blocks = Vec::new();
+    for _ in 0..scene.numbers[0] >> 20 {
+        let mut block: Vec<u8> = Vec::with_capacity(1 << 20);
+        for page in block.spare_capacity_mut().chunks_mut(4_096) {
+            page[0].write(1);
+        }
+        blocks.push(std::hint::black_box(block));
+    }
+    let taken = faults() - before;
+    std::mem::forget(blocks);
+    scene.done(taken.to_string().as_bytes())
+}
+
+fn faults() -> i64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes the structure it is given.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: a structure of integers, zeroed above.
+    unsafe { usage.assume_init() }.ru_minflt
+}
+
+/// Works for so many microseconds, in registers.
+fn spin(scene: &Scene<'_>) -> AllegedReply {
+    let begin = Instant::now();
+    let time = Duration::from_micros(scene.numbers[0]);
+    let mut sum = 1_u64;
+    while begin.elapsed() < time {
+        for _ in 0..1_000 {
+            sum = std::hint::black_box(sum.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
+        }
+    }
+    scene.done(&sum.to_le_bytes())
+}
