@@ -143,3 +143,6 @@ fn numbers(bytes: &[u8]) -> Option<Vec<u64>> {
     let numbers = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
     rest.is_empty().then(|| numbers.collect())
 }
+
+#[cfg(test)]
+mod tests;

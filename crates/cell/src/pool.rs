@@ -34,7 +34,8 @@ const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 pub struct Task<'a> {
     /// The original, a file; the pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
-    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. An empty plan is the probe's: the cell answers it itself.
+    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. Plans of less than two bytes are the
+    /// probe's: the cell serves them itself.
     pub plan: &'a [u8],
     /// Size of the answer, when it is a picture.
     pub size_px: Option<(u32, u32)>,
@@ -369,13 +370,5 @@ impl Drop for Pool {
         if let Some(keeper) = self.keeper.take() {
             keeper.join().expect("the keeper's thread does not panic");
         }
-    }
-}
-
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool")
-            .field("limits", &self.shared.limits)
-            .finish_non_exhaustive()
     }
 }

@@ -24,27 +24,23 @@ impl Zygote {
         let theirs = above(theirs.as_fd())?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = above(null.as_fd())?;
-        let process = spawn(program, theirs.as_fd(), null.as_fd(), &environment(limits))?;
         let start = Command::Start {
             max_memory_bytes: limits.max_memory_bytes,
         };
-        let zygote = Zygote { process, control };
-        zygote.send(start, &[])?;
-        Ok(zygote)
+        // Sent before anybody can hang up: a program that ends at once is then always found by its reports.
+        channel::send(control.as_fd(), &start.to_bytes(), &[], SendFlags::DONTWAIT)?;
+        let process = spawn(program, theirs.as_fd(), null.as_fd(), &environment(limits))?;
+        Ok(Zygote { process, control })
     }
 
     /// Asks for a child that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.send(Command::Fork(slot), &[socket])
-    }
-
-    fn send(&self, command: Command, descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
-        let flags = SendFlags::DONTWAIT;
+        let command = Command::Fork(slot).to_bytes();
         channel::send(
             self.control.as_fd(),
-            &command.to_bytes(),
-            descriptors,
-            flags,
+            &command,
+            &[socket],
+            SendFlags::DONTWAIT,
         )
     }
 

@@ -260,3 +260,6 @@ fn op(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
         k,
     }
 }
+
+#[cfg(test)]
+mod tests;
