@@ -371,3 +371,11 @@ impl Drop for Pool {
         }
     }
 }
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool")
+            .field("limits", &self.shared.limits)
+            .finish_non_exhaustive()
+    }
+}

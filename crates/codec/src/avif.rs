@@ -13,8 +13,9 @@ use libavif_sys as avif;
 
 use crate::{Error, ErrorKind};
 
-fn error(result: avif::avifResult) -> Error {
+fn check(result: avif::avifResult) -> Result<(), Error> {
     let kind = match result {
+        avif::AVIF_RESULT_OK => return Ok(()),
         avif::AVIF_RESULT_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
         avif::AVIF_RESULT_NOT_IMPLEMENTED
         | avif::AVIF_RESULT_UNSUPPORTED_DEPTH
@@ -29,7 +30,8 @@ fn error(result: avif::avifResult) -> Error {
         | avif::AVIF_RESULT_INVALID_ARGUMENT => ErrorKind::Failed,
         _ => ErrorKind::Undecodable,
     };
-    Error::new(kind, format!("avif: {}", handle::describe(result)))
+    let detail = format!("avif: {}", handle::describe(result));
+    Err(Error::new(kind, detail))
 }
 
 #[cfg(test)]

@@ -107,7 +107,8 @@ pub enum Stage {
 /// An encoder's own settings; nothing is left for the worker to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// libjpeg-turbo, progressive, 4:2:0 unless the picture is grey; transparency is laid over white.
+    /// libjpeg-turbo, baseline with its own Huffman tables, 4:2:0 unless the picture is grey; transparency is laid over
+    /// white.
     Jpeg {
         /// 1…100.
         quality: u8,

@@ -20,7 +20,10 @@ fn check(pool: &Pool, attacks: &[&str], expected: &Expect) {
 
 #[test]
 fn calls_that_no_codec_makes_kill_or_fail() {
-    check(&pool(), CALLS, &expect![[r#"
+    check(
+        &pool(),
+        CALLS,
+        &expect![[r#"
         open: cell: crashed: killed for a denied system call
         openat2: cell: crashed: killed for a denied system call
         stat: cell: unsupported: Function not implemented (os error 38)
@@ -64,7 +67,8 @@ fn calls_that_no_codec_makes_kill_or_fail() {
         x32: cell: crashed: killed for a denied system call
         i386: cell: crashed: killed for a denied system call
         unknown: cell: crashed: killed for a denied system call
-    "#]]);
+    "#]],
+    );
 }
 
 pub(crate) const CALLS: &[&str] = &[
@@ -127,7 +131,10 @@ fn lies_are_found_and_late_writes_change_nothing() {
         "mapped",
         "beyond",
     ];
-    check(&pool(), &lies, &expect![[r#"
+    check(
+        &pool(),
+        &lies,
+        &expect![[r#"
         wrong-id: cell: lied: WrongJob
         too-long: cell: lied: WrongLength
         empty: cell: lied: WrongLength
@@ -138,24 +145,33 @@ fn lies_are_found_and_late_writes_change_nothing() {
         late: answers LATER!
         mapped: cell: lied: the answer is still mapped for writing
         beyond: cell: too large: wrote beyond its answer
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_child_holds_six_descriptors_and_no_secret_of_the_server() {
-    check(&pool(), &["descriptors", "environment"], &expect![[r#"
+    check(
+        &pool(),
+        &["descriptors", "environment"],
+        &expect![[r#"
         descriptors: answers 0 1 2 3 4 5
         environment: answers [GLIBC_TUNABLES]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn deaths_are_told_apart() {
     let deaths = ["segv", "abort", "panic", "overflow 100000"];
-    check(&pool(), &deaths, &expect![[r#"
+    check(
+        &pool(),
+        &deaths,
+        &expect![[r#"
         segv: cell: crashed: died by signal 11
         abort: cell: crashed: died by signal 11
         panic: cell: crashed: panicked at crates/cell/tests/attacker/strain.rs:53:19:?on purpose
         overflow 100000: cell: crashed: died by signal 11
-    "#]]);
+    "#]],
+    );
 }

@@ -7,7 +7,7 @@ use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Y
 
 use super::depth::Narrow;
 use super::handle::{Owned, new_decoder};
-use super::{alpha, error};
+use super::{alpha, check};
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
@@ -53,14 +53,6 @@ fn set_up(decoder: &mut avif::avifDecoder) {
     decoder.imageDimensionLimit = 0;
     // Browsers show files without `pixi`, and with a clean aperture that makes no sense.
     decoder.strictFlags = avif::AVIF_STRICT_ALPHA_ISPE_REQUIRED;
-}
-
-fn check(result: avif::avifResult) -> Result<(), Error> {
-    if result == avif::AVIF_RESULT_OK {
-        Ok(())
-    } else {
-        Err(error(result))
-    }
 }
 
 /// The decoder's picture, with or without planes yet.

@@ -1,11 +1,11 @@
 //! Planes to lossy AVIF, RGB and RGBA to lossless AVIF.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 use libavif_sys as avif;
 use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
-use super::error;
+use super::check;
 use super::handle::{File, Owned, new_encoder, new_image};
 use crate::{Error, ErrorKind, buffer};
 
@@ -19,6 +19,11 @@ pub(crate) struct Effort {
     /// 4:4:4 with the identity matrix and quantiser 0.
     pub(crate) lossless: bool,
 }
+
+/// libaom's option to weigh coefficients by frequency, for colours only. Of its options that touch quality (`tune`,
+/// `deltaq-mode`, `aq-mode`, `sharpness`, `enable-chroma-deltaq`) this one alone gave fewer bytes at equal SSIMULACRA2,
+/// and at no cost in time.
+const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 
 /// Largest side of an AV1 frame.
 const SIDE_PX_MAX: u32 = 65_536;
@@ -115,6 +120,17 @@ fn write(
     encoder.speed = c_int::from(effort.speed);
     encoder.quality = c_int::from(quality);
     encoder.qualityAlpha = c_int::from(quality);
+    if !effort.lossless {
+        // SAFETY: the encoder is libavif's own; the callee copies both literals.
+        let result = unsafe {
+            avif::avifEncoderSetCodecSpecificOption(
+                encoder.as_ptr(),
+                QUANTISER_MATRICES.as_ptr(),
+                c"1".as_ptr(),
+            )
+        };
+        check(result)?;
+    }
     // SAFETY: both structs are libavif's own. The planes that the image shows belong to `planes`, outlive the call,
     // hold what their sizes and strides say, and are only read: libaom copies them into its own frame first.
     let result = unsafe {
@@ -125,15 +141,11 @@ fn write(
             avif::AVIF_ADD_IMAGE_FLAG_SINGLE,
         )
     };
-    if result != avif::AVIF_RESULT_OK {
-        return Err(error(result));
-    }
+    check(result)?;
     let mut file = File::empty();
     // SAFETY: the encoder is libavif's own and has been given an image; the callee allocates what it stores.
     let result = unsafe { avif::avifEncoderFinish(encoder.as_ptr(), file.slot()) };
-    if result != avif::AVIF_RESULT_OK {
-        return Err(error(result));
-    }
+    check(result)?;
     buffer::copy(file.bytes())
 }
 
@@ -166,9 +178,7 @@ fn describe(
             let result = unsafe {
                 avif::avifImageSetProfileICC(image.as_ptr(), profile.as_ptr(), profile.len())
             };
-            if result != avif::AVIF_RESULT_OK {
-                return Err(error(result));
-            }
+            check(result)?;
         }
     }
     Ok(image)

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use picture::{Layout, Range, Raster, Size, Subsampling};
+use picture::{Layout, Packed, Range, Raster, Size, Subsampling};
 use turbojpeg_sys as tj;
 
 use super::handle::{Block, Handle, Outcome};
@@ -12,20 +12,28 @@ use crate::{DecodeOptions, Error, ErrorKind, Limits, Shrink};
 
 const SIZE: Size = Size::new(33, 31);
 
-/// A JPEG of interleaved pixels with these parameters.
-fn compress(data: &[u8], format: tj::TJPF, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
+/// A JPEG of interleaved pixels, stored as they are, with these parameters.
+fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
+    let format = match pixels.layout {
+        Layout::Rgb => tj::TJPF_TJPF_RGB,
+        Layout::Rgba => tj::TJPF_TJPF_RGBA,
+        Layout::Cmyk => tj::TJPF_TJPF_CMYK,
+    };
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS).expect("an instance");
     for (parameter, value) in parameters {
         handle.set(*parameter, *value).expect("a known parameter");
     }
-    let (width, height) = (SIZE.width_px as c_int, SIZE.height_px as c_int);
+    let (width, height) = (
+        pixels.size.width_px as c_int,
+        pixels.size.height_px as c_int,
+    );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: `data` has 33 × 31 pixels of `format`, made by `packed` of `SIZE`; the slots are empty and exclusive.
+    // SAFETY: the pixels are whole, as `packed` makes them; the slots are empty and exclusive.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),
-            data.as_ptr(),
+            pixels.data.as_ptr(),
             width,
             0,
             height,
@@ -46,6 +54,11 @@ fn quality_and(more: &[(tj::TJPARAM, i32)]) -> Vec<(tj::TJPARAM, i32)> {
     ];
     parameters.extend_from_slice(more);
     parameters
+}
+
+fn progressive(size: Size) -> Vec<u8> {
+    let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_PROGRESSIVE, 1)]);
+    compress(&packed(size, Layout::Rgb), &parameters)
 }
 
 fn decode(file: &[u8]) -> Result<crate::Decoded, Error> {
@@ -86,10 +99,11 @@ fn planes_are_padded_as_turbojpeg_does() {
 #[test]
 fn cmyk_and_ycck_give_ink_where_adobe_wrote_none() {
     let ink = packed(SIZE, Layout::Cmyk);
-    let stored: Vec<u8> = ink.data.iter().map(|ink| 255 - ink).collect();
+    let mut stored = ink.clone();
+    stored.data.iter_mut().for_each(|ink| *ink = 255 - *ink);
     for colours in [tj::TJCS_TJCS_CMYK, tj::TJCS_TJCS_YCCK] {
         let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_COLORSPACE, colours as i32)]);
-        let file = compress(&stored, tj::TJPF_TJPF_CMYK, &parameters);
+        let file = compress(&stored, &parameters);
         check_close(&file, Raster::Packed(ink.clone()), 2.0);
     }
 }
@@ -98,7 +112,7 @@ fn cmyk_and_ycck_give_ink_where_adobe_wrote_none() {
 fn cmyk_without_adobes_marker_is_ink_as_it_stands() {
     let ink = packed(SIZE, Layout::Cmyk);
     let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_COLORSPACE, tj::TJCS_TJCS_CMYK as i32)]);
-    let mut file = compress(&ink.data, tj::TJPF_TJPF_CMYK, &parameters);
+    let mut file = compress(&ink, &parameters);
     // FF EE 00 0E "Adobe" and 7 bytes more.
     let marker = file
         .windows(5)
@@ -115,7 +129,7 @@ fn rgb_and_odd_subsampling_give_rgb() {
     let as_rgb = [(tj::TJPARAM_TJPARAM_COLORSPACE, tj::TJCS_TJCS_RGB as i32)];
     let as_441 = [(tj::TJPARAM_TJPARAM_SUBSAMP, tj::TJSAMP_TJSAMP_441)];
     for (parameters, distance_max) in [(as_rgb, 1.0), (as_441, 4.0)] {
-        let file = compress(&rgb.data, tj::TJPF_TJPF_RGB, &quality_and(&parameters));
+        let file = compress(&rgb, &quality_and(&parameters));
         check_close(&file, Raster::Packed(rgb.clone()), distance_max);
     }
 }
@@ -123,11 +137,7 @@ fn rgb_and_odd_subsampling_give_rgb() {
 #[test]
 fn lossless_jpeg_is_exact() {
     let rgb = packed(SIZE, Layout::Rgb);
-    let file = compress(
-        &rgb.data,
-        tj::TJPF_TJPF_RGB,
-        &[(tj::TJPARAM_TJPARAM_LOSSLESS, 1)],
-    );
+    let file = compress(&rgb, &[(tj::TJPARAM_TJPARAM_LOSSLESS, 1)]);
     let decoded = decode(&file).expect("decodes");
     assert_eq!(decoded.raster, Raster::Packed(rgb));
 }
@@ -135,7 +145,7 @@ fn lossless_jpeg_is_exact() {
 #[test]
 fn twelve_bits_are_not_supported() {
     let rgb = packed(SIZE, Layout::Rgb);
-    let mut file = compress(&rgb.data, tj::TJPF_TJPF_RGB, &quality_and(&[]));
+    let mut file = compress(&rgb, &quality_and(&[]));
     let frame = file
         .windows(2)
         .position(|two| two == [0xff, 0xc0])
@@ -153,9 +163,8 @@ fn twelve_bits_are_not_supported() {
 fn arithmetic_coding_is_read() {
     let rgb = packed(SIZE, Layout::Rgb);
     let coded = quality_and(&[(tj::TJPARAM_TJPARAM_ARITHMETIC, 1)]);
-    let coded = decode(&compress(&rgb.data, tj::TJPF_TJPF_RGB, &coded)).expect("decodes");
-    let plain =
-        decode(&compress(&rgb.data, tj::TJPF_TJPF_RGB, &quality_and(&[]))).expect("decodes");
+    let coded = decode(&compress(&rgb, &coded)).expect("decodes");
+    let plain = decode(&compress(&rgb, &quality_and(&[]))).expect("decodes");
     assert_eq!(coded.raster, plain.raster);
 }
 
@@ -188,8 +197,7 @@ fn a_shrunk_picture_has_the_sides_rounded_up_and_the_same_colours() {
 
 #[test]
 fn scans_beyond_the_limit_are_refused() {
-    let raster = Raster::Yuv(yuv(SIZE, Subsampling::S420, Range::Full));
-    let file = super::encode(&raster, None, 80).expect("encodes");
+    let file = progressive(SIZE);
     let decode = |jpeg_scans_max| {
         let limits = Limits {
             jpeg_scans_max,
@@ -202,15 +210,14 @@ fn scans_beyond_the_limit_are_refused() {
         super::decode(&file, &options)
     };
     assert_eq!(decode(2).expect_err("refused").kind, ErrorKind::TooLarge);
-    // A progressive file of ours has ten.
+    // libjpeg writes ten.
     assert!(!decode(10).expect("decodes").damaged);
 }
 
 #[test]
 fn scratch_memory_beyond_the_limit_is_refused() {
     let size = Size::new(1500, 1500);
-    let raster = Raster::Yuv(yuv(size, Subsampling::S444, Range::Full));
-    let file = super::encode(&raster, None, 50).expect("encodes");
+    let file = progressive(size);
     let limits = Limits {
         // Coefficients of a progressive picture take 2 bytes a sample: 13.5 MB.
         scratch_bytes_max: 8 << 20,
@@ -230,11 +237,30 @@ fn tables_without_a_picture_are_undecodable() {
     assert_eq!(refusal.kind, ErrorKind::Undecodable);
 }
 
+#[test]
+fn cut_and_flipped_progressive_files_do_no_harm() {
+    let file = progressive(SIZE);
+    let mut damaged = 0;
+    for len in (0..file.len()).step_by(5) {
+        match decode(&file[..len]) {
+            Ok(decoded) => damaged += u32::from(decoded.damaged),
+            Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{len}: {err}"),
+        }
+    }
+    assert!(damaged > 10, "{damaged}");
+    for bit in (0..file.len() * 8).step_by(13) {
+        let mut flipped = file.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        if let Err(err) = decode(&flipped) {
+            assert_ne!(err.kind, ErrorKind::Failed, "{bit}: {err}");
+        }
+    }
+}
+
 /// TurboJPEG calls an error a warning once it has warned of something before.
 #[test]
 fn an_error_after_a_warning_is_an_error() {
-    let raster = Raster::Yuv(yuv(SIZE, Subsampling::S420, Range::Full));
-    let file = super::encode(&raster, None, 80).expect("encodes");
+    let file = progressive(SIZE);
     let scan = |nth: usize| {
         let starts = file
             .windows(2)

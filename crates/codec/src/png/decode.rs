@@ -3,23 +3,20 @@
 use std::io::Cursor;
 
 use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
-use png::{
-    BitDepth, ColorType, Decoder, DecodingError, Info, InterlaceInfo, Reader, Transformations,
-};
+use png::{BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Reader, Transformations};
 
-use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
+use super::profile::{self, Embedded};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
-    // What the limit bounds is one chunk as stored, the profile unpacked, and one row; pixels go to our own memory.
-    let row_bytes_max = options.stored.width_px as usize * 8;
-    let chunk_bytes_max = options.limits.profile_bytes_max;
+    // What it bounds is chunks and rows; pixels go to our own memory.
     decoder.set_limits(png::Limits {
-        bytes: row_bytes_max
-            .saturating_add(chunk_bytes_max)
-            .saturating_add(chunk_bytes_max),
+        bytes: options.limits.scratch_bytes_max,
     });
     decoder.set_ignore_text_chunk(true);
+    // It would pass over a profile that is too large as over one that is broken.
+    decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let header = decoder.read_header_info().map_err(error)?;
     let size = Size::new(header.width, header.height);
@@ -29,27 +26,27 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let channels = colours.samples();
     let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
     let whole = read_rows(&mut reader, depth, channels, &mut samples)?;
-    let profile = profile(reader.info(), &options.limits)?;
+    // `cICP` outranks `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are not looked at.
+    let embedded = match reader.info().coding_independent_code_points {
+        Some(colours) => {
+            let transfer = colours.transfer_function.into();
+            match cicp::profile(colours.color_primaries.into(), transfer)? {
+                Some(profile) => Embedded::Profile(profile),
+                None => Embedded::Nothing,
+            }
+        }
+        None => profile::read(bytes, &options.limits)?,
+    };
+    let (profile, profile_lost) = match embedded {
+        Embedded::Nothing => (None, false),
+        Embedded::Profile(profile) => (Some(profile), false),
+        Embedded::Broken => (None, true),
+    };
     Ok(Decoded {
         raster: raster(colours, size, samples)?,
         profile,
-        damaged: !whole,
+        damaged: !whole || profile_lost,
     })
-}
-
-/// `cICP` outranks `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are not looked at.
-fn profile(info: &Info<'_>, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
-    if let Some(colours) = info.coding_independent_code_points {
-        return cicp::profile(
-            colours.color_primaries.into(),
-            colours.transfer_function.into(),
-        );
-    }
-    let Some(profile) = &info.icc_profile else {
-        return Ok(None);
-    };
-    limits.admit_profile("png", profile.len())?;
-    buffer::copy(profile).map(Some)
 }
 
 /// Reads rows as far as there are any into `samples`, 8 bits each; whether they were all there.

@@ -222,3 +222,34 @@ fn colours_by_numbers_become_a_profile() {
     let pq = numbered(9, 16).expect_err("refused");
     assert_eq!(pq.kind, ErrorKind::Unsupported);
 }
+
+#[test]
+fn a_profile_is_unpacked_within_its_limit() {
+    let size = Size::new(1, 1);
+    let plain = write(&info(size, ColorType::Rgb, BitDepth::Eight), &[1, 2, 3]);
+    let profiled = |payload: &[&[u8]]| {
+        let mut file = plain.clone();
+        file.splice(33..33, chunk(b"iCCP", &payload.concat()));
+        decode(&file, &DecodeOptions::whole(size))
+    };
+    let good = profiled(&[b"name\0\0", &stored_zlib(b"a profile")]).expect("decodes");
+    assert_eq!(good.profile.as_deref(), Some(b"a profile".as_slice()));
+    assert!(!good.damaged);
+    for broken in [b"name\0\0no zlib".as_slice(), b"name\0\x01", b"name", b""] {
+        let decoded = profiled(&[broken]).expect("decodes");
+        assert_eq!((decoded.profile, decoded.damaged), (None, true));
+    }
+    let large = profiled(&[b"name\0\0", &stored_zlib(&vec![0; (4 << 20) + 1])]);
+    assert_eq!(large.expect_err("refused").kind, ErrorKind::TooLarge);
+}
+
+#[test]
+fn a_profile_that_unpacks_to_far_more_is_refused() {
+    let size = Size::new(1, 1);
+    let mut header = info(size, ColorType::Rgb, BitDepth::Eight);
+    header.icc_profile = Some(vec![0; 64 << 20].into());
+    let file = write(&header, &[1, 2, 3]);
+    assert!(file.len() < 1 << 20, "{} bytes", file.len());
+    let refusal = decode(&file, &DecodeOptions::whole(size)).expect_err("refused");
+    assert_eq!(refusal.kind, ErrorKind::TooLarge);
+}
