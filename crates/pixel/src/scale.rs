@@ -184,12 +184,12 @@ impl Filter {
         let (from_x, from_y) = from.divisors();
         let (to_x, to_y) = to.divisors();
         let area = area.divided(from_x, from_y);
-        let coarser = to_x % from_x == 0 && to_y % from_y == 0;
+        let coarser = to_x.is_multiple_of(from_x) && to_y.is_multiple_of(from_y);
         if self.copies_luma && coarser && area.begins_on_a_pixel() {
             let blocks = cut(plane, area);
             return reduce(blocks, to_x / from_x, to_y / from_y);
         }
-        if size.width_px % to_x == 0 && size.height_px % to_y == 0 {
+        if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
             return self.plane(plane, area, to.chroma(size));
         }
         // The new grid of chroma reaches beyond the picture, where there is nothing to filter: go through the grid of
