@@ -94,11 +94,14 @@ impl Build {
     /// # Errors
     /// When it does not build.
     pub(crate) fn worker(&mut self) -> Result<(), Stop> {
+        let embedded = self.target_dir.join("worker");
+        if !embedded.exists() {
+            eprintln!("xtask: a first build compiles the C codecs, which takes minutes");
+        }
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
         // Replaced only when it differs, because a younger file makes cargo build the server again.
-        let embedded = self.target_dir.join("worker");
         let fresh = fs::read(&stripped).map_err(at(&stripped))?;
         if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
             fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
