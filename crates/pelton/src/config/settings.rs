@@ -5,12 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use cell::Isolation;
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 
 use super::value::{
-    Bytes, Formats, Freshness, LogLevel, Mappings, PerCore, Quality, Raw, Timeout, Types, Value,
-    Wrong,
+    Bytes, Formats, Freshness, LogLevel, Mappings, MinIsolation, PerCore, Quality, Raw, Timeout,
+    Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -171,6 +172,8 @@ settings! {
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
         /// How long to pause at most before that program is started again after it died.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
+        /// Least isolation to start with: each level demands those before it.
+        min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Memory of the workers in transparent huge pages, where the host has them.
         hugepages: bool = true, "true or false";
     }

@@ -29,6 +29,7 @@ fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
         id: 7,
         limits,
         seed: [0; 16],
+        idle: false,
         plan,
     };
     let expect = Expect {
