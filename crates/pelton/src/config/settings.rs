@@ -199,7 +199,7 @@ settings! {
         /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
-        hot_answers_max: u32 = 8_192, "answers";
+        hot_answers_max: u32 = 4_096, "answers";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
         /// How long an answer is given without asking whether its original has changed.
