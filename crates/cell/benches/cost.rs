@@ -64,6 +64,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
                 cpu_ms_max: 1_000,
             },
             wall_ms_max: 8_000,
+            idle: false,
         };
         pool.run(task).expect("an honest job");
         walls.push(begin.elapsed());

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +44,8 @@ pub struct Task<'a> {
     pub limits: JobLimits,
     /// Wall time the job may take, in milliseconds; lowered to the pool's limit.
     pub wall_ms_max: u32,
+    /// The job runs only when a core has nothing else to do; its wall time passes all the same.
+    pub idle: bool,
 }
 
 /// A job's answer.
@@ -177,6 +180,7 @@ impl Pool {
             id: self.job_ids.fetch_add(1, Ordering::Relaxed),
             limits,
             seed,
+            idle: task.idle,
             plan: task.plan,
         };
         let original = reopen(task.original)
@@ -370,5 +374,13 @@ impl Drop for Pool {
         if let Some(keeper) = self.keeper.take() {
             keeper.join().expect("the keeper's thread does not panic");
         }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("limits", &self.shared.limits)
+            .finish_non_exhaustive()
     }
 }

@@ -85,6 +85,7 @@ fn task<'a>(original: BorrowedFd<'a>, plan: &'a [u8]) -> Task<'a> {
             cpu_ms_max: 1_000,
         },
         wall_ms_max: 4_000,
+        idle: false,
     }
 }
 

@@ -1,4 +1,10 @@
-//! The picture formats Pelton reads, and the orientations of EXIF.
+//! The picture formats Pelton reads, how to tell them apart, and the orientations of EXIF.
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes from a file's start that [`Format::sniff`] looks at.
+pub const SNIFF_BYTES: usize = 1024;
 
 /// A format of originals, told by magic bytes and never by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +23,159 @@ pub enum Format {
     Bmp,
     /// SVG, served untouched and never decoded.
     Svg,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 7] = [
+        Format::Jpeg,
+        Format::Png,
+        Format::Gif,
+        Format::Webp,
+        Format::Avif,
+        Format::Bmp,
+        Format::Svg,
+    ];
+
+    /// The format of a file that begins with `head`; the first [`SNIFF_BYTES`] suffice, and fewer of a shorter file.
+    #[must_use]
+    pub fn sniff(head: &[u8]) -> Option<Format> {
+        let head = &head[..head.len().min(SNIFF_BYTES)];
+        if head.starts_with(b"\xff\xd8\xff") {
+            Some(Format::Jpeg)
+        } else if head.starts_with(b"\x89PNG\r\n\x1a\n") {
+            Some(Format::Png)
+        } else if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
+            Some(Format::Gif)
+        } else if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
+            Some(Format::Webp)
+        } else if is_avif(head) {
+            Some(Format::Avif)
+        } else if is_bmp(head) {
+            Some(Format::Bmp)
+        } else if is_svg(head) {
+            Some(Format::Svg)
+        } else {
+            None
+        }
+    }
+
+    /// Value for `Content-Type`.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Format::Jpeg => "image/jpeg",
+            Format::Png => "image/png",
+            Format::Gif => "image/gif",
+            Format::Webp => "image/webp",
+            Format::Avif => "image/avif",
+            Format::Bmp => "image/bmp",
+            Format::Svg => "image/svg+xml",
+        }
+    }
+
+    /// The usual ending of file names, without the dot.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Format::Jpeg => "jpg",
+            Format::Png => "png",
+            Format::Gif => "gif",
+            Format::Webp => "webp",
+            Format::Avif => "avif",
+            Format::Bmp => "bmp",
+            Format::Svg => "svg",
+        }
+    }
+}
+
+/// The brands of a leading `ftyp` box, major brand first; empty when there is none.
+///
+/// ```text
+/// 0 size u32 · 4 "ftyp" · 8 major brand · 12 minor version · 16 compatible brands, 4 bytes each
+/// ```
+pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_ftyp = head.get(4..8) == Some(b"ftyp");
+    let size_bytes = match head.first_chunk() {
+        Some(size) if is_ftyp => u32::from_be_bytes(*size) as usize,
+        _ => 0,
+    };
+    let brands = &head[..size_bytes.min(head.len())];
+    brands
+        .chunks_exact(4)
+        .skip(2)
+        .enumerate()
+        .filter(|(index, _)| *index != 1)
+        .map(|(_, brand)| brand)
+}
+
+fn is_avif(head: &[u8]) -> bool {
+    ftyp_brands(head).any(|brand| brand == b"avif" || brand == b"avis")
+}
+
+/// "BM" alone begins many a text, so the sizes of both headers must fit too.
+fn is_bmp(head: &[u8]) -> bool {
+    let Some(head) = head.first_chunk::<18>() else {
+        return false;
+    };
+    let header_bytes = u32::from_le_bytes([head[14], head[15], head[16], head[17]]);
+    let pixels_at = u32::from_le_bytes([head[10], head[11], head[12], head[13]]);
+    head.starts_with(b"BM")
+        && matches!(header_bytes, 12 | 16 | 40 | 52 | 56 | 64 | 108 | 124)
+        && 14 + header_bytes <= pixels_at
+}
+
+/// Skips what XML allows before the root element, which must be `svg` or `PREFIX:svg`.
+fn is_svg(head: &[u8]) -> bool {
+    let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    loop {
+        rest = rest.trim_ascii_start();
+        let after = if rest.starts_with(b"<?") {
+            after(rest, b"?>")
+        } else if rest.starts_with(b"<!--") {
+            after(&rest[4..], b"-->")
+        } else if let Some(doctype) = rest.strip_prefix(b"<!DOCTYPE") {
+            after_doctype(doctype)
+        } else {
+            return rest.strip_prefix(b"<").is_some_and(names_svg);
+        };
+        match after {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+}
+
+/// What follows the first `end` in `text`.
+fn after<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+    let at = text.windows(end.len()).position(|window| window == end)?;
+    Some(&text[at + end.len()..])
+}
+
+/// What follows a document type of SVG. Its internal subset ends at `]` and may hold any number of `>`.
+fn after_doctype(doctype: &[u8]) -> Option<&[u8]> {
+    if !doctype.first()?.is_ascii_whitespace() || !names_svg(doctype.trim_ascii_start()) {
+        return None;
+    }
+    let end = doctype.iter().position(|&byte| byte == b'>')?;
+    match doctype[..end].iter().position(|&byte| byte == b'[') {
+        None => Some(&doctype[end + 1..]),
+        Some(subset) => after(after(&doctype[subset..], b"]")?, b">"),
+    }
+}
+
+/// Whether `text` begins with the name `svg`, with or without a namespace prefix.
+fn names_svg(text: &[u8]) -> bool {
+    let end = text
+        .iter()
+        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'['));
+    let Some(name) = end.map(|end| &text[..end]) else {
+        return false;
+    };
+    name == b"svg"
+        || name
+            .strip_suffix(b":svg")
+            .is_some_and(|prefix| prefix.iter().all(u8::is_ascii_alphanumeric))
 }
 
 /// How a stored picture is to be turned to be upright: the values of EXIF's tag 0x0112.
@@ -63,5 +222,38 @@ impl Orientation {
     #[must_use]
     pub const fn transposes(self) -> bool {
         self as u8 >= 5
+    }
+
+    /// The one orientation that does what `self` and then `next` do.
+    #[must_use]
+    pub const fn then(self, next: Orientation) -> Orientation {
+        let (mirrored, turns) = self.mirror_then_turns();
+        let (next_mirrored, next_turns) = next.mirror_then_turns();
+        // Mirroring after a turn is the opposite turn after mirroring.
+        let turns = if next_mirrored { 4 - turns } else { turns };
+        match (mirrored != next_mirrored, (turns + next_turns) % 4) {
+            (false, 0) => Orientation::Upright,
+            (false, 1) => Orientation::Turn90,
+            (false, 2) => Orientation::Turn180,
+            (false, _) => Orientation::Turn270,
+            (true, 0) => Orientation::Mirror,
+            (true, 1) => Orientation::Transverse,
+            (true, 2) => Orientation::Flip,
+            (true, _) => Orientation::Transpose,
+        }
+    }
+
+    /// As a mirroring left to right, followed by quarter turns clockwise.
+    const fn mirror_then_turns(self) -> (bool, u8) {
+        match self {
+            Orientation::Upright => (false, 0),
+            Orientation::Turn90 => (false, 1),
+            Orientation::Turn180 => (false, 2),
+            Orientation::Turn270 => (false, 3),
+            Orientation::Mirror => (true, 0),
+            Orientation::Transverse => (true, 1),
+            Orientation::Flip => (true, 2),
+            Orientation::Transpose => (true, 3),
+        }
     }
 }

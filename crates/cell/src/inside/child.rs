@@ -48,6 +48,11 @@ pub(super) fn run(
     if let Err(errno) = limit(&job.limits, mapped_bytes) {
         last_words::fail(&refused("setrlimit")(errno));
     }
+    if job.idle
+        && let Err(errno) = give_way()
+    {
+        last_words::fail(&refused("sched_setscheduler")(errno));
+    }
     let answer = File::from(answer);
     let reply = match job.plan {
         PROBE_ANSWER => probe_answer(&job, &answer),
@@ -78,6 +83,15 @@ fn settle(socket: OwnedFd, filter: &Program) -> Result<ManuallyDrop<OwnedFd>, Er
     close_from(JOB_FD + 1)?;
     filter.install()?;
     Ok(place)
+}
+
+/// Lets the kernel run this process only on cores that have nothing else to do (SCHED_IDLE, sched(7)).
+fn give_way() -> Result<(), Errno> {
+    let parameter = libc::sched_param { sched_priority: 0 };
+    let (call, policy) = (libc::SYS_sched_setscheduler, libc::SCHED_IDLE);
+    // SAFETY: reads a structure of this frame, for this process.
+    let result = unsafe { libc::syscall(call, 0, policy, &raw const parameter) };
+    checked(result).map(|_| ())
 }
 
 /// Holds the job to its limits. CPU time has two: a timer of milliseconds, and a limit of seconds that no handler stops.

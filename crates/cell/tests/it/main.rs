@@ -61,6 +61,7 @@ fn run_in(
         size_px: None,
         limits,
         wall_ms_max,
+        idle: false,
     })
 }
 

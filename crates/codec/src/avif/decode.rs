@@ -1,0 +1,231 @@
+//! AVIF to planes of 8 bits; to RGB or RGBA where the file stores RGB.
+
+use std::slice;
+
+use libavif_sys as avif;
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+
+use super::depth::Narrow;
+use super::handle::{Owned, new_decoder};
+use super::{alpha, check};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
+
+pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let mut decoder = new_decoder()?;
+    set_up(&mut decoder);
+    // SAFETY: the decoder is libavif's own, and `bytes` outlives it: both are locals, and `decoder` drops first.
+    let result =
+        unsafe { avif::avifDecoderSetIOMemory(decoder.as_ptr(), bytes.as_ptr(), bytes.len()) };
+    check(result)?;
+    // SAFETY: the decoder is libavif's own, and its input was set above.
+    let result = unsafe { avif::avifDecoderParse(decoder.as_ptr()) };
+    check(result)?;
+    let image = image(&decoder)?;
+    options
+        .limits
+        .admit("avif", size_of(image), options.stored)?;
+    // SAFETY: the decoder is libavif's own and has parsed its input. No borrow of the image is live.
+    let result = unsafe { avif::avifDecoderNextImage(decoder.as_ptr()) };
+    check(result)?;
+
+    let image = self::image(&decoder)?;
+    // The AV1 stream has its own idea of the size.
+    options
+        .limits
+        .admit("avif", size_of(image), options.stored)?;
+    let profile = profile(image, &options.limits)?;
+    let source = Source::new(image)?;
+    Ok(Decoded {
+        raster: source.raster()?,
+        profile,
+        damaged: false,
+    })
+}
+
+fn set_up(decoder: &mut avif::avifDecoder) {
+    decoder.codecChoice = avif::AVIF_CODEC_CHOICE_DAV1D;
+    decoder.maxThreads = 1;
+    decoder.requestedSource = avif::AVIF_DECODER_SOURCE_PRIMARY_ITEM;
+    decoder.ignoreExif = 1;
+    decoder.ignoreXMP = 1;
+    decoder.imageCountLimit = 1;
+    // `Limits::admit` judges the sides, and calls what is too large by that name; until then nothing is allocated.
+    decoder.imageDimensionLimit = 0;
+    // Browsers show files without `pixi`, and with a clean aperture that makes no sense.
+    decoder.strictFlags = avif::AVIF_STRICT_ALPHA_ISPE_REQUIRED;
+}
+
+/// The decoder's picture, with or without planes yet.
+fn image(decoder: &Owned<avif::avifDecoder>) -> Result<&avif::avifImage, Error> {
+    // SAFETY: the pointer is null or the decoder's own image, initialised since `avifDecoderParse`; it is written to
+    // by calls alone, which need `&mut` of what this borrows.
+    let image = unsafe { decoder.image.as_ref() };
+    image.ok_or_else(|| Error::new(ErrorKind::Failed, "avif: no image after a success"))
+}
+
+fn size_of(image: &avif::avifImage) -> Size {
+    Size::new(image.width, image.height)
+}
+
+fn profile(image: &avif::avifImage, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
+    if image.icc.size == 0 || image.icc.data.is_null() {
+        return cicp::profile(image.colorPrimaries, image.transferCharacteristics);
+    }
+    limits.admit_profile("avif", image.icc.size)?;
+    // SAFETY: libavif keeps `size` initialised bytes at `data` as long as the image lives, which `image` borrows.
+    let profile = unsafe { slice::from_raw_parts(image.icc.data, image.icc.size) };
+    buffer::copy(profile).map(Some)
+}
+
+/// A decoded image and what its numbers mean.
+struct Source<'a> {
+    image: &'a avif::avifImage,
+    subsampling: Subsampling,
+    range: Range,
+    /// `None` for RGB.
+    matrix: Option<Matrix>,
+}
+
+impl<'a> Source<'a> {
+    fn new(image: &'a avif::avifImage) -> Result<Source<'a>, Error> {
+        let subsampling = match image.yuvFormat {
+            avif::AVIF_PIXEL_FORMAT_YUV400 => Subsampling::S400,
+            avif::AVIF_PIXEL_FORMAT_YUV420 => Subsampling::S420,
+            avif::AVIF_PIXEL_FORMAT_YUV422 => Subsampling::S422,
+            avif::AVIF_PIXEL_FORMAT_YUV444 => Subsampling::S444,
+            format => {
+                let detail = format!("avif: pixel format {format}");
+                return Err(Error::new(ErrorKind::Unsupported, detail));
+            }
+        };
+        let range = match image.yuvRange {
+            avif::AVIF_RANGE_FULL => Range::Full,
+            _ => Range::Limited,
+        };
+        let matrix = match subsampling {
+            // Without chroma nothing depends on it.
+            Subsampling::S400 => Some(Matrix::Bt601),
+            _ => cicp::matrix(image.matrixCoefficients, image.colorPrimaries)?,
+        };
+        if matrix.is_none() && (subsampling, range) != (Subsampling::S444, Range::Full) {
+            let detail = "avif: RGB that is not full-range 4:4:4";
+            return Err(Error::new(ErrorKind::Unsupported, detail));
+        }
+        Ok(Source {
+            image,
+            subsampling,
+            range,
+            matrix,
+        })
+    }
+
+    fn raster(&self) -> Result<Raster, Error> {
+        let size = size_of(self.image);
+        let depth_bits = self.image.depth;
+        let luma = self.plane(
+            avif::AVIF_CHAN_Y,
+            size,
+            &Narrow::luma(depth_bits, self.range)?,
+        )?;
+        let chroma = match (self.subsampling, self.matrix) {
+            (Subsampling::S400, _) => None,
+            (subsampling, matrix) => {
+                let chroma_size = subsampling.chroma(size);
+                let narrow = match matrix {
+                    Some(_) => Narrow::chroma(depth_bits, self.range)?,
+                    None => Narrow::luma(depth_bits, self.range)?,
+                };
+                Some([
+                    self.plane(avif::AVIF_CHAN_U, chroma_size, &narrow)?,
+                    self.plane(avif::AVIF_CHAN_V, chroma_size, &narrow)?,
+                ])
+            }
+        };
+        let alpha = if self.image.alphaPlane.is_null() {
+            None
+        } else {
+            // libavif has stretched it to full range.
+            let narrow = Narrow::luma(depth_bits, Range::Full)?;
+            buffer::unless_idle(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
+        };
+        let mut yuv = Yuv {
+            size,
+            subsampling: self.subsampling,
+            range: self.range,
+            matrix: self.matrix.unwrap_or(Matrix::Bt601),
+            luma,
+            chroma,
+            alpha,
+        };
+        if self.image.alphaPremultiplied != 0 {
+            alpha::straighten(&mut yuv, self.matrix.is_none());
+        }
+        if self.matrix.is_none() {
+            return join(yuv).map(Raster::Packed);
+        }
+        Ok(Raster::Yuv(yuv))
+    }
+
+    /// One plane, 8 bits a sample.
+    fn plane(
+        &self,
+        channel: avif::avifChannelIndex,
+        size: Size,
+        narrow: &Narrow,
+    ) -> Result<Plane, Error> {
+        let channel = channel as i32;
+        // SAFETY: the callee reads fields of the image.
+        let start = unsafe { avif::avifImagePlane(self.image, channel) };
+        // SAFETY: the callee reads fields of the image.
+        let stride = unsafe { avif::avifImagePlaneRowBytes(self.image, channel) } as usize;
+        let row_bytes = size.width_px as usize * narrow.sample_bytes();
+        if start.is_null() || stride < row_bytes {
+            return Err(Error::new(ErrorKind::Failed, "avif: a plane is missing"));
+        }
+        let mut plane = buffer::plane(size)?;
+        let out_stride = plane.stride;
+        for (y, out) in plane.data.chunks_exact_mut(out_stride).enumerate() {
+            // SAFETY: the offset stays inside the plane: it has `size.height_px` rows of `stride` bytes, `size` being
+            // the image's own, divided by the subsampling for chroma, as libavif has it.
+            let row = unsafe { start.add(y * stride) };
+            // SAFETY: `row` starts a row of `stride` bytes, no less than `row_bytes`, decoded and therefore
+            // initialised; the image owns it and `self` borrows the image.
+            let row = unsafe { slice::from_raw_parts(row, row_bytes) };
+            narrow.apply(row, out);
+        }
+        Ok(plane)
+    }
+}
+
+/// Planes of green, blue and red as pixels.
+fn join(planes: Yuv) -> Result<Packed, Error> {
+    let layout = match planes.alpha {
+        Some(_) => Layout::Rgba,
+        None => Layout::Rgb,
+    };
+    let mut packed = buffer::packed(planes.size, layout)?;
+    let Some([blue, red]) = &planes.chroma else {
+        return Err(Error::new(ErrorKind::Failed, "avif: RGB of one plane"));
+    };
+    let samples = red
+        .data
+        .iter()
+        .zip(&planes.luma.data)
+        .zip(&blue.data)
+        .map(|((r, g), b)| [*r, *g, *b]);
+    match &planes.alpha {
+        None => {
+            let (pixels, _) = packed.data.as_chunks_mut::<3>();
+            for (pixel, rgb) in pixels.iter_mut().zip(samples) {
+                *pixel = rgb;
+            }
+        }
+        Some(alpha) => {
+            let (pixels, _) = packed.data.as_chunks_mut::<4>();
+            for ((pixel, [r, g, b]), a) in pixels.iter_mut().zip(samples).zip(&alpha.data) {
+                *pixel = [r, g, b, *a];
+            }
+        }
+    }
+    Ok(packed)
+}

@@ -1,0 +1,63 @@
+//! Memory for pixels, had or refused; never aborted on.
+
+use picture::{Layout, Packed, Plane, Size};
+
+use crate::{Error, ErrorKind};
+
+/// `len` zero bytes.
+pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, len)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+/// Room for exactly `additional` more bytes.
+pub(crate) fn reserve(bytes: &mut Vec<u8>, additional: usize) -> Result<(), Error> {
+    bytes.try_reserve_exact(additional).map_err(|_| {
+        let detail = format!("{additional} bytes");
+        Error::new(ErrorKind::OutOfMemory, detail)
+    })
+}
+
+/// A plane of zeros without row padding.
+pub(crate) fn plane(size: Size) -> Result<Plane, Error> {
+    let stride = size.width_px as usize;
+    let data = zeroed(stride * size.height_px as usize)?;
+    Ok(Plane { size, stride, data })
+}
+
+/// Interleaved pixels, all zero.
+pub(crate) fn packed(size: Size, layout: Layout) -> Result<Packed, Error> {
+    let data = zeroed(layout.channels() * size.width_px as usize * size.height_px as usize)?;
+    Ok(Packed { size, layout, data })
+}
+
+/// A copy of a profile or of a finished file.
+pub(crate) fn copy(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut copy = Vec::new();
+    reserve(&mut copy, bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+/// RGBA pixels as a picture; as RGB where alpha hides nothing, which spares every later step a channel.
+pub(crate) fn without_idle_alpha(mut rgba: Packed) -> Packed {
+    assert_eq!(rgba.layout, Layout::Rgba);
+    let (pixels, _) = rgba.data.as_chunks::<4>();
+    if pixels.iter().any(|[_, _, _, alpha]| *alpha != 255) {
+        return rgba;
+    }
+    for pixel in 0..rgba.data.len() / 4 {
+        rgba.data.copy_within(4 * pixel..4 * pixel + 3, 3 * pixel);
+    }
+    rgba.data.truncate(rgba.data.len() / 4 * 3);
+    rgba.layout = Layout::Rgb;
+    rgba
+}
+
+/// `alpha`, or nothing where it hides nothing.
+pub(crate) fn unless_idle(alpha: Plane) -> Option<Plane> {
+    let opaque = (0..alpha.size.height_px).all(|y| alpha.row(y).iter().all(|a| *a == 255));
+    if opaque { None } else { Some(alpha) }
+}

@@ -1,0 +1,83 @@
+//! Colours told by numbers instead of a profile: ITU-T H.273, in AVIF's `nclx` and PNG's `cICP`.
+
+use moxcms::{CicpProfile, ColorProfile, MatrixCoefficients};
+use picture::Matrix;
+
+use crate::{Error, ErrorKind};
+
+/// H.273 §8.1: BT.709 and sRGB share them. 2 is "unspecified", which means sRGB everywhere on the web.
+const SRGB_PRIMARIES: [u16; 2] = [1, 2];
+/// H.273 §8.2: sRGB is 13. The others are BT.709's curve by four names, which browsers show as sRGB's, and
+/// "unspecified".
+const SRGB_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
+const TRANSFER_SRGB: u16 = 13;
+const TRANSFER_PQ: u16 = 16;
+const TRANSFER_HLG: u16 = 18;
+
+/// An ICC profile for these numbers; `None` for sRGB, which needs none.
+///
+/// High dynamic range is unsupported: without tone mapping, 8 bits of it look broken anywhere.
+pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, Error> {
+    let unsupported = || {
+        let detail = format!("colours of H.273 primaries {primaries}, transfer {transfer}");
+        Error::new(ErrorKind::Unsupported, detail)
+    };
+    if matches!(transfer, TRANSFER_PQ | TRANSFER_HLG) {
+        return Err(unsupported());
+    }
+    let srgb_transfer = SRGB_TRANSFERS.contains(&transfer);
+    if srgb_transfer && SRGB_PRIMARIES.contains(&primaries) {
+        return Ok(None);
+    }
+    let curve = if srgb_transfer {
+        TRANSFER_SRGB
+    } else {
+        transfer
+    };
+    // 2 was "unspecified" above, and is with another curve, too.
+    let gamut = if primaries == 2 { 1 } else { primaries };
+    let numbers = CicpProfile {
+        color_primaries: narrow(gamut, &unsupported)?,
+        transfer_characteristics: narrow(curve, &unsupported)?,
+        matrix_coefficients: MatrixCoefficients::Identity,
+        full_range: true,
+    };
+    let mut profile = ColorProfile::new_from_cicp(numbers);
+    // How it tells what it knows the colours of, and the curve of.
+    if profile.cicp.is_none() || profile.red_trc.is_none() {
+        return Err(unsupported());
+    }
+    // The curves say it all; a `cicp` tag would have to be kept in step with them.
+    profile.cicp = None;
+    let bytes = profile.encode().map_err(|err| {
+        let detail = format!("profile for H.273 primaries {gamut}, transfer {curve}: {err}");
+        Error::new(ErrorKind::Failed, detail)
+    })?;
+    Ok(Some(bytes))
+}
+
+/// The matrix of AV1 planes; `None` for identity, that is RGB.
+pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>, Error> {
+    // 12 is "derived from the primaries" (H.273 §8.3, equations 39 to 44).
+    let coefficients = match (coefficients, primaries) {
+        (12, 1 | 9) => primaries,
+        (12, 5 | 6) => 6,
+        _ => coefficients,
+    };
+    match coefficients {
+        0 => Ok(None),
+        1 => Ok(Some(Matrix::Bt709)),
+        // 2 is "unspecified", for which MIAF (ISO/IEC 23000-22 §7.3.6.4) says BT.601.
+        2 | 5 | 6 => Ok(Some(Matrix::Bt601)),
+        9 => Ok(Some(Matrix::Bt2020)),
+        _ => {
+            let detail = format!("planes of H.273 matrix {coefficients}");
+            Err(Error::new(ErrorKind::Unsupported, detail))
+        }
+    }
+}
+
+fn narrow<T: TryFrom<u8>>(code: u16, unsupported: &impl Fn() -> Error) -> Result<T, Error> {
+    let code = u8::try_from(code).map_err(|_| unsupported())?;
+    T::try_from(code).map_err(|_| unsupported())
+}

@@ -1,0 +1,95 @@
+//! One entry for every format that is written.
+
+use picture::{Encoding, Packed, Plane, Raster, Size, Subsampling, Yuv};
+
+use crate::{Error, ErrorKind, avif, jpeg, png, webp};
+
+/// Encodes `raster`, carrying `profile` along; without a profile the picture is sRGB.
+///
+/// | encoding | takes |
+/// |---|---|
+/// | JPEG | full-range BT.601 planes without alpha; RGB, which becomes 4:2:0 |
+/// | PNG | RGB, RGBA, full-range grey planes with or without alpha |
+/// | WebP | limited-range BT.601 planes at 4:2:0; lossless: RGB or RGBA |
+/// | AVIF | planes at 4:0:0, 4:2:0, 4:2:2 or 4:4:4; lossless: RGB or RGBA |
+///
+/// Grey planes cannot carry an RGB profile, nor colour planes a grey one; that is the caller's to see to.
+///
+/// # Errors
+/// [`ErrorKind::Failed`] when `raster` is none of these, [`ErrorKind::TooLarge`] when the format has no room for it,
+/// [`ErrorKind::OutOfMemory`].
+pub fn encode(
+    raster: &Raster,
+    profile: Option<&[u8]>,
+    encoding: Encoding,
+) -> Result<Vec<u8>, Error> {
+    check(raster)?;
+    match encoding {
+        Encoding::Jpeg { quality } => jpeg::encode(raster, profile, quality),
+        Encoding::Png => png::encode(raster, profile),
+        Encoding::Webp {
+            quality,
+            method,
+            lossless,
+        } => {
+            let effort = webp::Effort {
+                quality,
+                method,
+                lossless,
+            };
+            webp::encode(raster, profile, effort)
+        }
+        Encoding::Avif {
+            quality,
+            speed,
+            lossless,
+        } => {
+            let effort = avif::Effort {
+                quality,
+                speed,
+                lossless,
+            };
+            avif::encode(raster, profile, effort)
+        }
+    }
+}
+
+/// Refuses a raster whose parts do not have the sizes it states. The fields are public, and the C encoders walk the
+/// bytes by those sizes: everything they are handed has passed here.
+fn check(raster: &Raster) -> Result<(), Error> {
+    let whole = match raster {
+        Raster::Yuv(yuv) => is_whole(yuv),
+        Raster::Packed(packed) => is_full(packed),
+    };
+    if raster.size().pixels() == 0 || !whole {
+        let detail = "the raster's parts do not have the sizes it states";
+        return Err(Error::new(ErrorKind::Failed, detail));
+    }
+    Ok(())
+}
+
+fn is_whole(yuv: &Yuv) -> bool {
+    let chroma_size = yuv.subsampling.chroma(yuv.size);
+    let chroma_fits = match &yuv.chroma {
+        None => yuv.subsampling == Subsampling::S400,
+        Some(pair) => {
+            yuv.subsampling != Subsampling::S400 && pair.iter().all(|c| holds(c, chroma_size))
+        }
+    };
+    let alpha_fits = yuv.alpha.as_ref().is_none_or(|a| holds(a, yuv.size));
+    holds(&yuv.luma, yuv.size) && chroma_fits && alpha_fits
+}
+
+fn holds(plane: &Plane, size: Size) -> bool {
+    let needed_bytes = plane.stride.checked_mul(size.height_px as usize);
+    plane.size == size
+        && plane.stride >= size.width_px as usize
+        && needed_bytes.is_some_and(|needed| plane.data.len() >= needed)
+}
+
+fn is_full(packed: &Packed) -> bool {
+    let needed_bytes = usize::try_from(packed.size.pixels())
+        .ok()
+        .and_then(|pixels| pixels.checked_mul(packed.layout.channels()));
+    needed_bytes == Some(packed.data.len())
+}

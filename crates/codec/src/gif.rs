@@ -1,0 +1,93 @@
+//! GIF by the `gif` crate: the first frame, painted on the canvas.
+
+use std::io::Cursor;
+
+use gif::{DecodeOptions as GifOptions, Decoder, DecodingError, Frame, MemoryLimit};
+use picture::{Layout, Packed, Raster, Size};
+
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
+
+pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let mut reader = GifOptions::new();
+    // Rows are read into our own memory; what the limit bounds is metadata, of which only the profile is wanted.
+    let metadata_bytes_max = (options.limits.profile_bytes_max as u64).max(1);
+    let metadata_bytes_max = metadata_bytes_max.try_into().expect("at least 1");
+    reader.set_memory_limit(MemoryLimit::Bytes(metadata_bytes_max));
+    let mut decoder = reader.read_info(Cursor::new(bytes)).map_err(error)?;
+    let size = Size::new(decoder.width().into(), decoder.height().into());
+    options.limits.admit("gif", size, options.stored)?;
+    let Some(frame) = decoder.next_frame_info().map_err(error)?.cloned() else {
+        return Err(Error::new(ErrorKind::Undecodable, "gif: no frame"));
+    };
+    let colours = match &frame.palette {
+        Some(local) => local.clone(),
+        None => decoder.palette().map_err(error)?.to_vec(),
+    };
+    let mut canvas = buffer::packed(size, Layout::Rgba)?;
+    let damaged = !paint(&mut decoder, &frame, &colours, &mut canvas)?;
+    let profile = decoder.icc_profile().map(buffer::copy).transpose()?;
+    Ok(Decoded {
+        raster: Raster::Packed(buffer::without_idle_alpha(canvas)),
+        profile,
+        damaged,
+    })
+}
+
+/// Paints the frame's rows as far as there are any; whether they were all there.
+fn paint(
+    decoder: &mut Decoder<Cursor<&[u8]>>,
+    frame: &Frame<'_>,
+    colours: &[u8],
+    canvas: &mut Packed,
+) -> Result<bool, Error> {
+    let mut indexes = buffer::zeroed(frame.width.into())?;
+    for (painted, y) in row_order(frame.height, frame.interlaced).enumerate() {
+        match decoder.fill_buffer(&mut indexes) {
+            Ok(true) => {}
+            Err(err) if painted == 0 => return Err(error(err)),
+            Ok(false) | Err(_) => return Ok(false),
+        }
+        let y = usize::from(frame.top) + usize::from(y);
+        let left = usize::from(frame.left);
+        let row_bytes = canvas.size.width_px as usize * 4;
+        let mut rows = canvas.data.chunks_exact_mut(row_bytes);
+        // A frame may hang over the canvas's edges; what does is not seen.
+        let Some(visible) = rows.nth(y).and_then(|row| row.get_mut(4 * left..)) else {
+            continue;
+        };
+        let (pixels, _) = visible.as_chunks_mut::<4>();
+        for (pixel, index) in pixels.iter_mut().zip(&indexes) {
+            let start = usize::from(*index) * 3;
+            if frame.transparent != Some(*index)
+                && let Some([red, green, blue]) = colours.get(start..start + 3)
+            {
+                *pixel = [*red, *green, *blue, 255];
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The rows of a frame in the order in which the file has them (GIF 89a, appendix E).
+fn row_order(height: u16, interlaced: bool) -> impl Iterator<Item = u16> {
+    let passes: &[(u16, usize)] = if interlaced {
+        &[(0, 8), (4, 8), (2, 4), (1, 2)]
+    } else {
+        &[(0, 1)]
+    };
+    passes
+        .iter()
+        .flat_map(move |(first, step)| (*first..height).step_by(*step))
+}
+
+fn error(err: DecodingError) -> Error {
+    let kind = match &err {
+        DecodingError::OutOfMemory => ErrorKind::OutOfMemory,
+        DecodingError::MemoryLimit => ErrorKind::TooLarge,
+        _ => ErrorKind::Undecodable,
+    };
+    Error::new(kind, format!("gif: {err}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! JPEG to planes where its colours are YCbCr or grey, to RGB or CMYK where they are not.
+
+use std::ffi::c_int;
+
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use turbojpeg_sys as tj;
+
+use super::handle::{Block, Handle, Outcome};
+use super::{padded, subsampling_from_tj};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, Shrink, buffer};
+
+pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
+    bound(&mut handle, &options.limits)?;
+    let header = read_header(&mut handle, bytes)?;
+    options.limits.admit("jpeg", header.size, options.stored)?;
+    let profile = take_profile(&mut handle, &options.limits)?;
+    shrink(&mut handle, options.shrink)?;
+    let size = options.shrink.apply(header.size);
+    let (raster, outcome) = match header.form {
+        Form::Planes(subsampling) => {
+            let (yuv, outcome) = decode_planes(&mut handle, bytes, subsampling, size)?;
+            (Raster::Yuv(yuv), outcome)
+        }
+        Form::Packed(layout) => {
+            let (mut packed, outcome) = decode_packed(&mut handle, bytes, layout, size)?;
+            if layout == Layout::Cmyk && has_adobe_marker(bytes) {
+                // Adobe's applications store the complement, 255 for no ink, and everybody follows them.
+                packed.data.iter_mut().for_each(|ink| *ink = !*ink);
+            }
+            (Raster::Packed(packed), outcome)
+        }
+    };
+    Ok(Decoded {
+        raster,
+        profile,
+        damaged: outcome == Outcome::Damaged,
+    })
+}
+
+/// What the header says.
+struct Header {
+    size: Size,
+    form: Form,
+}
+
+/// The form in which a JPEG is decoded.
+enum Form {
+    Planes(Subsampling),
+    Packed(Layout),
+}
+
+fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
+    let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
+    // In all three, 0 would mean no limit.
+    let scans = whole(limits.jpeg_scans_max as usize).max(1);
+    let pixels = whole(limits.pixels_max as usize).max(1);
+    let scratch_mb = whole(limits.scratch_bytes_max >> 20).max(1);
+    handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, scans)?;
+    handle.set(tj::TJPARAM_TJPARAM_MAXPIXELS, pixels)?;
+    handle.set(tj::TJPARAM_TJPARAM_MAXMEMORY, scratch_mb)
+}
+
+fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
+    // SAFETY: `bytes` is readable for its length; the callee keeps no pointer to it that a later call reads, as each
+    // sets its source anew.
+    let status = unsafe {
+        tj::tj3DecompressHeader(handle.as_ptr(), bytes.as_ptr(), bytes.len() as tj::size_t)
+    };
+    // Damage is judged by the call that decodes, which meets the header again.
+    handle.outcome(status)?;
+    let side = |px: i32| u32::try_from(px).unwrap_or(0);
+    let size = Size::new(
+        side(handle.parameter(tj::TJPARAM_TJPARAM_JPEGWIDTH)),
+        side(handle.parameter(tj::TJPARAM_TJPARAM_JPEGHEIGHT)),
+    );
+    if size.pixels() == 0 {
+        // A file of tables alone: valid, and no picture.
+        return Err(Error::new(ErrorKind::Undecodable, "jpeg: no picture"));
+    }
+    let precision_bits = handle.parameter(tj::TJPARAM_TJPARAM_PRECISION);
+    if precision_bits != 8 {
+        let detail = format!("jpeg: {precision_bits} bits a sample");
+        return Err(Error::new(ErrorKind::Unsupported, detail));
+    }
+    let subsampling = subsampling_from_tj(handle.parameter(tj::TJPARAM_TJPARAM_SUBSAMP));
+    let lossless = handle.parameter(tj::TJPARAM_TJPARAM_LOSSLESS) == 1;
+    let colours = handle.parameter(tj::TJPARAM_TJPARAM_COLORSPACE);
+    let form = match (u32::try_from(colours), subsampling) {
+        (Ok(tj::TJCS_TJCS_CMYK | tj::TJCS_TJCS_YCCK), _) => Form::Packed(Layout::Cmyk),
+        (Ok(tj::TJCS_TJCS_YCbCr | tj::TJCS_TJCS_GRAY), Some(subsampling)) if !lossless => {
+            Form::Planes(subsampling)
+        }
+        _ => Form::Packed(Layout::Rgb),
+    };
+    Ok(Header { size, form })
+}
+
+fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
+    let mut block = Block::empty();
+    let (start, len) = block.slots();
+    // SAFETY: both slots are exclusive borrows; on success the callee moves its copy of the profile into them, which
+    // `block` then frees, and on failure it stores null.
+    let status = unsafe { tj::tj3GetICCProfile(handle.as_ptr(), start, len) };
+    if status != 0 {
+        // The only reason: the header held none.
+        return Ok(None);
+    }
+    // SAFETY: the call above succeeded.
+    let profile = unsafe { block.bytes() };
+    limits.admit_profile("jpeg", profile.len())?;
+    buffer::copy(profile).map(Some)
+}
+
+fn shrink(handle: &mut Handle, shrink: Shrink) -> Result<(), Error> {
+    let factor = tj::tjscalingfactor {
+        num: 1,
+        denom: shrink.divisor() as c_int,
+    };
+    // SAFETY: the factor goes by value; the callee compares it with its table and stores it.
+    let status = unsafe { tj::tj3SetScalingFactor(handle.as_ptr(), factor) };
+    handle.outcome(status).map(drop)
+}
+
+fn decode_planes(
+    handle: &mut Handle,
+    bytes: &[u8],
+    subsampling: Subsampling,
+    size: Size,
+) -> Result<(Yuv, Outcome), Error> {
+    let [luma_size, chroma_size] = padded(subsampling, size);
+    let mut luma = buffer::plane(luma_size)?;
+    let mut chroma = match subsampling {
+        Subsampling::S400 => None,
+        _ => Some([buffer::plane(chroma_size)?, buffer::plane(chroma_size)?]),
+    };
+    let (mut planes, mut strides) = ([std::ptr::null_mut(); 3], [0; 3]);
+    let [cb, cr] = chroma.as_mut().map_or([None, None], |pair| {
+        let [cb, cr] = pair;
+        [Some(cb), Some(cr)]
+    });
+    let parts = [Some(&mut luma), cb, cr];
+    for ((plane, stride), part) in planes.iter_mut().zip(&mut strides).zip(parts) {
+        if let Some(part) = part {
+            *plane = part.data.as_mut_ptr();
+            *stride = stride_to_c(part)?;
+        }
+    }
+    // SAFETY: `bytes` is readable for its length. The callee reads the header that `read_header` read, so it writes a
+    // picture of `size` in `subsampling`: in each plane, at the stride given, the rows and columns of `padded`, for
+    // which `buffer::plane` made room; a test holds `padded` against TurboJPEG's own arithmetic. Breaks if `size`,
+    // `subsampling` or the scaling factor are ever not those of this handle and these bytes.
+    let status = unsafe {
+        tj::tj3DecompressToYUVPlanes8(
+            handle.as_ptr(),
+            bytes.as_ptr(),
+            bytes.len() as tj::size_t,
+            planes.as_mut_ptr(),
+            strides.as_mut_ptr(),
+        )
+    };
+    let outcome = handle.outcome(status)?;
+    // The columns that round luma up stay as row padding, the rows go.
+    luma.size = size;
+    luma.data.truncate(luma.stride * size.height_px as usize);
+    let yuv = Yuv {
+        size,
+        subsampling,
+        range: Range::Full,
+        matrix: Matrix::Bt601,
+        luma,
+        chroma,
+        alpha: None,
+    };
+    Ok((yuv, outcome))
+}
+
+fn decode_packed(
+    handle: &mut Handle,
+    bytes: &[u8],
+    layout: Layout,
+    size: Size,
+) -> Result<(Packed, Outcome), Error> {
+    let mut packed = buffer::packed(size, layout)?;
+    let format = match layout {
+        Layout::Rgb => tj::TJPF_TJPF_RGB,
+        Layout::Rgba => tj::TJPF_TJPF_RGBA,
+        Layout::Cmyk => tj::TJPF_TJPF_CMYK,
+    };
+    // SAFETY: `bytes` is readable for its length. The callee reads the header that `read_header` read, so it writes
+    // `size.height_px` rows of `size.width_px` pixels without padding (pitch 0), of as many bytes as `layout` has
+    // channels: the length of `packed.data`. Breaks if `size` is ever not this handle's and these bytes'.
+    let status = unsafe {
+        tj::tj3Decompress8(
+            handle.as_ptr(),
+            bytes.as_ptr(),
+            bytes.len() as tj::size_t,
+            packed.data.as_mut_ptr(),
+            0,
+            format,
+        )
+    };
+    let outcome = handle.outcome(status)?;
+    Ok((packed, outcome))
+}
+
+fn stride_to_c(plane: &Plane) -> Result<c_int, Error> {
+    c_int::try_from(plane.stride)
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: stride beyond 31 bits"))
+}
+
+/// Whether an APP14 marker of Adobe's stands before the first scan (ITU-T T.872 §6.5.3).
+fn has_adobe_marker(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(2..).unwrap_or(&[]);
+    loop {
+        rest = match rest {
+            // A marker may be preceded by fill bytes.
+            [0xff, 0xff, ..] => &rest[1..],
+            [0xff, 0xda, ..] => return false,
+            [0xff, marker, high, low, ..] => {
+                let segment_bytes = usize::from(u16::from_be_bytes([*high, *low]));
+                let Some(segment) = rest.get(4..2 + segment_bytes) else {
+                    return false;
+                };
+                if *marker == 0xee && segment.starts_with(b"Adobe") {
+                    return true;
+                }
+                &rest[2 + segment_bytes..]
+            }
+            _ => return false,
+        };
+    }
+}

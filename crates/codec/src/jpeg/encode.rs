@@ -1,0 +1,156 @@
+//! Planes or RGB to JPEG.
+
+use std::borrow::Cow;
+use std::ffi::c_int;
+
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Yuv};
+use turbojpeg_sys as tj;
+
+use super::handle::{Block, Handle, Outcome};
+use super::{SIDE_PX_MAX, padded, subsampling_to_tj};
+use crate::{Error, ErrorKind, buffer};
+
+pub(crate) fn encode(
+    raster: &Raster,
+    profile: Option<&[u8]>,
+    quality: u8,
+) -> Result<Vec<u8>, Error> {
+    let Size {
+        width_px,
+        height_px,
+    } = raster.size();
+    if width_px.max(height_px) > SIDE_PX_MAX {
+        let detail = format!("jpeg: {width_px} × {height_px} pixels");
+        return Err(Error::new(ErrorKind::TooLarge, detail));
+    }
+    let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
+    handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
+    // Not progressive: that takes three times the CPU and a buffer of all coefficients; it saves a few per cent on
+    // large grainy photographs and nothing on others.
+    handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
+    carry_profile(&mut handle, profile)?;
+    match raster {
+        Raster::Yuv(yuv) => encode_planes(&mut handle, yuv),
+        Raster::Packed(packed) => encode_packed(&mut handle, packed),
+    }
+}
+
+fn carry_profile(handle: &mut Handle, profile: Option<&[u8]>) -> Result<(), Error> {
+    let Some(profile) = profile else {
+        return Ok(());
+    };
+    // SAFETY: the callee reads `profile.len()` bytes and copies them; it writes to none, though its signature could.
+    let status = unsafe {
+        tj::tj3SetICCProfile(
+            handle.as_ptr(),
+            profile.as_ptr().cast_mut(),
+            profile.len() as tj::size_t,
+        )
+    };
+    handle.outcome(status).map(drop)
+}
+
+fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
+    if yuv.range != Range::Full || yuv.matrix != Matrix::Bt601 || yuv.alpha.is_some() {
+        let detail = "jpeg: planes that are not full-range BT.601 without alpha";
+        return Err(Error::new(ErrorKind::Failed, detail));
+    }
+    let sampling = subsampling_to_tj(yuv.subsampling);
+    handle.set(tj::TJPARAM_TJPARAM_SUBSAMP, sampling)?;
+    let [luma_size, chroma_size] = padded(yuv.subsampling, yuv.size);
+    let luma = at_least(&yuv.luma, luma_size)?;
+    let chroma = match &yuv.chroma {
+        None => None,
+        Some([cb, cr]) => Some([at_least(cb, chroma_size)?, at_least(cr, chroma_size)?]),
+    };
+    let (mut planes, mut strides) = ([std::ptr::null(); 3], [0; 3]);
+    let parts = std::iter::once(&luma).chain(chroma.iter().flatten());
+    for ((plane, stride), part) in planes.iter_mut().zip(&mut strides).zip(parts) {
+        *plane = part.data.as_ptr();
+        *stride = to_c_int(part.stride)?;
+    }
+    let (width, height) = (
+        to_c_int(yuv.size.width_px as usize)?,
+        to_c_int(yuv.size.height_px as usize)?,
+    );
+    let mut block = Block::empty();
+    let (start, len) = block.slots();
+    // SAFETY: the callee reads, in each plane and at the stride given, the rows and columns of `padded` for this size
+    // and subsampling, all inside what `at_least` returned, as `encode::check` found whole planes; a test holds `padded` against
+    // TurboJPEG's own arithmetic, and `check` saw chroma exactly where the subsampling has it.
+    // The block's slots are exclusive borrows and empty, so the callee allocates, and leaves address and length there
+    // also when it fails. Breaks if the subsampling set on the handle is ever another than `yuv.subsampling`.
+    let status = unsafe {
+        tj::tj3CompressFromYUVPlanes8(
+            handle.as_ptr(),
+            planes.as_ptr(),
+            width,
+            strides.as_ptr(),
+            height,
+            start,
+            len,
+        )
+    };
+    finish(handle, status, &block)
+}
+
+fn encode_packed(handle: &mut Handle, packed: &Packed) -> Result<Vec<u8>, Error> {
+    if packed.layout != Layout::Rgb {
+        let detail = format!("jpeg: {:?} pixels are not encoded", packed.layout);
+        return Err(Error::new(ErrorKind::Failed, detail));
+    }
+    handle.set(tj::TJPARAM_TJPARAM_SUBSAMP, tj::TJSAMP_TJSAMP_420)?;
+    let (width, height) = (
+        to_c_int(packed.size.width_px as usize)?,
+        to_c_int(packed.size.height_px as usize)?,
+    );
+    let mut block = Block::empty();
+    let (start, len) = block.slots();
+    // SAFETY: the callee reads `height` rows of `width` three-byte pixels without padding (pitch 0), which is the
+    // length of `packed.data` by `encode::check`. The block's slots are exclusive borrows and empty, so the callee
+    // allocates, and leaves address and length there also when it fails.
+    let status = unsafe {
+        tj::tj3Compress8(
+            handle.as_ptr(),
+            packed.data.as_ptr(),
+            width,
+            0,
+            height,
+            tj::TJPF_TJPF_RGB,
+            start,
+            len,
+        )
+    };
+    finish(handle, status, &block)
+}
+
+fn finish(handle: &mut Handle, status: c_int, block: &Block) -> Result<Vec<u8>, Error> {
+    match handle.outcome(status)? {
+        // SAFETY: the call that filled the block succeeded.
+        Outcome::Clean => buffer::copy(unsafe { block.bytes() }),
+        Outcome::Damaged => {
+            let detail = "jpeg: the encoder warned of its own output";
+            Err(Error::new(ErrorKind::Failed, detail))
+        }
+    }
+}
+
+/// `plane` with its last column and row repeated until it has `size`; the plane itself where it has that size.
+fn at_least(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
+    if plane.size == size {
+        return Ok(Cow::Borrowed(plane));
+    }
+    let mut grown = buffer::plane(size)?;
+    let stride = grown.stride;
+    for (y, row) in (0..).zip(grown.data.chunks_exact_mut(stride)) {
+        let from = plane.row(y.min(plane.size.height_px - 1));
+        let (copied, repeated) = row.split_at_mut(from.len());
+        copied.copy_from_slice(from);
+        repeated.fill(from[from.len() - 1]);
+    }
+    Ok(Cow::Owned(grown))
+}
+
+fn to_c_int(value: usize) -> Result<c_int, Error> {
+    c_int::try_from(value).map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: size beyond 31 bits"))
+}

@@ -1,0 +1,149 @@
+//! PNG of every colour type and depth to 8 bits a sample.
+
+use std::io::Cursor;
+
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use png::{BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Reader, Transformations};
+
+use super::profile::{self, Embedded};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
+
+pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let mut decoder = Decoder::new(Cursor::new(bytes));
+    // What it bounds is chunks and rows; pixels go to our own memory.
+    decoder.set_limits(png::Limits {
+        bytes: options.limits.scratch_bytes_max,
+    });
+    decoder.set_ignore_text_chunk(true);
+    // It would pass over a profile that is too large as over one that is broken.
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(Transformations::EXPAND);
+    let header = decoder.read_header_info().map_err(error)?;
+    let size = Size::new(header.width, header.height);
+    options.limits.admit("png", size, options.stored)?;
+    let mut reader = decoder.read_info().map_err(error)?;
+    let (colours, depth) = reader.output_color_type();
+    let channels = colours.samples();
+    let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
+    let whole = read_rows(&mut reader, depth, channels, &mut samples)?;
+    // `cICP` outranks `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are not looked at.
+    let embedded = match reader.info().coding_independent_code_points {
+        Some(colours) => {
+            let transfer = colours.transfer_function.into();
+            match cicp::profile(colours.color_primaries.into(), transfer)? {
+                Some(profile) => Embedded::Profile(profile),
+                None => Embedded::Nothing,
+            }
+        }
+        None => profile::read(bytes, &options.limits)?,
+    };
+    let (profile, profile_lost) = match embedded {
+        Embedded::Nothing => (None, false),
+        Embedded::Profile(profile) => (Some(profile), false),
+        Embedded::Broken => (None, true),
+    };
+    Ok(Decoded {
+        raster: raster(colours, size, samples)?,
+        profile,
+        damaged: !whole || profile_lost,
+    })
+}
+
+/// Reads rows as far as there are any into `samples`, 8 bits each; whether they were all there.
+fn read_rows(
+    reader: &mut Reader<Cursor<&[u8]>>,
+    depth: BitDepth,
+    channels: usize,
+    samples: &mut [u8],
+) -> Result<bool, Error> {
+    let stride = channels * reader.info().width as usize;
+    let mut narrow = buffer::zeroed(stride)?;
+    let mut rows_read = 0;
+    loop {
+        let row = match reader.next_interlaced_row() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(true),
+            Err(err) if rows_read == 0 => return Err(error(err)),
+            Err(_) => return Ok(false),
+        };
+        let data = match depth {
+            BitDepth::Sixteen => {
+                let (wide, _) = row.data().as_chunks::<2>();
+                for (sample, wide) in narrow.iter_mut().zip(wide) {
+                    *sample = to_8_bits(u16::from_be_bytes(*wide));
+                }
+                &narrow[..wide.len()]
+            }
+            _ => row.data(),
+        };
+        match row.interlace() {
+            InterlaceInfo::Null(_) => {
+                samples[rows_read * stride..][..stride].copy_from_slice(data);
+            }
+            InterlaceInfo::Adam7(pass) => {
+                let pixel_bits = 8 * channels as u8;
+                png::expand_interlaced_row(samples, stride, data, pass, pixel_bits);
+            }
+        }
+        rows_read += 1;
+    }
+}
+
+/// The nearest of 256 levels.
+pub(super) fn to_8_bits(sample: u16) -> u8 {
+    ((u32::from(sample) + 128) / 257) as u8
+}
+
+/// Interleaved samples as a picture. Grey stays grey: a third of the memory, and what a grey profile is about.
+fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
+    let packed = |layout, data| Packed { size, layout, data };
+    match colours {
+        ColorType::Rgb => Ok(Raster::Packed(packed(Layout::Rgb, samples))),
+        ColorType::Rgba => {
+            let rgba = packed(Layout::Rgba, samples);
+            Ok(Raster::Packed(buffer::without_idle_alpha(rgba)))
+        }
+        ColorType::Grayscale => Ok(Raster::Yuv(grey(
+            Plane {
+                size,
+                stride: size.width_px as usize,
+                data: samples,
+            },
+            None,
+        ))),
+        ColorType::GrayscaleAlpha => {
+            let (mut luma, mut alpha) = (buffer::plane(size)?, buffer::plane(size)?);
+            let (pixels, _) = samples.as_chunks::<2>();
+            let planes = luma.data.iter_mut().zip(&mut alpha.data);
+            for ((y, a), pixel) in planes.zip(pixels) {
+                [*y, *a] = *pixel;
+            }
+            Ok(Raster::Yuv(grey(luma, buffer::unless_idle(alpha))))
+        }
+        ColorType::Indexed => {
+            let detail = "png: a palette was left unexpanded";
+            Err(Error::new(ErrorKind::Failed, detail))
+        }
+    }
+}
+
+fn grey(luma: Plane, alpha: Option<Plane>) -> Yuv {
+    Yuv {
+        size: luma.size,
+        subsampling: Subsampling::S400,
+        range: Range::Full,
+        matrix: Matrix::Bt601,
+        luma,
+        chroma: None,
+        alpha,
+    }
+}
+
+fn error(err: DecodingError) -> Error {
+    let kind = match &err {
+        DecodingError::LimitsExceeded => ErrorKind::TooLarge,
+        DecodingError::Parameter(_) => ErrorKind::Failed,
+        DecodingError::Format(_) | DecodingError::IoError(_) => ErrorKind::Undecodable,
+    };
+    Error::new(kind, format!("png: {err}"))
+}

@@ -1,0 +1,48 @@
+//! The profile in a PNG's `iCCP` chunk (PNG third edition §11.3.2.3).
+
+use fdeflate::BoundedDecompressionError;
+
+use crate::{Error, Limits};
+
+/// What a file embeds for its colours.
+pub(super) enum Embedded {
+    Nothing,
+    Profile(Vec<u8>),
+    /// A chunk that cannot be unpacked. Browsers show such files as sRGB.
+    Broken,
+}
+
+/// Reads the first profile before the pixels; the rest of the file is the `png` crate's to judge.
+pub(super) fn read(file: &[u8], limits: &Limits) -> Result<Embedded, Error> {
+    let Some(payload) = find(file) else {
+        return Ok(Embedded::Nothing);
+    };
+    // A name of up to 79 bytes, its end, the compression method, which is always 0, and a zlib stream.
+    let name_bytes = payload.iter().take(80).position(|byte| *byte == 0);
+    let Some([_, 0, stream @ ..]) = name_bytes.and_then(|end| payload.get(end..)) else {
+        return Ok(Embedded::Broken);
+    };
+    match fdeflate::decompress_to_vec_bounded(stream, limits.profile_bytes_max) {
+        Ok(profile) => Ok(Embedded::Profile(profile)),
+        Err(BoundedDecompressionError::DecompressionError { .. }) => Ok(Embedded::Broken),
+        Err(BoundedDecompressionError::OutputTooLarge { partial_output }) => {
+            limits.admit_profile("png", partial_output.len() + 1)?;
+            Ok(Embedded::Broken)
+        }
+    }
+}
+
+fn find(file: &[u8]) -> Option<&[u8]> {
+    let mut rest = file.get(8..)?;
+    loop {
+        let (len, after) = rest.split_first_chunk::<4>()?;
+        let (name, after) = after.split_first_chunk::<4>()?;
+        let payload = after.get(..u32::from_be_bytes(*len) as usize)?;
+        match name {
+            b"iCCP" => return Some(payload),
+            b"IDAT" => return None,
+            // Behind the payload stand 4 bytes of checksum.
+            _ => rest = after.get(payload.len() + 4..)?,
+        }
+    }
+}

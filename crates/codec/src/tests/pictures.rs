@@ -1,0 +1,148 @@
+//! Pictures made in code, and how far apart two are.
+
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+
+/// Sizes that meet every remainder of blocks and chroma samples.
+pub(crate) const SIZES: [Size; 9] = [
+    Size::new(1, 1),
+    Size::new(1, 9),
+    Size::new(17, 1),
+    Size::new(2, 3),
+    Size::new(5, 5),
+    Size::new(8, 8),
+    Size::new(15, 17),
+    Size::new(33, 31),
+    Size::new(64, 48),
+];
+
+/// Smooth, different along both axes and in every channel, within limited range.
+fn smooth(size: Size, channel: u32) -> impl Iterator<Item = u8> {
+    let scale = move |value: u32, side: u32| value * 150 / side.max(2);
+    (0..size.height_px).flat_map(move |y| {
+        (0..size.width_px).map(move |x| {
+            let (along, across) = (scale(x, size.width_px), scale(y, size.height_px));
+            match channel {
+                0 => 40 + along,
+                1 => 50 + across,
+                2 => 200 - along / 2 - across / 2,
+                _ => 255 - along / 2,
+            }
+            .min(255) as u8
+        })
+    })
+}
+
+/// A plane with 3 bytes of row padding, which must not be taken for samples.
+pub(crate) fn plane(size: Size, channel: u32) -> Plane {
+    let width = size.width_px as usize;
+    let samples: Vec<u8> = smooth(size, channel).collect();
+    let mut data = Vec::new();
+    for row in samples.chunks_exact(width) {
+        data.extend_from_slice(row);
+        data.extend_from_slice(&[255, 0, 255]);
+    }
+    Plane {
+        size,
+        stride: width + 3,
+        data,
+    }
+}
+
+pub(crate) fn yuv(size: Size, subsampling: Subsampling, range: Range) -> Yuv {
+    let chroma_size = subsampling.chroma(size);
+    Yuv {
+        size,
+        subsampling,
+        range,
+        matrix: Matrix::Bt601,
+        luma: plane(size, 0),
+        chroma: (subsampling != Subsampling::S400)
+            .then(|| [plane(chroma_size, 1), plane(chroma_size, 2)]),
+        alpha: None,
+    }
+}
+
+pub(crate) fn with_alpha(mut yuv: Yuv) -> Yuv {
+    let mut alpha = plane(yuv.size, 3);
+    // Never opaque altogether, so that alpha is seen to matter.
+    alpha.data[0] = 100;
+    yuv.alpha = Some(alpha);
+    yuv
+}
+
+pub(crate) fn packed(size: Size, layout: Layout) -> Packed {
+    let channels = layout.channels();
+    let mut data = vec![0; channels * size.pixels() as usize];
+    for channel in 0..channels {
+        let samples = data.iter_mut().skip(channel).step_by(channels);
+        samples
+            .zip(smooth(size, channel as u32))
+            .for_each(|(out, sample)| *out = sample);
+    }
+    // Never opaque altogether, so that alpha is seen to matter.
+    if layout == Layout::Rgba {
+        data[3] = 100;
+    }
+    Packed { size, layout, data }
+}
+
+/// Bytes without any pattern, the same at each run.
+pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        // xorshift64 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// A picture of noise, which no encoder makes small.
+pub(crate) fn noisy(size: Size, layout: Layout, seed: u64) -> Packed {
+    let data = noise(layout.channels() * size.pixels() as usize, seed);
+    Packed { size, layout, data }
+}
+
+/// Mean absolute difference of two pictures of the same form, over all samples.
+pub(crate) fn distance(left: &Raster, right: &Raster) -> f64 {
+    match (left, right) {
+        (Raster::Yuv(left), Raster::Yuv(right)) => {
+            assert_eq!(form(left), form(right));
+            let (left, right) = (planes(left), planes(right));
+            let both = || left.iter().zip(&right);
+            let total: u64 = both().map(|(l, r)| difference(l, r)).sum();
+            let samples: u64 = both().map(|(l, _)| l.size.pixels()).sum();
+            total as f64 / samples as f64
+        }
+        (Raster::Packed(left), Raster::Packed(right)) => {
+            assert_eq!((left.size, left.layout), (right.size, right.layout));
+            let samples = left.data.iter().zip(&right.data);
+            let total: u64 = samples.map(|(l, r)| u64::from(l.abs_diff(*r))).sum();
+            total as f64 / left.data.len() as f64
+        }
+        _ => panic!("planes against pixels"),
+    }
+}
+
+fn form(yuv: &Yuv) -> (Size, Subsampling, Range, Matrix, bool) {
+    let alpha = yuv.alpha.is_some();
+    (yuv.size, yuv.subsampling, yuv.range, yuv.matrix, alpha)
+}
+
+fn planes(yuv: &Yuv) -> Vec<&Plane> {
+    let chroma = yuv.chroma.iter().flatten();
+    std::iter::once(&yuv.luma)
+        .chain(chroma)
+        .chain(&yuv.alpha)
+        .collect()
+}
+
+fn difference(left: &Plane, right: &Plane) -> u64 {
+    assert_eq!(left.size, right.size);
+    (0..left.size.height_px)
+        .flat_map(|y| left.row(y).iter().zip(right.row(y)))
+        .map(|(l, r)| u64::from(l.abs_diff(*r)))
+        .sum()
+}

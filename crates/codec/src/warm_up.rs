@@ -1,0 +1,72 @@
+//! First runs, made before they are waited for.
+
+use picture::{
+    Encoding, Format, Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv,
+};
+
+use crate::{DecodeOptions, decode, encode};
+
+/// One picture a codec, each way.
+const RUNS: [(Format, Encoding, Range); 3] = [
+    (Format::Jpeg, Encoding::Jpeg { quality: 80 }, Range::Full),
+    (
+        Format::Webp,
+        Encoding::Webp {
+            quality: 80,
+            method: 2,
+            lossless: false,
+        },
+        Range::Limited,
+    ),
+    (
+        Format::Avif,
+        Encoding::Avif {
+            quality: 60,
+            speed: 9,
+            lossless: false,
+        },
+        Range::Full,
+    ),
+];
+
+/// Large enough that every kernel meets a whole block.
+const SIZE: Size = Size::new(64, 64);
+
+/// Encodes and decodes a small picture with every codec, so that the tables they fill on first use (which instructions
+/// the processor has, above all) are there before a process is forked from this one.
+///
+/// # Panics
+/// When a codec fails at it: then this build is broken.
+pub fn warm_up() {
+    for (format, encoding, range) in RUNS {
+        let chroma = || Plane::filled(Subsampling::S420.chroma(SIZE), 100);
+        let mut luma = Plane::filled(SIZE, 0);
+        for (index, sample) in luma.data.iter_mut().enumerate() {
+            *sample = 16 + (index * 7 % 200) as u8;
+        }
+        let raster = Raster::Yuv(Yuv {
+            size: SIZE,
+            subsampling: Subsampling::S420,
+            range,
+            matrix: Matrix::Bt601,
+            luma,
+            chroma: Some([chroma(), chroma()]),
+            alpha: None,
+        });
+        run(format, encoding, &raster);
+    }
+    let pixels = Raster::Packed(Packed {
+        size: SIZE,
+        layout: Layout::Rgb,
+        data: vec![100; SIZE.pixels() as usize * 3],
+    });
+    run(Format::Png, Encoding::Png, &pixels);
+}
+
+fn run(format: Format, encoding: Encoding, raster: &Raster) {
+    let file = encode(raster, None, encoding);
+    let file = file.unwrap_or_else(|err| panic!("warm-up: {encoding:?}: {err}"));
+    let decoded = decode(format, &file, &DecodeOptions::whole(SIZE));
+    let decoded = decoded.unwrap_or_else(|err| panic!("warm-up: {format:?}: {err}"));
+    assert_eq!(decoded.raster.size(), SIZE, "warm-up: {format:?}");
+}

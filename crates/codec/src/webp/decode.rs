@@ -1,0 +1,247 @@
+//! WebP to planes when lossy, to RGB or RGBA when lossless.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use libwebp_sys as webp;
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use webp::{VP8StatusCode, WEBP_CSP_MODE};
+
+use super::container;
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
+
+pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let header = read_header(bytes)?;
+    options.limits.admit("webp", header.size, options.stored)?;
+    let profile = match container::profile(bytes) {
+        Some(profile) => {
+            options.limits.admit_profile("webp", profile.len())?;
+            Some(buffer::copy(profile)?)
+        }
+        None => None,
+    };
+    let (raster, whole) = if header.lossless {
+        decode_packed(bytes, &header)?
+    } else {
+        decode_planes(bytes, &header)?
+    };
+    Ok(Decoded {
+        raster,
+        profile,
+        damaged: !whole,
+    })
+}
+
+/// What the headers say.
+struct Header {
+    size: Size,
+    alpha: bool,
+    lossless: bool,
+}
+
+fn read_header(bytes: &[u8]) -> Result<Header, Error> {
+    let mut features = MaybeUninit::<webp::WebPBitstreamFeatures>::zeroed();
+    // SAFETY: `bytes` is readable for its length and `features` writable for its size; the callee keeps neither.
+    let status =
+        unsafe { webp::WebPGetFeatures(bytes.as_ptr(), bytes.len(), features.as_mut_ptr()) };
+    if status != VP8StatusCode::VP8_STATUS_OK {
+        return Err(error(status));
+    }
+    // SAFETY: the struct is six integers and an array of them; they were zero, and the callee wrote more integers.
+    let features = unsafe { features.assume_init() };
+    if features.has_animation != 0 {
+        return Err(Error::new(ErrorKind::Unsupported, "webp: animation"));
+    }
+    let side = |px: c_int| u32::try_from(px).unwrap_or(0);
+    Ok(Header {
+        size: Size::new(side(features.width), side(features.height)),
+        alpha: features.has_alpha != 0,
+        // 1 is lossy, 2 is lossless.
+        lossless: features.format == 2,
+    })
+}
+
+fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error> {
+    let size = header.size;
+    let chroma_size = Subsampling::S420.chroma(size);
+    let mut luma = buffer::plane(size)?;
+    let mut cb = buffer::plane(chroma_size)?;
+    let mut cr = buffer::plane(chroma_size)?;
+    let mut alpha = header.alpha.then(|| buffer::plane(size)).transpose()?;
+
+    let (colours, a) = match &mut alpha {
+        None => (WEBP_CSP_MODE::MODE_YUV, Default::default()),
+        Some(alpha) => (WEBP_CSP_MODE::MODE_YUVA, Slot::of(alpha)?),
+    };
+    let (y, u, v) = (Slot::of(&mut luma)?, Slot::of(&mut cb)?, Slot::of(&mut cr)?);
+    let planes = webp::WebPYUVABuffer {
+        y: y.start,
+        u: u.start,
+        v: v.start,
+        a: a.start,
+        y_stride: y.stride,
+        u_stride: u.stride,
+        v_stride: v.stride,
+        a_stride: a.stride,
+        y_size: y.len,
+        u_size: u.len,
+        v_size: v.len,
+        a_size: a.len,
+    };
+    let output = webp::WebPDecBuffer__bindgen_ty_1 { YUVA: planes };
+    // SAFETY: `planes` names, with their true lengths, vectors that live and are not touched until the call returns.
+    let rows = unsafe { run(bytes, colours, output) }?;
+
+    let whole = rows == size.height_px;
+    if !whole {
+        conceal(&mut luma, rows, MID_GREY);
+        conceal(&mut cb, rows.div_ceil(2), NEUTRAL);
+        conceal(&mut cr, rows.div_ceil(2), NEUTRAL);
+        if let Some(alpha) = &mut alpha {
+            conceal(alpha, rows, OPAQUE);
+        }
+    }
+    let yuv = Yuv {
+        size,
+        subsampling: Subsampling::S420,
+        range: Range::Limited,
+        matrix: Matrix::Bt601,
+        luma,
+        chroma: Some([cb, cr]),
+        alpha: alpha.and_then(buffer::unless_idle),
+    };
+    Ok((Raster::Yuv(yuv), whole))
+}
+
+fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error> {
+    let size = header.size;
+    let (layout, colours) = if header.alpha {
+        (Layout::Rgba, WEBP_CSP_MODE::MODE_RGBA)
+    } else {
+        (Layout::Rgb, WEBP_CSP_MODE::MODE_RGB)
+    };
+    let mut packed: Packed = buffer::packed(size, layout)?;
+    let row_bytes = layout.channels() * size.width_px as usize;
+    let pixels = webp::WebPRGBABuffer {
+        rgba: packed.data.as_mut_ptr(),
+        stride: to_c_int(row_bytes)?,
+        size: packed.data.len(),
+    };
+    let output = webp::WebPDecBuffer__bindgen_ty_1 { RGBA: pixels };
+    // SAFETY: `pixels` names, with its true length, a vector that lives and is not touched until the call returns.
+    let rows = unsafe { run(bytes, colours, output) }?;
+    if layout == Layout::Rgba {
+        packed = buffer::without_idle_alpha(packed);
+    }
+    Ok((Raster::Packed(packed), rows == size.height_px))
+}
+
+/// Decodes into `output` and tells how many rows were written from the top; at least one.
+///
+/// The incremental decoder is used also for whole files, as only it leaves the rows before the damage.
+///
+/// # Safety
+/// The variant of `output` that `colours` means names memory of the stated lengths, exclusively the callee's until
+/// this returns.
+unsafe fn run(
+    bytes: &[u8],
+    colours: WEBP_CSP_MODE,
+    output: webp::WebPDecBuffer__bindgen_ty_1,
+) -> Result<u32, Error> {
+    let mut target = webp::WebPDecBuffer {
+        colorspace: colours,
+        width: 0,
+        height: 0,
+        is_external_memory: 1,
+        u: output,
+        pad: [0; 4],
+        private_memory: std::ptr::null_mut(),
+    };
+    // SAFETY: `target` outlives `decoder`, which is declared after it, and is not touched by us while that lives. The
+    // callee checks the lengths in it against the picture before it writes a sample (`CheckDecBuffer`).
+    let decoder = unsafe { webp::WebPINewDecoder(&raw mut target) };
+    let Some(decoder) = NonNull::new(decoder).map(Decoder) else {
+        return Err(Error::new(ErrorKind::OutOfMemory, "webp: no decoder"));
+    };
+    // SAFETY: `decoder` is live, and `bytes` outlives it; the memory behind `target` is as the caller vouches.
+    let status = unsafe { webp::WebPIUpdate(decoder.0.as_ptr(), bytes.as_ptr(), bytes.len()) };
+    let mut rows = 0;
+    let unwanted = std::ptr::null_mut;
+    // SAFETY: `decoder` is live; the callee takes null for what is not wanted and writes one integer to `rows`.
+    unsafe {
+        webp::WebPIDecodedArea(
+            decoder.0.as_ptr(),
+            unwanted(),
+            unwanted(),
+            unwanted(),
+            &raw mut rows,
+        )
+    };
+    match status {
+        VP8StatusCode::VP8_STATUS_OUT_OF_MEMORY => Err(error(status)),
+        _ if rows > 0 => Ok(rows.unsigned_abs()),
+        _ => Err(error(status)),
+    }
+}
+
+/// An incremental decoder, deleted on drop.
+struct Decoder(NonNull<webp::WebPIDecoder>);
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `WebPINewDecoder`, is owned by `self` alone, and `drop` runs once.
+        unsafe { webp::WebPIDelete(self.0.as_ptr()) }
+    }
+}
+
+/// A plane as libwebp is told of it.
+struct Slot {
+    start: *mut u8,
+    stride: c_int,
+    len: usize,
+}
+
+impl Slot {
+    fn of(plane: &mut Plane) -> Result<Slot, Error> {
+        Ok(Slot {
+            start: plane.data.as_mut_ptr(),
+            stride: to_c_int(plane.stride)?,
+            len: plane.data.len(),
+        })
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot {
+            start: std::ptr::null_mut(),
+            stride: 0,
+            len: 0,
+        }
+    }
+}
+
+/// What rows that were never decoded are filled with: the grey that libjpeg makes up, too.
+const MID_GREY: u8 = 126;
+const NEUTRAL: u8 = 128;
+const OPAQUE: u8 = 255;
+
+fn conceal(plane: &mut Plane, first_row: u32, value: u8) {
+    plane.data[first_row as usize * plane.stride..].fill(value);
+}
+
+fn to_c_int(value: usize) -> Result<c_int, Error> {
+    c_int::try_from(value)
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride beyond 31 bits"))
+}
+
+fn error(status: VP8StatusCode) -> Error {
+    let kind = match status {
+        VP8StatusCode::VP8_STATUS_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
+        VP8StatusCode::VP8_STATUS_UNSUPPORTED_FEATURE => ErrorKind::Unsupported,
+        VP8StatusCode::VP8_STATUS_INVALID_PARAM => ErrorKind::Failed,
+        _ => ErrorKind::Undecodable,
+    };
+    Error::new(kind, format!("webp: {status:?}"))
+}

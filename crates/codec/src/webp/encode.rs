@@ -1,0 +1,245 @@
+//! Planes to lossy WebP, RGB and RGBA to lossless WebP.
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::slice;
+
+use libwebp_sys as webp;
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use webp::{WebPEncCSP, WebPEncodingError};
+
+use super::container;
+use crate::{Error, ErrorKind, buffer};
+
+/// An encoding's settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// 0…100; unused when lossless.
+    pub(crate) quality: u8,
+    /// 0…6.
+    pub(crate) method: u8,
+    /// VP8L instead of VP8.
+    pub(crate) lossless: bool,
+}
+
+/// How hard VP8 is pressed to keep its modes within the 512 KiB of partition 0: not at all, and with all its might.
+/// Only the second fits some pictures of tens of megapixels at low methods.
+const PARTITION_LIMITS: [c_int; 2] = [0, 100];
+
+/// What VP8L takes for quality is how long it searches; libwebp's default.
+const LOSSLESS_EFFORT: f32 = 75.0;
+
+pub(crate) fn encode(
+    raster: &Raster,
+    profile: Option<&[u8]>,
+    effort: Effort,
+) -> Result<Vec<u8>, Error> {
+    let size = raster.size();
+    if size.width_px.max(size.height_px) > webp::WEBP_MAX_DIMENSION {
+        let detail = format!("webp: {} × {} pixels", size.width_px, size.height_px);
+        return Err(Error::new(ErrorKind::TooLarge, detail));
+    }
+    let file = match raster {
+        Raster::Yuv(yuv) if !effort.lossless => encode_planes(yuv, effort)?,
+        Raster::Packed(packed) if effort.lossless => encode_packed(packed, effort)?,
+        _ => {
+            let detail = "webp: lossy takes planes, lossless takes pixels";
+            return Err(Error::new(ErrorKind::Failed, detail));
+        }
+    };
+    match profile {
+        Some(profile) => container::with_profile(&file, size, profile),
+        None => Ok(file),
+    }
+}
+
+fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
+    let fits = yuv.subsampling == Subsampling::S420
+        && yuv.range == Range::Limited
+        && yuv.matrix == Matrix::Bt601;
+    let (Some([cb, cr]), true) = (&yuv.chroma, fits) else {
+        let detail = "webp: planes that are not limited-range BT.601 at 4:2:0";
+        return Err(Error::new(ErrorKind::Failed, detail));
+    };
+    // With alpha, libwebp evens out the samples below wholly transparent pixels, in place: it gets its own copy.
+    let mut copies = match &yuv.alpha {
+        None => None,
+        Some(_) => Some([duplicate(&yuv.luma)?, duplicate(cb)?, duplicate(cr)?]),
+    };
+    let [y, u, v] = match &mut copies {
+        None => [&yuv.luma, cb, cr].map(|plane| plane.data.as_ptr().cast_mut()),
+        Some(copies) => copies.each_mut().map(|copy| copy.as_mut_ptr()),
+    };
+    if cb.stride != cr.stride {
+        let detail = "webp: chroma planes of different strides";
+        return Err(Error::new(ErrorKind::Failed, detail));
+    }
+    let mut picture = new_picture(yuv.size)?;
+    picture.use_argb = 0;
+    picture.colorspace = WebPEncCSP::WEBP_YUV420;
+    (picture.y, picture.u, picture.v) = (y, u, v);
+    picture.y_stride = to_c_int(yuv.luma.stride)?;
+    picture.uv_stride = to_c_int(cb.stride)?;
+    if let Some(alpha) = &yuv.alpha {
+        picture.colorspace = WebPEncCSP::WEBP_YUV420A;
+        picture.a = alpha.data.as_ptr().cast_mut();
+        picture.a_stride = to_c_int(alpha.stride)?;
+    }
+    let mut config = new_config(effort)?;
+    for partition_limit in PARTITION_LIMITS {
+        config.partition_limit = partition_limit;
+        // SAFETY: `encode::check` saw that the planes hold the rows and columns of this size at 4:2:0, at these
+        // strides. libwebp writes to y, u and v only when `a` is set (`WebPCleanupTransparentArea`), and then they
+        // are `copies`; to `a` it never writes. Breaks if alpha is ever set without copies.
+        let outcome = unsafe { run(&config, &mut picture) };
+        match outcome {
+            Err(Refusal::PartitionOverflow) => {}
+            Err(Refusal::Other(err)) => return Err(err),
+            Ok(file) => return Ok(file),
+        }
+    }
+    let detail = "webp: more modes than partition 0 holds";
+    Err(Error::new(ErrorKind::TooLarge, detail))
+}
+
+fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
+    let import = match packed.layout {
+        Layout::Rgb => webp::WebPPictureImportRGB,
+        Layout::Rgba => webp::WebPPictureImportRGBA,
+        Layout::Cmyk => {
+            let detail = "webp: CMYK pixels are not encoded";
+            return Err(Error::new(ErrorKind::Failed, detail));
+        }
+    };
+    let stride = to_c_int(packed.layout.channels() * packed.size.width_px as usize)?;
+    let mut picture = Imported(new_picture(packed.size)?);
+    picture.0.use_argb = 1;
+    // SAFETY: the picture is initialised, and the callee reads `height` rows of `stride` bytes: by `encode::check` the
+    // length of `packed.data`. It allocates a copy, which `Imported` frees.
+    let imported = unsafe { import(&raw mut picture.0, packed.data.as_ptr(), stride) };
+    if imported == 0 {
+        return Err(Error::new(ErrorKind::OutOfMemory, "webp: pixels"));
+    }
+    let config = new_config(effort)?;
+    // SAFETY: the picture's pixels are the copy that the import above made and owns.
+    let outcome = unsafe { run(&config, &mut picture.0) };
+    outcome.map_err(|refusal| match refusal {
+        Refusal::Other(err) => err,
+        Refusal::PartitionOverflow => {
+            Error::new(ErrorKind::Failed, "webp: VP8L has no partition 0")
+        }
+    })
+}
+
+/// A picture whose pixels libwebp allocated, freed on drop.
+struct Imported(webp::WebPPicture);
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        // SAFETY: the picture was initialised by `new_picture`; the callee frees what an import allocated, if one did.
+        unsafe { webp::WebPPictureFree(&raw mut self.0) }
+    }
+}
+
+/// Why libwebp wrote no file.
+enum Refusal {
+    PartitionOverflow,
+    Other(Error),
+}
+
+/// Encodes `picture` into a file of its own.
+///
+/// # Safety
+/// The planes or pixels that `picture` points to hold what its size and strides say, and may be written to where
+/// `WebPEncode` does.
+unsafe fn run(
+    config: &webp::WebPConfig,
+    picture: &mut webp::WebPPicture,
+) -> Result<Vec<u8>, Refusal> {
+    let mut file = Vec::new();
+    picture.writer = Some(write);
+    picture.custom_ptr = (&raw mut file).cast();
+    // SAFETY: `config` is validated by the callee, the planes are as our caller vouches, and `custom_ptr` is the
+    // vector that `write` takes it for, untouched by us until the call returns.
+    let ok = unsafe { webp::WebPEncode(config, picture) };
+    picture.custom_ptr = std::ptr::null_mut();
+    if ok != 0 {
+        return Ok(file);
+    }
+    let code = picture.error_code;
+    let kind = match code {
+        WebPEncodingError::VP8_ENC_ERROR_PARTITION0_OVERFLOW => {
+            return Err(Refusal::PartitionOverflow);
+        }
+        WebPEncodingError::VP8_ENC_ERROR_OUT_OF_MEMORY
+        | WebPEncodingError::VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY
+        // `write` fails for want of memory only.
+        | WebPEncodingError::VP8_ENC_ERROR_BAD_WRITE => ErrorKind::OutOfMemory,
+        WebPEncodingError::VP8_ENC_ERROR_PARTITION_OVERFLOW
+        | WebPEncodingError::VP8_ENC_ERROR_FILE_TOO_BIG => ErrorKind::TooLarge,
+        _ => ErrorKind::Failed,
+    };
+    Err(Refusal::Other(Error::new(kind, format!("webp: {code:?}"))))
+}
+
+/// libwebp's way out: appends to the vector behind `custom_ptr`; 1 when it could.
+unsafe extern "C" fn write(
+    data: *const u8,
+    data_size: usize,
+    picture: *const webp::WebPPicture,
+) -> c_int {
+    // SAFETY: libwebp passes the picture that `run` handed it, which is live throughout.
+    let custom_ptr: *mut c_void = unsafe { (*picture).custom_ptr };
+    // SAFETY: `run` stored the address of a live `Vec<u8>` there and does not touch it while libwebp runs.
+    let file: &mut Vec<u8> = unsafe { &mut *custom_ptr.cast() };
+    if data_size == 0 {
+        return 1;
+    }
+    // SAFETY: libwebp passes `data_size` readable bytes, and not none of them, see above.
+    let data = unsafe { slice::from_raw_parts(data, data_size) };
+    if file.try_reserve(data.len()).is_err() {
+        return 0;
+    }
+    file.extend_from_slice(data);
+    1
+}
+
+fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
+    let mut config = webp::WebPConfig::new()
+        .map_err(|()| Error::new(ErrorKind::Failed, "webp: library of another version"))?;
+    config.quality = if effort.lossless {
+        LOSSLESS_EFFORT
+    } else {
+        f32::from(effort.quality)
+    };
+    config.method = c_int::from(effort.method);
+    config.lossless = c_int::from(effort.lossless);
+    // What nobody sees may change for the smaller file.
+    config.exact = 0;
+    config.thread_level = 0;
+    Ok(config)
+}
+
+fn new_picture(size: Size) -> Result<webp::WebPPicture, Error> {
+    let mut picture = MaybeUninit::<webp::WebPPicture>::zeroed();
+    // SAFETY: the callee fills the struct that it is given the address of, and checks the version it was built for.
+    let ok = unsafe { webp::WebPPictureInit(picture.as_mut_ptr()) };
+    if !ok {
+        let detail = "webp: library of another version";
+        return Err(Error::new(ErrorKind::Failed, detail));
+    }
+    // SAFETY: `WebPPictureInit` succeeded, and all-zero is valid for what it leaves.
+    let mut picture = unsafe { picture.assume_init() };
+    picture.width = to_c_int(size.width_px as usize)?;
+    picture.height = to_c_int(size.height_px as usize)?;
+    Ok(picture)
+}
+
+fn duplicate(plane: &Plane) -> Result<Vec<u8>, Error> {
+    buffer::copy(&plane.data)
+}
+
+fn to_c_int(value: usize) -> Result<c_int, Error> {
+    c_int::try_from(value)
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride beyond 31 bits"))
+}

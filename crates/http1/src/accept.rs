@@ -1,0 +1,102 @@
+//! Accept: which formats the client says it reads. RFC 9110 §12.5.1.
+
+use crate::fields::trim;
+
+/// Which of `media_types` the field names in full, with a weight above zero.
+///
+/// `*/*` and `image/*` promise nothing: every browser sends them, whatever it reads. A range with parameters is about
+/// that form of the type only, so it does not promise the bare type. Where a client names a type twice, a weight of
+/// zero wins. Members that are not media ranges are ignored one by one.
+#[must_use]
+pub fn fold<'a, const N: usize>(
+    values: impl IntoIterator<Item = &'a [u8]>,
+    media_types: &[&str; N],
+) -> [bool; N] {
+    let mut named = [false; N];
+    let mut forbidden = [false; N];
+    for member in values.into_iter().flat_map(|value| split(value, b',')) {
+        let mut parts = split(member, b';');
+        let range = parts.next().unwrap_or_default();
+        let Some(at) = media_types
+            .iter()
+            .position(|media_type| media_type.as_bytes().eq_ignore_ascii_case(range))
+        else {
+            continue;
+        };
+        match weight_of_bare(parts) {
+            Some(0) => forbidden[at] = true,
+            Some(_) => named[at] = true,
+            None => {}
+        }
+    }
+    std::array::from_fn(|at| named[at] && !forbidden[at])
+}
+
+/// The weight in thousandths, if no parameter but the weight stands beside the media range.
+fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
+    let mut millis = None;
+    // RFC 9110 §5.6.6: empty parameters do not count.
+    for parameter in parameters.filter(|parameter| !parameter.is_empty()) {
+        // §12.5.1: `q` is the weight wherever it stands, but there is one.
+        let [b'q' | b'Q', b'=', value @ ..] = parameter else {
+            return None;
+        };
+        if millis.replace(weight(value)?).is_some() {
+            return None;
+        }
+    }
+    Some(millis.unwrap_or(1_000))
+}
+
+/// RFC 9110 §12.4.2: from `0` to `1` with at most three decimals.
+fn weight(value: &[u8]) -> Option<u16> {
+    let (whole, decimals) = match value {
+        [whole @ (b'0' | b'1')] => (whole, &[][..]),
+        [whole @ (b'0' | b'1'), b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
+        _ => return None,
+    };
+    let mut millis = u16::from(whole - b'0') * 1_000;
+    for (digit, unit) in decimals.iter().zip([100, 10, 1]) {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        millis += u16::from(digit - b'0') * unit;
+    }
+    (millis <= 1_000).then_some(millis)
+}
+
+/// The parts between separators, trimmed; a separator inside quotes is none. A quote that is never closed takes the rest.
+fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(value);
+    std::iter::from_fn(move || {
+        let value = rest?;
+        let end = unquoted(value, separator).unwrap_or(value.len());
+        rest = value.get(end + 1..);
+        Some(trim(&value[..end]))
+    })
+}
+
+/// Where the first separator outside quotes stands.
+fn unquoted(value: &[u8], separator: u8) -> Option<usize> {
+    let mut begin = 0;
+    loop {
+        let stop = |&byte: &u8| byte == separator || byte == b'"';
+        let at = begin + value[begin..].iter().position(stop)?;
+        if value[at] == separator {
+            return Some(at);
+        }
+        begin = at + 1 + quoted_bytes(&value[at + 1..])?;
+    }
+}
+
+/// Bytes up to and with the closing quote; RFC 9110 §5.6.4.
+fn quoted_bytes(inner: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match inner.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}

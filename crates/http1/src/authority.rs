@@ -1,0 +1,49 @@
+//! Host and port: RFC 3986 §3.2.
+
+use crate::class::is_host;
+
+/// Whether this is `host [":" port]`: no userinfo, no path, no list, and not empty.
+///
+/// DISPUTED: the grammar allows an empty host and commas; such a Host selects nothing here and has served to get past
+/// caches, so both are refused. So are the future forms of IP literals, which nobody has defined.
+pub(crate) fn is_valid(authority: &[u8]) -> bool {
+    let (host_is_valid, rest) = match authority {
+        [b'[', literal @ ..] => match literal.iter().position(|&byte| byte == b']') {
+            Some(end) => (is_ipv6(&literal[..end]), &literal[end + 1..]),
+            None => return false,
+        },
+        _ => {
+            let end = authority.iter().position(|&byte| byte == b':');
+            let (name, rest) = authority.split_at(end.unwrap_or(authority.len()));
+            (is_name(name), rest)
+        }
+    };
+    host_is_valid && (rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port))
+}
+
+fn is_ipv6(literal: &[u8]) -> bool {
+    str::from_utf8(literal).is_ok_and(|text| text.parse::<core::net::Ipv6Addr>().is_ok())
+}
+
+/// A registered name, which takes in the IPv4 forms; a percent sign is followed by two hex digits.
+fn is_name(name: &[u8]) -> bool {
+    let is_plain = |part: &[u8]| part.iter().all(|&byte| is_host(byte));
+    let mut parts = name.split(|&byte| byte == b'%');
+    !name.is_empty()
+        && parts.next().is_some_and(is_plain)
+        && parts.all(|part| {
+            part.split_at_checked(2).is_some_and(|(encoded, rest)| {
+                encoded.iter().all(u8::is_ascii_hexdigit) && is_plain(rest)
+            })
+        })
+}
+
+/// RFC 3986 §3.2.3: digits, perhaps none; and a port that can exist.
+fn is_port(digits: &[u8]) -> bool {
+    digits.len() <= 5
+        && digits.iter().all(u8::is_ascii_digit)
+        && digits
+            .iter()
+            .fold(0, |port, digit| port * 10 + u32::from(digit - b'0'))
+            <= u32::from(u16::MAX)
+}

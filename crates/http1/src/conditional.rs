@@ -1,0 +1,120 @@
+//! Preconditions: RFC 9110 §13.
+
+use crate::date;
+use crate::fields::trim;
+use crate::{Method, Request, Values};
+
+/// What identifies the representation that would be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validators<'a> {
+    /// The entity tag as it stands in the ETag field, quotes included.
+    pub etag: &'a str,
+    /// The Last-Modified date.
+    pub last_modified_unix_s: Option<i64>,
+    /// Whether no two representations of this target ever share that date, so that a date may join two parts
+    /// (RFC 9110 §8.8.2.2). False wherever formats are negotiated, or a better variant replaces a quick one.
+    pub last_modified_is_strong: bool,
+}
+
+/// What the preconditions come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Serve the request, with its range if it has one.
+    Proceed,
+    /// 304: what the client has is still good.
+    NotModified,
+    /// 412: what the client meant is gone.
+    PreconditionFailed,
+}
+
+/// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. To be asked only when the answer would
+/// otherwise be 2xx; for methods other than GET and HEAD, which select no representation here, always
+/// [`Verdict::Proceed`] (§13.2.1).
+#[must_use]
+pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
+    if !matches!(request.method, Method::Get | Method::Head) {
+        return Verdict::Proceed;
+    }
+    let if_match = request.if_match();
+    if !if_match.is_empty() {
+        if !matches(if_match, |tag| strongly_equal(tag, current.etag)) {
+            return Verdict::PreconditionFailed;
+        }
+    } else if let Some(since) = date_of(request.if_unmodified_since())
+        && let Some(modified) = current.last_modified_unix_s
+        && since < modified
+    {
+        return Verdict::PreconditionFailed;
+    }
+    let if_none_match = request.if_none_match();
+    if !if_none_match.is_empty() {
+        if matches(if_none_match, |tag| weakly_equal(tag, current.etag)) {
+            return Verdict::NotModified;
+        }
+    } else if let Some(since) = date_of(request.if_modified_since())
+        && let Some(modified) = current.last_modified_unix_s
+        && modified <= since
+    {
+        return Verdict::NotModified;
+    }
+    Verdict::Proceed
+}
+
+/// RFC 9110 §13.1.3, §13.1.4: a field that is no date, or is there twice, is ignored.
+fn date_of(values: Values<'_>) -> Option<i64> {
+    values.only().and_then(date::parse)
+}
+
+/// Whether the field is `*`, or a list that has an entity tag which is equal. What is no entity tag equals none.
+fn matches(values: Values<'_>, is_equal: impl Fn(&[u8]) -> bool) -> bool {
+    if values.only() == Some(b"*") {
+        return true;
+    }
+    values.into_iter().flat_map(EntityTags).any(is_equal)
+}
+
+/// RFC 9110 §8.8.3.2: neither is weak, and they are the same.
+pub(crate) fn strongly_equal(tag: &[u8], current: &str) -> bool {
+    tag.starts_with(b"\"") && tag == current.as_bytes()
+}
+
+/// RFC 9110 §8.8.3.2: the same, weak or not.
+fn weakly_equal(tag: &[u8], current: &str) -> bool {
+    opaque(tag) == opaque(current.as_bytes())
+}
+
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
+}
+
+/// The entity tags of a list; commas may stand inside their quotes. What is no entity tag is left out, up to the next
+/// comma.
+struct EntityTags<'a>(&'a [u8]);
+
+impl<'a> Iterator for EntityTags<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        while !self.0.is_empty() {
+            let rest = trim(self.0);
+            let tag_bytes = entity_tag_bytes(rest).unwrap_or(0);
+            let (tag, rest) = rest.split_at(tag_bytes);
+            let comma = rest.iter().position(|&byte| byte == b',');
+            let (between, rest) = rest.split_at(comma.unwrap_or(rest.len()));
+            self.0 = rest.get(1..).unwrap_or(&[]);
+            if !tag.is_empty() && trim(between).is_empty() {
+                return Some(tag);
+            }
+        }
+        None
+    }
+}
+
+/// How long the entity tag at the begin is: RFC 9110 §8.8.3.
+pub(crate) fn entity_tag_bytes(value: &[u8]) -> Option<usize> {
+    let quoted = opaque(value).strip_prefix(b"\"")?;
+    let end = quoted
+        .iter()
+        .position(|&byte| !matches!(byte, 0x21 | 0x23..=0x7e | 0x80..))?;
+    (quoted[end] == b'"').then_some(value.len() - quoted.len() + end + 1)
+}

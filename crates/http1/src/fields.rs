@@ -1,0 +1,207 @@
+//! Field lines: a validated section of the head, walked on demand.
+
+/// The fields that `parse` itself, or a hit, needs; the discriminant is the place in [`KNOWN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Host,
+    Accept,
+    Range,
+    Expect,
+    IfMatch,
+    IfRange,
+    Connection,
+    IfNoneMatch,
+    ContentLength,
+    IfModifiedSince,
+    TransferEncoding,
+    IfUnmodifiedSince,
+}
+
+const KNOWN: [(Known, &str); 12] = [
+    (Known::Host, "host"),
+    (Known::Accept, "accept"),
+    (Known::Range, "range"),
+    (Known::Expect, "expect"),
+    (Known::IfMatch, "if-match"),
+    (Known::IfRange, "if-range"),
+    (Known::Connection, "connection"),
+    (Known::IfNoneMatch, "if-none-match"),
+    (Known::ContentLength, "content-length"),
+    (Known::IfModifiedSince, "if-modified-since"),
+    (Known::TransferEncoding, "transfer-encoding"),
+    (Known::IfUnmodifiedSince, "if-unmodified-since"),
+];
+
+const _: () = {
+    let mut at = 0;
+    while at < KNOWN.len() {
+        assert!(KNOWN[at].0 as usize == at, "in the order of the enum");
+        at += 1;
+    }
+};
+
+impl Known {
+    /// The known field of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Known> {
+        KNOWN
+            .iter()
+            .find(|(_, known)| known.eq_ignore_ascii_case(name))
+            .map(|(known, _)| *known)
+    }
+}
+
+/// Where the known fields stand in the section.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KnownFields<'a> {
+    counts: [u8; KNOWN.len()],
+    /// For each, from the first value's begin to the last value's end.
+    spans: [&'a [u8]; KNOWN.len()],
+}
+
+impl<'a> KnownFields<'a> {
+    /// Notes one more line of `known`, whose value is a part of `section`.
+    pub(crate) fn note(&mut self, known: Known, section: &'a [u8], value: &'a [u8]) {
+        let at = known as usize;
+        self.spans[at] = widen(section, self.counts[at] != 0, self.spans[at], value);
+        self.counts[at] = self.counts[at].saturating_add(1);
+    }
+
+    pub(crate) fn values(&self, known: Known) -> Values<'a> {
+        let at = known as usize;
+        Values {
+            name: KNOWN[at].1,
+            count: usize::from(self.counts[at]),
+            span: self.spans[at],
+        }
+    }
+}
+
+/// From the begin of `span`, if there is one, to the end of `value`.
+fn widen<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) -> &'a [u8] {
+    let begin = offset_in(section, if found { span } else { value });
+    &section[begin..offset_in(section, value) + value.len()]
+}
+
+/// Where `part` begins in `whole`, of which it is a part.
+pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
+    let offset = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    assert!(offset <= whole.len(), "not a part of the whole");
+    offset
+}
+
+/// The field lines of a request, in order.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    /// `section` is whole lines, validated, each with its CRLF.
+    pub(crate) fn new(section: &'a [u8]) -> Fields<'a> {
+        Fields { rest: section }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (&'a str, &'a [u8]);
+
+    fn next(&mut self) -> Option<(&'a str, &'a [u8])> {
+        let colon = self.rest.iter().position(|&byte| byte == b':')?;
+        let (name, rest) = self.rest.split_at(colon);
+        let line_end = rest.iter().position(|&byte| byte == b'\r');
+        let (value, rest) = rest.split_at(line_end.unwrap_or(rest.len()));
+        let value = trim(&value[1..]);
+        self.rest = rest.get(2..).unwrap_or(&[]);
+        let name = str::from_utf8(name).expect("a name that was parsed is a token");
+        Some((name, value))
+    }
+}
+
+/// The values of all lines of one name; RFC 9110 §5.3: for a field that is a list they make one list.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    name: &'static str,
+    count: usize,
+    /// One line: its value. Several: from the first value's begin to the last value's end, with other lines between.
+    span: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn find(section: &'a [u8], name: &'static str) -> Values<'a> {
+        let mut values = Values {
+            name,
+            count: 0,
+            span: &[],
+        };
+        for (_, value) in Fields::new(section).filter(|(at, _)| at.eq_ignore_ascii_case(name)) {
+            values.span = widen(section, values.count != 0, values.span, value);
+            values.count += 1;
+        }
+        values
+    }
+
+    /// Whether no line has this name.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many lines have this name.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The value of a field that may stand once, if it does.
+    #[must_use]
+    pub fn only(&self) -> Option<&'a [u8]> {
+        (self.count == 1).then_some(self.span)
+    }
+}
+
+impl<'a> IntoIterator for Values<'a> {
+    type Item = &'a [u8];
+    type IntoIter = ValuesIter<'a>;
+
+    fn into_iter(self) -> ValuesIter<'a> {
+        let first_end = match self.count {
+            0 | 1 => None,
+            _ => self.span.iter().position(|&byte| byte == b'\r'),
+        };
+        let (first, rest) = self.span.split_at(first_end.unwrap_or(self.span.len()));
+        ValuesIter {
+            name: self.name,
+            first: (self.count != 0).then_some(trim(first)),
+            rest: Fields::new(rest.get(2..).unwrap_or(&[])),
+        }
+    }
+}
+
+/// Iterator over [`Values`].
+#[derive(Clone, Debug)]
+pub struct ValuesIter<'a> {
+    name: &'static str,
+    first: Option<&'a [u8]>,
+    rest: Fields<'a>,
+}
+
+impl<'a> Iterator for ValuesIter<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let name = self.name;
+        self.first.take().or_else(|| {
+            self.rest
+                .find(|(at, _)| at.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value)
+        })
+    }
+}
+
+/// Without the white space around it; RFC 9110 §5.6.3.
+pub(crate) fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}

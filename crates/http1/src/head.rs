@@ -1,0 +1,221 @@
+//! Heads of answers, written into the caller's buffer.
+
+use crate::class::is_token;
+use crate::date::DATE_BYTES;
+use std::io::Write as _;
+
+/// The interim answer to `Expect: 100-continue`. Never sent to HTTP/1.0 (RFC 9110 §15.2).
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// What the answer says about the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// Nothing: HTTP/1.1 persists.
+    Persistent,
+    /// `keep-alive`: HTTP/1.0 persists only if both sides say so.
+    KeepAlive,
+    /// `close`
+    Close,
+}
+
+impl Connection {
+    /// The end of a head: the Connection field, if there is anything to say, and the empty line.
+    fn end(self) -> &'static [u8] {
+        match self {
+            Connection::Persistent => b"\r\n",
+            Connection::KeepAlive => b"connection: keep-alive\r\n\r\n",
+            Connection::Close => b"connection: close\r\n\r\n",
+        }
+    }
+}
+
+/// A head in the making: status line first, then fields in the order they are added.
+#[derive(Debug)]
+#[must_use = "a head is whole only after `finish`"]
+pub struct Head<'o> {
+    out: &'o mut Vec<u8>,
+    status: u16,
+}
+
+impl<'o> Head<'o> {
+    /// Writes the status line.
+    ///
+    /// # Panics
+    /// When `status` has no [`phrase`]: a bug of the caller.
+    pub fn begin(out: &'o mut Vec<u8>, status: u16) -> Head<'o> {
+        let phrase = phrase(status).expect("an answer has a known status");
+        out.extend_from_slice(b"HTTP/1.1 ");
+        number(out, u64::from(status));
+        out.push(b' ');
+        out.extend_from_slice(phrase.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        Head { out, status }
+    }
+
+    /// Adds a field. RFC 9110 §5.5: a CR, LF or NUL in the value would end it early, so each becomes a space.
+    ///
+    /// # Panics
+    /// When `name` is not a token: names are literals.
+    pub fn field(self, name: &str, value: impl AsRef<[u8]>) -> Head<'o> {
+        assert!(
+            !name.is_empty() && name.bytes().all(is_token),
+            "field name {name:?}"
+        );
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b": ");
+        let value_begin = self.out.len();
+        self.out.extend_from_slice(value.as_ref());
+        for byte in &mut self.out[value_begin..] {
+            if matches!(byte, b'\r' | b'\n' | b'\0') {
+                *byte = b' ';
+            }
+        }
+        self.out.extend_from_slice(b"\r\n");
+        self
+    }
+
+    /// Adds Date; RFC 9110 §6.6.1 wants it on every 2xx, 3xx and 4xx.
+    pub fn date(self, date: &[u8; DATE_BYTES]) -> Head<'o> {
+        self.field("date", date)
+    }
+
+    /// Adds Content-Length. For HEAD and 304 it is the length that a GET's 200 would have.
+    ///
+    /// # Panics
+    /// With a status that must not have one (RFC 9110 §8.6): a bug of the caller.
+    pub fn content_length(self, length_bytes: u64) -> Head<'o> {
+        assert!(
+            200 <= self.status && self.status != 204,
+            "no Content-Length in {}",
+            self.status
+        );
+        self.out.extend_from_slice(b"content-length: ");
+        number(self.out, length_bytes);
+        self.out.extend_from_slice(b"\r\n");
+        self
+    }
+
+    /// Adds Content-Range for the bytes `start..end` of `length_bytes`.
+    ///
+    /// # Panics
+    /// When the range is empty or not within the length: a bug of the caller.
+    pub fn content_range(self, start: u64, end: u64, length_bytes: u64) -> Head<'o> {
+        assert!(
+            start < end && end <= length_bytes,
+            "range {start}..{end} of {length_bytes}"
+        );
+        self.out.extend_from_slice(b"content-range: bytes ");
+        number(self.out, start);
+        self.out.push(b'-');
+        number(self.out, end - 1);
+        self.out.push(b'/');
+        number(self.out, length_bytes);
+        self.out.extend_from_slice(b"\r\n");
+        self
+    }
+
+    /// Adds the Content-Range of a 416.
+    pub fn content_range_unsatisfied(self, length_bytes: u64) -> Head<'o> {
+        self.out.extend_from_slice(b"content-range: bytes */");
+        number(self.out, length_bytes);
+        self.out.extend_from_slice(b"\r\n");
+        self
+    }
+
+    /// Ends the head.
+    pub fn finish(self, connection: Connection) {
+        self.out.extend_from_slice(connection.end());
+    }
+
+    /// Leaves the end to [`Template::write`].
+    fn leave_open(self) {}
+}
+
+/// A head prepared once and sent often: only Date and Connection differ from answer to answer.
+///
+/// ```text
+/// HTTP/1.1 200 OK␍␊date: ·29 bytes·␍␊ fields … ␍␊ [connection: …␍␊] ␍␊
+/// └────────────── prepared, copied ───────────────┘└─ per answer ──┘
+/// ```
+#[derive(Clone, Debug)]
+pub struct Template {
+    prepared: Box<[u8]>,
+    date_begin: usize,
+}
+
+impl Template {
+    /// Prepares a head; `add` adds its fields, all but Date and Connection.
+    pub fn new(status: u16, add: impl for<'o> FnOnce(Head<'o>) -> Head<'o>) -> Template {
+        let mut prepared = Vec::new();
+        let head = Head::begin(&mut prepared, status);
+        let date_begin = head.out.len() + "date: ".len();
+        add(head.date(&[b'0'; DATE_BYTES])).leave_open();
+        Template {
+            prepared: prepared.into_boxed_slice(),
+            date_begin,
+        }
+    }
+
+    /// Appends the whole head for one answer.
+    pub fn write(&self, out: &mut Vec<u8>, date: &[u8; DATE_BYTES], connection: Connection) {
+        let end = connection.end();
+        out.reserve(self.prepared.len() + end.len());
+        let date_begin = out.len() + self.date_begin;
+        out.extend_from_slice(&self.prepared);
+        out[date_begin..date_begin + DATE_BYTES].copy_from_slice(date);
+        out.extend_from_slice(end);
+    }
+
+    /// Bytes the template holds, for whoever counts memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.prepared.len()
+    }
+}
+
+fn number(out: &mut Vec<u8>, number: u64) {
+    write!(out, "{number}").expect("a Vec takes every write");
+}
+
+/// The reason phrase of the statuses that are used here.
+#[must_use]
+pub fn phrase(status: u16) -> Option<&'static str> {
+    PHRASES
+        .iter()
+        .find(|(known, _)| *known == status)
+        .map(|(_, phrase)| *phrase)
+}
+
+const PHRASES: [(u16, &str); 31] = [
+    (100, "Continue"),
+    (200, "OK"),
+    (204, "No Content"),
+    (206, "Partial Content"),
+    (301, "Moved Permanently"),
+    (302, "Found"),
+    (303, "See Other"),
+    (304, "Not Modified"),
+    (307, "Temporary Redirect"),
+    (308, "Permanent Redirect"),
+    (400, "Bad Request"),
+    (401, "Unauthorized"),
+    (403, "Forbidden"),
+    (404, "Not Found"),
+    (405, "Method Not Allowed"),
+    (408, "Request Timeout"),
+    (412, "Precondition Failed"),
+    (413, "Content Too Large"),
+    (414, "URI Too Long"),
+    (415, "Unsupported Media Type"),
+    (416, "Range Not Satisfiable"),
+    (417, "Expectation Failed"),
+    (422, "Unprocessable Content"),
+    (429, "Too Many Requests"),
+    (431, "Request Header Fields Too Large"),
+    (500, "Internal Server Error"),
+    (501, "Not Implemented"),
+    (502, "Bad Gateway"),
+    (503, "Service Unavailable"),
+    (504, "Gateway Timeout"),
+    (505, "HTTP Version Not Supported"),
+];

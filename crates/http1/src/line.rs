@@ -1,0 +1,181 @@
+//! The request line: RFC 9112 §3, read from left to right, so that a longer prefix never changes a verdict.
+
+use crate::authority;
+use crate::class::{is_target, is_token};
+use crate::{Limits, Method, Reject, Target, Version};
+
+/// Longest method; the longest registered one has 17 bytes.
+const METHOD_BYTES_MAX: usize = 24;
+
+/// Methods that are understood. CONNECT is not among them: what follows it is a tunnel, not a request.
+const METHODS: [(&str, Method); 8] = [
+    ("GET", Method::Get),
+    ("HEAD", Method::Head),
+    ("OPTIONS", Method::Options),
+    ("POST", Method::Other),
+    ("PUT", Method::Other),
+    ("DELETE", Method::Other),
+    ("PATCH", Method::Other),
+    ("TRACE", Method::Other),
+];
+
+/// A judged request line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLine<'a> {
+    pub(crate) method: Method,
+    pub(crate) target: Target<'a>,
+    pub(crate) version: Version,
+    /// Authority of an absolute target; it overrides the Host field.
+    pub(crate) authority: Option<&'a str>,
+    /// With its CRLF.
+    pub(crate) bytes: usize,
+}
+
+/// Reads the request line, or finds that more bytes are needed.
+pub(crate) fn parse<'a>(
+    bytes: &'a [u8],
+    limits: &Limits,
+) -> Result<Option<RequestLine<'a>>, Reject> {
+    let Some((method, rest)) = split_method(bytes)? else {
+        return Ok(None);
+    };
+    let Some((target, rest)) = split_target(rest, limits.target_bytes_max)? else {
+        return Ok(None);
+    };
+    let Some((version, rest)) = split_version(rest)? else {
+        return Ok(None);
+    };
+    // RFC 9110 §2.5: a higher minor version is spoken to as the highest one known.
+    let version = match version {
+        b"HTTP/1.0\r\n" => Version::Http10,
+        [b'H', b'T', b'T', b'P', b'/', b'1', ..] => Version::Http11,
+        _ => {
+            return Err(Reject::with(
+                505,
+                "only HTTP/1.0 and HTTP/1.1 are spoken here",
+            ));
+        }
+    };
+    let Some((_, method)) = METHODS.iter().find(|(name, _)| name.as_bytes() == method) else {
+        return Err(Reject::with(501, "the method is not implemented"));
+    };
+    let (authority, target) = resolve(target, *method)?;
+    Ok(Some(RequestLine {
+        method: *method,
+        target,
+        version,
+        authority,
+        bytes: bytes.len() - rest.len(),
+    }))
+}
+
+type Split<'a> = Option<(&'a [u8], &'a [u8])>;
+
+/// Method and what follows its single SP.
+fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
+    let end = bytes.iter().position(|&byte| !is_token(byte));
+    // RFC 9112 §3: a method longer than any that is implemented gets 501.
+    if METHOD_BYTES_MAX < end.unwrap_or(bytes.len()) {
+        return Err(Reject::with(501, "the method is not implemented"));
+    }
+    let Some(end) = end else {
+        return Ok(None);
+    };
+    if end == 0 || bytes[end] != b' ' {
+        return Err(Reject::bad(
+            "the request line does not begin with a method and one space",
+        ));
+    }
+    Ok(Some((&bytes[..end], &bytes[end + 1..])))
+}
+
+/// Target and what follows its single SP.
+fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reject> {
+    let end = bytes.iter().position(|&byte| !is_target(byte));
+    if target_bytes_max < end.unwrap_or(bytes.len()) {
+        return Err(Reject::with(414, "the target is too long"));
+    }
+    let Some(end) = end else {
+        return Ok(None);
+    };
+    match bytes[end] {
+        b' ' if end == 0 => Err(Reject::bad("more than one space before the target")),
+        b' ' => Ok(Some((&bytes[..end], &bytes[end + 1..]))),
+        // RFC 9112 §3.2: a request target has no fragment.
+        b'#' => Err(Reject::bad("the target has a fragment")),
+        b'\r' | b'\n' => Err(Reject::bad("the request line has no version")),
+        _ => Err(Reject::bad(
+            "the target has a byte that must be percent-encoded",
+        )),
+    }
+}
+
+/// Version with the line's CRLF, and what follows them.
+fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
+    // RFC 9112 §2.3: case-sensitive, one digit each.
+    const SHAPE: &[u8] = b"HTTP/d.d\r\n";
+    for (&byte, &shape) in bytes.iter().zip(SHAPE) {
+        let fits = match shape {
+            b'd' => byte.is_ascii_digit(),
+            _ => byte == shape,
+        };
+        if !fits {
+            return Err(Reject::bad(
+                "the request line does not end in one space, a version and CRLF",
+            ));
+        }
+    }
+    Ok(bytes.split_at_checked(SHAPE.len()))
+}
+
+/// RFC 9112 §3.2: asterisk form, origin form, absolute form. What is none of these is refused.
+fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), Reject> {
+    const NEITHER: Reject = Reject::bad("the target is neither a path nor an http URL");
+    let text = str::from_utf8(target).map_err(|_| NEITHER)?;
+    if text == "*" {
+        if method != Method::Options {
+            return Err(Reject::bad("the target * is for OPTIONS only"));
+        }
+        return Ok((
+            None,
+            Target {
+                path: "*",
+                query: None,
+            },
+        ));
+    }
+    if text.starts_with('/') {
+        return Ok((None, origin_form(text)));
+    }
+    let (scheme, rest) = text.split_once("://").ok_or(NEITHER)?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Err(NEITHER);
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(end);
+    if !authority::is_valid(authority.as_bytes()) {
+        return Err(Reject::bad(
+            "the target's authority is not a host and a port",
+        ));
+    }
+    let mut target = origin_form(rest);
+    if target.path.is_empty() {
+        // RFC 9112 §3.2.4: OPTIONS of a bare authority means the whole server; otherwise the empty path is the root.
+        let whole = method == Method::Options && target.query.is_none();
+        target.path = if whole { "*" } else { "/" };
+    }
+    Ok((Some(authority), target))
+}
+
+fn origin_form(text: &str) -> Target<'_> {
+    match text.split_once('?') {
+        Some((path, query)) => Target {
+            path,
+            query: Some(query),
+        },
+        None => Target {
+            path: text,
+            query: None,
+        },
+    }
+}

@@ -1,0 +1,94 @@
+use super::table::check;
+use crate::body::Drain;
+use crate::{Framing, Limits, Reject};
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits {
+    head_bytes_max: 16_384,
+    fields_max: 64,
+    target_bytes_max: 8_192,
+    body_bytes_max: 64,
+    chunk_line_bytes_max: 24,
+    trailer_bytes_max: 32,
+};
+
+fn framing(context: &str) -> Framing {
+    match context.split_once('=') {
+        Some(("length", length)) => Framing::Length(length.parse().expect("a number")),
+        _ if context == "chunked" => Framing::Chunked,
+        _ if context == "none" => Framing::None,
+        _ => panic!("framing {context}"),
+    }
+}
+
+/// Feeds pieces that end at `cuts`, and says what it comes to.
+fn drain(framing: Framing, bytes: &[u8], cuts: &[usize]) -> Result<(usize, bool), Reject> {
+    let mut drain = Drain::new(framing, &LIMITS)?;
+    let mut taken = 0;
+    for &cut in cuts.iter().chain([&bytes.len()]) {
+        taken += drain.feed(&bytes[taken.min(cut)..cut])?.bytes;
+        assert!(taken <= cut);
+        assert!(taken == cut || drain.is_done());
+    }
+    Ok((taken, drain.is_done()))
+}
+
+fn render(outcome: Result<(usize, bool), Reject>, bytes: usize) -> String {
+    match outcome {
+        Err(reject) => format!("{} {}", reject.status, reject.reason),
+        Ok((_, false)) => "more".to_owned(),
+        Ok((taken, true)) if taken == bytes => "done".to_owned(),
+        Ok((taken, true)) => format!("done rest={}", bytes - taken),
+    }
+}
+
+#[test]
+fn every_row_gets_its_verdict_whole_and_byte_by_byte() {
+    check(include_str!("bodies.txt"), |row| {
+        let (framing, bytes) = (framing(row.context), &row.bytes);
+        let each: Vec<usize> = (0..bytes.len()).collect();
+        let outcome = drain(framing, bytes, &[]);
+        assert_eq!(drain(framing, bytes, &each), outcome, "{}", row.name);
+        render(outcome, bytes.len())
+    });
+}
+
+#[test]
+fn what_was_refused_stays_refused() {
+    let mut drain = Drain::new(Framing::Chunked, &LIMITS).expect("no length yet");
+    let first = drain.feed(b"x").expect_err("not a size");
+    assert_eq!(drain.feed(b"0\r\n\r\n"), Err(first));
+    assert_eq!(drain.feed(b""), Err(first));
+    assert!(!drain.is_done());
+}
+
+/// Pieces of chunked bodies, sound and not, so that random sequences get far.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(&b"5\r\nhello\r\n"[..]),
+        Just(&b"1;a=b\r\nx\r\n"[..]),
+        Just(&b"0\r\n"[..]),
+        Just(&b"\r\n"[..]),
+        Just(&b"X: y\r\n"[..]),
+        Just(&b"a"[..]),
+        Just(&b";"[..]),
+        Just(&b"\n"[..]),
+        Just(&b"\""[..]),
+        Just(&b" "[..]),
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn where_the_pieces_are_cut_makes_no_difference(
+        bytes in prop_oneof![pieces(), proptest::collection::vec(any::<u8>(), 0..80)],
+        cuts in proptest::collection::vec(0_usize..80, 0..6),
+        length in proptest::option::of(0_u64..70),
+    ) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+        cuts.sort_unstable();
+        let framing = length.map_or(Framing::Chunked, Framing::Length);
+        prop_assert_eq!(drain(framing, &bytes, &cuts), drain(framing, &bytes, &[]));
+    }
+}

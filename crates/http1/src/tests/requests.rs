@@ -1,0 +1,60 @@
+use super::table::{check, rows};
+use crate::{Connection, Framing, Limits, Method, Reject, Request, Version, parse};
+
+/// What a verdict comes to, in one line; what goes without saying is left out.
+fn render(verdict: &Result<Option<Request<'_>>, Reject>, bytes: usize) -> String {
+    let request = match verdict {
+        Err(reject) => return format!("{} {}", reject.status, reject.reason),
+        Ok(None) => return "more".to_owned(),
+        Ok(Some(request)) => request,
+    };
+    let method = match request.method {
+        Method::Get => "GET",
+        Method::Head => "HEAD",
+        Method::Options => "OPTIONS",
+        Method::Other => "Other",
+    };
+    let mut line = format!("{method} {}", request.target.path);
+    if let Some(query) = request.target.query {
+        line += &format!("?{query}");
+    }
+    line += &format!(" {}", request.host.unwrap_or("-"));
+    if request.version == Version::Http10 {
+        line += " 1.0";
+    }
+    match request.connection() {
+        Connection::Persistent => {}
+        Connection::KeepAlive => line += " keep-alive",
+        Connection::Close => line += " close",
+    }
+    if request.expect_continue {
+        line += " continue";
+    }
+    match request.framing {
+        Framing::None => {}
+        Framing::Length(length) => line += &format!(" length={length}"),
+        Framing::Chunked => line += " chunked",
+    }
+    if request.head_bytes != bytes {
+        line += &format!(" rest={}", bytes - request.head_bytes);
+    }
+    line
+}
+
+const TABLE: &str = include_str!("requests.txt");
+
+#[test]
+fn every_row_gets_its_verdict() {
+    let limits = Limits::default();
+    check(TABLE, |row| {
+        render(&parse(&row.bytes, &limits), row.bytes.len())
+    });
+}
+
+#[test]
+fn no_verdict_changes_with_what_follows() {
+    let limits = Limits::default();
+    for row in rows(TABLE) {
+        super::assert_verdicts_are_final(&row.bytes, &limits);
+    }
+}

@@ -1,0 +1,81 @@
+use super::table::check;
+use crate::conditional::{self, Validators, Verdict};
+use crate::range::{self, Served};
+use crate::{Limits, Request, accept, parse};
+
+/// A request of `method` with these field lines.
+fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> String) -> String {
+    let mut head = [method, b" / HTTP/1.1\r\nHost: h\r\n", lines].concat();
+    if !lines.is_empty() {
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    let request = parse(&head, &Limits::default())
+        .expect("sound")
+        .expect("whole");
+    look(&request)
+}
+
+/// A row is a method, then field lines.
+fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
+    let space = row
+        .iter()
+        .position(|&byte| byte == b' ')
+        .unwrap_or(row.len());
+    (&row[..space], row.get(space + 1..).unwrap_or(&[]))
+}
+
+/// The context is an entity tag, a date or `-`, and for ranges the date's strength and the length.
+fn validators(context: &str) -> Validators<'_> {
+    let mut words = context.split(' ');
+    Validators {
+        etag: words.next().expect("an entity tag"),
+        last_modified_unix_s: words.next().expect("a date or -").parse().ok(),
+        last_modified_is_strong: words.next() == Some("strong"),
+    }
+}
+
+#[test]
+fn preconditions() {
+    check(include_str!("conditionals.txt"), |row| {
+        let (method, lines) = split_method(&row.bytes);
+        with_request(method, lines, |request| {
+            match conditional::evaluate(request, &validators(row.context)) {
+                Verdict::Proceed => "proceed".to_owned(),
+                Verdict::NotModified => "304".to_owned(),
+                Verdict::PreconditionFailed => "412".to_owned(),
+            }
+        })
+    });
+}
+
+#[test]
+fn ranges() {
+    check(include_str!("ranges.txt"), |row| {
+        let (method, lines) = split_method(&row.bytes);
+        let (_, length) = row.context.rsplit_once(' ').expect("a length");
+        let length_bytes = length.parse().expect("a number");
+        with_request(method, lines, |request| {
+            match range::evaluate(request, &validators(row.context), length_bytes) {
+                Served::Whole => "200".to_owned(),
+                Served::Part { start, end } => format!("206 {start}..{end}"),
+                Served::Unsatisfiable => "416".to_owned(),
+            }
+        })
+    });
+}
+
+#[test]
+fn accepted_formats() {
+    check(include_str!("accepts.txt"), |row| {
+        with_request(b"GET", &row.bytes, |request| {
+            match accept::fold(request.accept(), &["image/avif", "image/webp"]) {
+                [true, true] => "avif webp",
+                [true, false] => "avif",
+                [false, true] => "webp",
+                [false, false] => "-",
+            }
+            .to_owned()
+        })
+    });
+}

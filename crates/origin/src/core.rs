@@ -1,0 +1,184 @@
+//! What one core knows of the service: the answers it keeps ready, so that a hit touches nothing shared.
+//!
+//! An answer is trusted for `core_trust_ms`. After that the original is asked for its version again and the choice made
+//! anew, which is two system calls and no read; an unchanged answer is kept.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http1::Target;
+use lru::LruCache;
+use picture::{Accepts, Ask};
+
+use crate::library::LibraryPath;
+use crate::problem::Problem;
+use crate::representation::Representation;
+use crate::service::{Service, blocking};
+
+/// How often a representation may vanish between choice and opening before we give up.
+const ATTEMPTS_MAX: usize = 3;
+
+/// One core's share of the service. Never leaves its thread.
+#[derive(Debug)]
+pub struct Core {
+    pub(crate) service: Arc<Service>,
+    pub(crate) reactor: reactor::Core,
+    ready: RefCell<Ready>,
+    problems: Cell<u64>,
+}
+
+/// The answers kept ready, least recently used first to go.
+#[derive(Debug)]
+struct Ready {
+    answers: LruCache<Box<[u8]>, Entry>,
+    memory_bytes: u64,
+    /// Where keys are put together.
+    key: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    representation: Rc<Representation>,
+    trusted_until_ms: u64,
+}
+
+impl Core {
+    /// The share of the reactor's core `reactor`.
+    #[must_use]
+    pub fn new(service: Arc<Service>, reactor: reactor::Core) -> Core {
+        let answers = LruCache::new(service.settings.limits.core_answers_max);
+        let ready = RefCell::new(Ready {
+            answers,
+            memory_bytes: 0,
+            key: Vec::new(),
+        });
+        Core {
+            service,
+            reactor,
+            ready,
+            problems: Cell::new(0),
+        }
+    }
+
+    /// The answer to a request for `target`, if it is ready.
+    pub(crate) fn ready(
+        &self,
+        target: &Target<'_>,
+        accepts: Accepts,
+    ) -> Option<Rc<Representation>> {
+        let ready = &mut *self.ready.borrow_mut();
+        write_key(&mut ready.key, target, accepts);
+        let entry = ready.answers.get(&ready.key[..])?;
+        if entry.trusted_until_ms <= self.reactor.clock().now_ms() {
+            return None;
+        }
+        if let Some(variant) = &entry.representation.variant {
+            variant.touch(self.reactor.clock().unix_secs() * 1000);
+        }
+        Some(Rc::clone(&entry.representation))
+    }
+
+    /// The answer to a request for `target`, made where need be.
+    pub(crate) async fn make(
+        &self,
+        target: &Target<'_>,
+        accepts: Accepts,
+    ) -> Result<Rc<Representation>, Problem> {
+        let path = LibraryPath::from_target(target.path).ok_or(Problem::NotFound)?;
+        let ask = ask(target)?;
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS_MAX {
+            let choice = self.service.choose(&path, ask.recipe, accepts).await?;
+            if let Some(same) = self.renew(target, accepts, |old| old.is(&choice)) {
+                return Ok(same);
+            }
+            let (service, path, took) = (Arc::clone(&self.service), path.clone(), begun.elapsed());
+            let made = choice.made;
+            match blocking(move || service.prepare(&choice, &path, took)).await {
+                Ok(representation) => {
+                    let representation = Rc::new(representation);
+                    // The answer to whoever waited tells how long; those after it are hits, prepared on their own.
+                    if !made {
+                        self.keep(target, accepts, &representation);
+                    }
+                    return Ok(representation);
+                }
+                Err(err) => {
+                    tracing::debug!(path = target.path, %err, "chosen representation is gone")
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+
+    /// Trusts a kept answer anew if it is still right.
+    fn renew(
+        &self,
+        target: &Target<'_>,
+        accepts: Accepts,
+        still_right: impl Fn(&Representation) -> bool,
+    ) -> Option<Rc<Representation>> {
+        let ready = &mut *self.ready.borrow_mut();
+        write_key(&mut ready.key, target, accepts);
+        let entry = ready.answers.get_mut(&ready.key[..])?;
+        if !still_right(&entry.representation) {
+            return None;
+        }
+        entry.trusted_until_ms = self.trusted_until_ms();
+        Some(Rc::clone(&entry.representation))
+    }
+
+    fn keep(&self, target: &Target<'_>, accepts: Accepts, representation: &Rc<Representation>) {
+        let bytes_max = self.service.settings.limits.core_body_bytes_max;
+        let ready = &mut *self.ready.borrow_mut();
+        write_key(&mut ready.key, target, accepts);
+        let entry = Entry {
+            representation: Rc::clone(representation),
+            trusted_until_ms: self.trusted_until_ms(),
+        };
+        ready.memory_bytes += representation.memory_bytes();
+        let left = ready.answers.push(ready.key.as_slice().into(), entry);
+        ready.memory_bytes -= left.map_or(0, |(_, entry)| entry.representation.memory_bytes());
+        while bytes_max < ready.memory_bytes {
+            let Some((_, entry)) = ready.answers.pop_lru() else {
+                return;
+            };
+            ready.memory_bytes -= entry.representation.memory_bytes();
+        }
+    }
+
+    /// A number that no other answer of this run has: it finds the log line of a problem.
+    pub(crate) fn next_request_id(&self) -> u64 {
+        let number = self.problems.get() + 1;
+        self.problems.set(number);
+        (self.reactor.index() as u64) << 48 | number
+    }
+
+    fn trusted_until_ms(&self) -> u64 {
+        self.reactor.clock().now_ms() + self.service.settings.limits.core_trust_ms
+    }
+}
+
+/// Reads the query of a target.
+pub(crate) fn ask(target: &Target<'_>) -> Result<Ask, Problem> {
+    picture::parse_query(target.query.unwrap_or(""))
+        .map_err(|err| Problem::BadParameter(err.to_string()))
+}
+
+fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts) {
+    key.clear();
+    key.push(u8::from(accepts.avif) << 1 | u8::from(accepts.webp));
+    key.extend_from_slice(target.path.as_bytes());
+    if let Some(query) = target.query {
+        key.push(b'?');
+        key.extend_from_slice(query.as_bytes());
+    }
+}
+
+/// Time since `begun` in microseconds, as the metrics count it.
+pub(crate) fn elapsed_us(begun: Instant) -> u64 {
+    let elapsed: Duration = begun.elapsed();
+    elapsed.as_micros() as u64
+}

@@ -1,0 +1,152 @@
+//! The page: folders and pictures of the library, for people who open the server's URL. Plain HTML, no script; what it
+//! shows goes through the same variants as every other request.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::library::{Library, LibraryPath, Listed, Missing};
+use crate::problem::Problem;
+use crate::service::{Service, blocking};
+
+/// Where the page lives; folders follow.
+pub(crate) const PAGE: &str = "/-/";
+/// Nothing but our own pictures and the style in the page itself.
+pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Extensions of files that are shown as pictures; what is inside is judged when it is asked for.
+const SHOWN: [&str; 9] = [
+    "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
+];
+
+const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
+a{color:inherit}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}\
+ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem;padding:0;list-style:none}\
+img{width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:.4rem;background:#222}\
+span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:.85rem;color:#999}";
+
+impl Service {
+    /// The page of the folder that `target` names, which begins with [`PAGE`].
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`], or the host's.
+    pub(crate) async fn gallery(&self, target: &str) -> Result<String, Problem> {
+        let below = target.strip_prefix(PAGE).unwrap_or("");
+        let folder = match below.trim_matches('/') {
+            "" => None,
+            path => Some(LibraryPath::from_target(path).ok_or(Problem::NotFound)?),
+        };
+        let library: Arc<Library> = Arc::clone(self.library());
+        let limit = self.settings.limits.gallery_entries_max;
+        let (listed, folder) =
+            blocking(move || (library.list_folder(folder.as_ref(), limit), folder)).await;
+        match listed {
+            Ok(entries) => Ok(render(folder.as_ref(), &entries)),
+            Err(Missing::NotFound | Missing::WouldSleep) => Err(Problem::NotFound),
+            Err(Missing::Host(err)) => {
+                tracing::error!(folder = below, %err, "folder cannot be listed");
+                Err(Problem::Host)
+            }
+        }
+    }
+}
+
+fn render(folder: Option<&LibraryPath>, listed: &Listed) -> String {
+    let path = folder.map_or(String::new(), |folder| {
+        folder.as_path().to_string_lossy().into_owned()
+    });
+    let base = folder.map_or(String::new(), |folder| {
+        format!("{}/", encoded(folder.as_path()))
+    });
+    let mut out = String::with_capacity(4096);
+    let title = if path.is_empty() {
+        "Pelton".to_owned()
+    } else {
+        format!("{} · Pelton", escaped(&path))
+    };
+    let parts = [
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">",
+        "<meta name=\"viewport\" content=\"width=device-width\"><title>",
+        &title,
+        "</title><style>",
+        STYLE,
+        "</style><h1>",
+        &title,
+        "</h1><nav>",
+    ];
+    out.extend(parts);
+    if let Some(folder) = folder {
+        let parent = folder
+            .as_path()
+            .parent()
+            .map(encoded)
+            .unwrap_or_else(String::new);
+        link(&mut out, &format!("{PAGE}{parent}"), "↑");
+    }
+    for name in &listed.folders {
+        link(
+            &mut out,
+            &format!("{PAGE}{base}{}/", encoded(name.as_ref())),
+            &escaped(&name.to_string_lossy()),
+        );
+    }
+    out.push_str("</nav><ul>");
+    let pictures = listed.files.iter().filter(|name| is_shown(name.as_ref()));
+    for name in pictures {
+        let target = format!("/{base}{}", encoded(name.as_ref()));
+        let label = escaped(&name.to_string_lossy());
+        write!(
+            out,
+            "<li><a href=\"{target}\"><img loading=\"lazy\" alt=\"{label}\" src=\"{target}?w=480&amp;h=360&amp;fit=cover\"></a><span>{label}</span>"
+        )
+        .expect("strings take everything");
+    }
+    out.push_str("</ul>");
+    if listed.cut {
+        out.push_str("<p>This folder has more than is shown here.");
+    }
+    out
+}
+
+fn link(out: &mut String, target: &str, label: &str) {
+    write!(out, "<a href=\"{target}\">{label}</a>").expect("strings take everything");
+}
+
+fn is_shown(name: &std::path::Path) -> bool {
+    let extension = name.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        SHOWN
+            .iter()
+            .any(|shown| shown.eq_ignore_ascii_case(extension))
+    })
+}
+
+/// A path as it stands in a URL, and so in an attribute: all but the unreserved characters of RFC 3986 §2.3 escaped.
+fn encoded(path: &std::path::Path) -> String {
+    let mut out = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(byte))
+            }
+            _ => write!(out, "%{byte:02X}").expect("strings take everything"),
+        }
+    }
+    out
+}
+
+/// Text as it may stand in an element or a quoted attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

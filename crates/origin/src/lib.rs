@@ -1,0 +1,57 @@
+//! The HTTP service: a library of originals, answered with the smallest variant each client can read.
+//!
+//! Principal types: [`Service`], shared by all cores, and [`Core`], one core's share of it, whose [`serve`] is the life of
+//! a connection. A request's path through the files:
+//!
+//! ```text
+//! connection ─► answer ─► core ──────────── ready ──► bytes, a hit: nothing shared is touched
+//!                           └─► choose ─► flight ─► convert ─► cell
+//!                                  │                    └────► variants on disk
+//!                                  └─► representation ─► bytes
+//! ```
+//!
+//! It is no cache of somebody else's server, and knows no pixels: what may be made of a picture is `picture`'s to say,
+//! making it the worker's.
+//!
+//! Units and limits: [`Limits`] for caches and answers, [`flight::Limits`] for conversions, `picture::Limits` and
+//! `http1::Limits` for what comes in. Errors: [`problem::Problem`] for clients, by who is at fault; [`OpenError`] for the
+//! operator. Threads: see [`flight`] and [`variants`], which are where cores meet; everything else belongs to one core.
+//! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status), OpenMetrics 1.0.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+
+mod answer;
+mod core;
+
+pub mod choose;
+pub mod flight;
+
+pub mod convert;
+
+pub mod representation;
+
+pub mod library;
+mod source;
+
+pub mod variants;
+
+mod describe;
+mod gallery;
+mod prefetch;
+
+mod service;
+
+pub mod media_type;
+pub mod problem;
+
+pub mod metrics;
+
+mod clock;
+
+pub use connection::serve;
+pub use core::Core;
+pub use prefetch::Tally;
+pub use service::{Known, Limits, OpenError, Service, Settings};
+pub use source::FileSource;

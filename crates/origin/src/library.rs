@@ -1,0 +1,354 @@
+//! The originals: which file a request's path means, and whether it is still the one we knew.
+//!
+//! Every path is resolved by the kernel below an open directory (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor
+//! a symbolic link leaves the library. Nothing here reads a file's content.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+
+/// Longest path of an original, in bytes after decoding; Linux's `PATH_MAX`.
+const PATH_BYTES_MAX: usize = 4096;
+
+/// What tells one version of an original from another, taken from a stat alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// Device the file is on.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Seconds of its last change.
+    pub modified_s: i64,
+    /// Nanoseconds of its last change.
+    pub modified_ns: u32,
+}
+
+impl Identity {
+    /// Fixed-width bytes, for keys.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 36] {
+        let mut out = [0; 36];
+        out[..8].copy_from_slice(&self.device.to_le_bytes());
+        out[8..16].copy_from_slice(&self.inode.to_le_bytes());
+        out[16..24].copy_from_slice(&self.size_bytes.to_le_bytes());
+        out[24..32].copy_from_slice(&self.modified_s.to_le_bytes());
+        out[32..].copy_from_slice(&self.modified_ns.to_le_bytes());
+        out
+    }
+
+    /// The entity tag of the original itself.
+    #[must_use]
+    pub fn etag(&self) -> String {
+        // Hashed, since inode numbers are nobody's business.
+        let hash = blake3::hash(&self.to_bytes());
+        format!("\"{}\"", &hash.to_hex()[..32])
+    }
+}
+
+/// Why a path leads to no original.
+#[derive(Debug)]
+pub enum Missing {
+    /// Nothing there, nothing that may be served, or a way out of the library.
+    NotFound,
+    /// The answer is not in the kernel's caches: ask again where sleeping is allowed.
+    WouldSleep,
+    /// The host failed us: out of descriptors, an I/O error.
+    Host(io::Error),
+}
+
+/// What lies in a folder.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Names of folders.
+    pub folders: Vec<OsString>,
+    /// Names of everything else that may be a file.
+    pub files: Vec<OsString>,
+    /// There is more than was asked for.
+    pub cut: bool,
+}
+
+/// Whether a lookup may wait for a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Only what the kernel has cached; for code on a core.
+    Never,
+    /// As long as it takes; for the blocking pool.
+    Allowed,
+}
+
+/// A request's path after decoding: relative, without empty, hidden or dot segments.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LibraryPath(Vec<u8>);
+
+impl LibraryPath {
+    /// Decodes the path of a request target, once. `None` where no original can be meant: a segment that is hidden
+    /// (which covers `.` and `..`), a NUL, a broken escape, or more than 4,096 bytes.
+    #[must_use]
+    pub fn from_target(path: &str) -> Option<LibraryPath> {
+        let decoded = percent_decoded(path.as_bytes())?;
+        let mut out = Vec::with_capacity(decoded.len());
+        for segment in decoded
+            .split(|&byte| byte == b'/')
+            .filter(|segment| !segment.is_empty())
+        {
+            if segment[0] == b'.' || segment.contains(&0) {
+                return None;
+            }
+            if !out.is_empty() {
+                out.push(b'/');
+            }
+            out.extend_from_slice(segment);
+        }
+        (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
+    }
+
+    /// The path of a file that a walk of the library found, by its path below the root.
+    #[must_use]
+    pub fn from_relative(path: &Path) -> Option<LibraryPath> {
+        let bytes = path.as_os_str().as_bytes();
+        let hidden = bytes
+            .split(|&byte| byte == b'/')
+            .any(|segment| matches!(segment, [] | [b'.', ..]));
+        (!hidden && bytes.len() < PATH_BYTES_MAX).then(|| LibraryPath(bytes.to_vec()))
+    }
+
+    /// The path relative to the library's root.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// The file name's extension in lower case, without the dot.
+    #[must_use]
+    pub fn extension(&self) -> Option<String> {
+        let extension = self.as_path().extension()?.to_str()?;
+        Some(extension.to_ascii_lowercase())
+    }
+}
+
+/// A directory of originals under a prefix of the URL space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Leading segments of the request's path, without slashes at its ends; empty for the whole space.
+    pub prefix: String,
+    /// The directory that stands for it.
+    pub directory: PathBuf,
+}
+
+/// The directories that hold the originals.
+#[derive(Debug)]
+pub struct Library {
+    /// Longest prefix first, so that the first match is the right one.
+    roots: Vec<Root>,
+}
+
+#[derive(Debug)]
+struct Root {
+    prefix: Vec<u8>,
+    directory: OwnedFd,
+    /// Our own data, where it lies inside this root: never served.
+    hidden: Option<PathBuf>,
+}
+
+impl Library {
+    /// Opens each mount's directory; `data` is kept out of the library where it lies inside.
+    ///
+    /// # Errors
+    /// The first directory that cannot be opened, with its path.
+    pub fn open(mounts: &[Mount], data: &Path) -> Result<Library, (PathBuf, io::Error)> {
+        let mut roots = Vec::with_capacity(mounts.len());
+        for mount in mounts {
+            let root = Root::open(mount, data).map_err(|err| (mount.directory.clone(), err))?;
+            roots.push(root);
+        }
+        roots.sort_by_key(|root| std::cmp::Reverse(root.prefix.len()));
+        Ok(Library { roots })
+    }
+
+    /// The version of the original at `path` that is there now.
+    ///
+    /// # Errors
+    /// [`Missing`]; [`Missing::WouldSleep`] only when `wait` is [`Wait::Never`].
+    pub fn identify(&self, path: &LibraryPath, wait: Wait) -> Result<Identity, Missing> {
+        let handle = self.descend(path, OFlags::PATH, wait)?;
+        identity(&handle)
+    }
+
+    /// Opens the original at `path` for reading; may wait for a disk.
+    ///
+    /// # Errors
+    /// [`Missing::NotFound`] or [`Missing::Host`].
+    pub fn open_original(&self, path: &LibraryPath) -> Result<(File, Identity), Missing> {
+        // A FIFO or device would hold us at `open`; O_NONBLOCK returns, and the type is judged after.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let handle = self.descend(path, flags, Wait::Allowed)?;
+        let identity = identity(&handle)?;
+        Ok((File::from(handle), identity))
+    }
+
+    /// What lies in a folder, `None` being the top: hidden names left out, in order, at most `entries_max`. May wait for
+    /// a disk.
+    ///
+    /// # Errors
+    /// [`Missing::NotFound`] or [`Missing::Host`].
+    pub fn list_folder(
+        &self,
+        folder: Option<&LibraryPath>,
+        entries_max: usize,
+    ) -> Result<Listed, Missing> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = match folder {
+            Some(folder) => self.descend(folder, flags, Wait::Allowed)?,
+            None => {
+                let root = self.roots.last().ok_or(Missing::NotFound)?;
+                let resolve = ResolveFlags::BENEATH;
+                openat2(
+                    &root.directory,
+                    ".",
+                    flags | OFlags::CLOEXEC,
+                    Mode::empty(),
+                    resolve,
+                )
+                .map_err(missing)?
+            }
+        };
+        let mut listed = Listed::default();
+        for entry in Dir::new(handle).map_err(missing)? {
+            let entry = entry.map_err(missing)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            if name.as_bytes().starts_with(b".") {
+                continue;
+            }
+            if entries_max <= listed.folders.len() + listed.files.len() {
+                listed.cut = true;
+                break;
+            }
+            match entry.file_type() {
+                FileType::Directory => listed.folders.push(name),
+                // A link is followed, or refused, when somebody asks for it.
+                FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
+                    listed.files.push(name)
+                }
+                _ => {}
+            }
+        }
+        listed.folders.sort();
+        listed.files.sort();
+        Ok(listed)
+    }
+
+    fn descend(&self, path: &LibraryPath, flags: OFlags, wait: Wait) -> Result<OwnedFd, Missing> {
+        let (root, rest) = self.root_of(path).ok_or(Missing::NotFound)?;
+        let rest = Path::new(OsStr::from_bytes(rest));
+        if root
+            .hidden
+            .as_ref()
+            .is_some_and(|hidden| rest.starts_with(hidden))
+        {
+            return Err(Missing::NotFound);
+        }
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        if wait == Wait::Never {
+            resolve |= ResolveFlags::CACHED;
+        }
+        loop {
+            match openat2(
+                &root.directory,
+                rest,
+                flags | OFlags::CLOEXEC,
+                Mode::empty(),
+                resolve,
+            ) {
+                Ok(handle) => return Ok(handle),
+                // Something was renamed while the kernel looked; only RESOLVE_CACHED means "not cached".
+                Err(rustix::io::Errno::AGAIN) if wait == Wait::Allowed => {}
+                Err(err) => return Err(missing(err)),
+            }
+        }
+    }
+
+    fn root_of<'p>(&self, path: &'p LibraryPath) -> Option<(&Root, &'p [u8])> {
+        self.roots.iter().find_map(|root| {
+            let rest = path.0.strip_prefix(&root.prefix[..])?;
+            match rest {
+                _ if root.prefix.is_empty() => Some((root, rest)),
+                [b'/', rest @ ..] => Some((root, rest)),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl Root {
+    fn open(mount: &Mount, data: &Path) -> io::Result<Root> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open(&mount.directory, flags, Mode::empty())?;
+        let real = mount.directory.canonicalize()?;
+        // Data that is not there yet will be made by us, at this very path.
+        let data = data.canonicalize().or_else(|_| std::path::absolute(data))?;
+        let hidden = data.strip_prefix(&real).ok().map(Path::to_path_buf);
+        let prefix = mount.prefix.trim_matches('/').as_bytes().to_vec();
+        Ok(Root {
+            prefix,
+            directory,
+            hidden,
+        })
+    }
+}
+
+fn identity(handle: &OwnedFd) -> Result<Identity, Missing> {
+    let stat = fstat(handle).map_err(missing)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Missing::NotFound);
+    }
+    Ok(Identity {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        size_bytes: stat.st_size as u64,
+        modified_s: stat.st_mtime,
+        modified_ns: stat.st_mtime_nsec as u32,
+    })
+}
+
+/// A client learns no more than "not found", whatever the file system said.
+fn missing(err: rustix::io::Errno) -> Missing {
+    use rustix::io::Errno;
+    match err {
+        Errno::AGAIN => Missing::WouldSleep,
+        Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV => {
+            Missing::NotFound
+        }
+        Errno::NAMETOOLONG | Errno::INVAL | Errno::NXIO | Errno::ISDIR => Missing::NotFound,
+        err => Missing::Host(err.into()),
+    }
+}
+
+fn percent_decoded(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte == b'%' {
+            let (digits, tail) = rest.split_first_chunk::<2>()?;
+            out.push(hex(digits[0])? << 4 | hex(digits[1])?);
+            rest = tail;
+        } else {
+            out.push(byte);
+        }
+    }
+    Some(out)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Makes the usual variants ahead of any request: every picture of the library in every enabled format, as well as it
+//! can be made. Requests then find them under the same keys.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use picture::{Recipe, Stage};
+
+use crate::clock;
+use crate::convert::{Outcome, Pace, Task};
+use crate::library::{Identity, LibraryPath, Mount};
+use crate::service::{Known, Service, look};
+use crate::variants::{Key, Kind};
+
+/// Deepest folder looked into; deeper ones are reported and left out.
+const DEPTH_MAX: usize = 64;
+
+/// What a prefetch has come to, so far or in the end.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Files done.
+    pub files: AtomicU64,
+    /// Variants made.
+    pub made: AtomicU64,
+    /// Variants that were there already, or known not to be worth having.
+    pub known: AtomicU64,
+    /// Tried, and no smaller than their original.
+    pub larger: AtomicU64,
+    /// Not to be made; the log says which and why.
+    pub failed: AtomicU64,
+    /// Bytes of the originals, once for each variant made.
+    pub original_bytes: AtomicU64,
+    /// Bytes of the variants made.
+    pub variant_bytes: AtomicU64,
+}
+
+impl Service {
+    /// Every file that requests can name, in order of path.
+    #[must_use]
+    pub fn list(&self) -> Vec<LibraryPath> {
+        let mut found = Vec::new();
+        for mount in &self.settings.mounts {
+            walk(mount, Path::new(""), DEPTH_MAX, &mut found);
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Makes what is missing for `paths`, on as many threads as there are conversions at a time; `tally` may be watched
+    /// from another thread.
+    pub fn prefetch(&self, paths: &[LibraryPath], tally: &Tally) {
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..self.settings.flight.concurrency {
+                scope.spawn(|| {
+                    while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        self.prefetch_one(path, tally);
+                        tally.files.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+    }
+
+    fn prefetch_one(&self, path: &LibraryPath, tally: &Tally) {
+        let looked = look(self.library(), path, &self.settings.allowed_types);
+        let Ok((Known::Picture(facts), identity)) = looked else {
+            return;
+        };
+        let candidates = picture::candidates(&facts, &Recipe::default(), self.settings.formats);
+        let recipe = self.planned(Recipe::default());
+        for target in candidates.targets() {
+            let plan = picture::plan(
+                &facts,
+                &recipe,
+                target,
+                Stage::Better,
+                &self.settings.picture,
+            );
+            let quick = picture::plan(
+                &facts,
+                &recipe,
+                target,
+                Stage::Quick,
+                &self.settings.picture,
+            );
+            let (Ok(plan), Ok(quick)) = (plan, quick) else {
+                continue;
+            };
+            let key = Key::new(&identity, &plan);
+            if self
+                .variants()
+                .find_on_disk(&key, clock::unix_ms())
+                .is_some()
+            {
+                tally.known.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            let replaces = Some(Key::new(&identity, &quick)).filter(|quick| *quick != key);
+            let original_competes = candidates.original_competes;
+            let task = Task {
+                key,
+                plan,
+                path: path.clone(),
+                identity,
+                original_competes,
+                replaces,
+                pace: Pace::Awaited,
+            };
+            tally.count(&identity, &self.flights.converter().convert(&task));
+        }
+    }
+}
+
+impl Tally {
+    fn count(&self, identity: &Identity, outcome: &Outcome) {
+        let counter = match outcome {
+            Outcome::Kept(variant) => match variant.kind {
+                Kind::Picture(_) => {
+                    self.original_bytes
+                        .fetch_add(identity.size_bytes, Ordering::Relaxed);
+                    self.variant_bytes
+                        .fetch_add(variant.bytes, Ordering::Relaxed);
+                    &self.made
+                }
+                kind if kind == Kind::LARGER => &self.larger,
+                Kind::Verdict(_) => &self.failed,
+            },
+            Outcome::Uncached(..) | Outcome::Changed | Outcome::Refused => &self.failed,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Adds the files below `folder` of a mount, without following links to folders.
+fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>) {
+    let directory = mount.directory.join(folder);
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(err) => {
+            tracing::warn!(directory = %directory.display(), %err, "folder cannot be listed");
+            return;
+        }
+    };
+    for entry in entries {
+        let Ok(entry) =
+            entry.inspect_err(|err| tracing::warn!(%err, "folder cannot be read to its end"))
+        else {
+            return;
+        };
+        let path = folder.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth == 0 => {
+                tracing::warn!(directory = %directory.display(), "folders below here are too deep");
+            }
+            Ok(kind) if kind.is_dir() => walk(mount, &path, depth - 1, found),
+            Ok(_) => found.extend(LibraryPath::from_relative(
+                &Path::new(mount.prefix.trim_matches('/')).join(path),
+            )),
+            Err(err) => tracing::warn!(path = %path.display(), %err, "file left out"),
+        }
+    }
+}

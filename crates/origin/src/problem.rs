@@ -1,0 +1,142 @@
+//! Errors as clients see them: problem documents (RFC 9457) with a fixed public phrase and a request id.
+
+use std::fmt::Write as _;
+
+use picture::Refusal;
+
+use crate::library::{LibraryPath, Missing};
+
+/// What a client did, or met, that is not answered with a representation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The request breaks HTTP; the phrase names the rule. The connection closes.
+    BadRequest {
+        /// 4xx or 5xx, as `http1` judged it.
+        status: u16,
+        /// The rule.
+        phrase: &'static str,
+    },
+    /// A query parameter does not fit; the text names it.
+    BadParameter(String),
+    /// No such original, or none that may be served.
+    NotFound,
+    /// Only GET, HEAD and OPTIONS are offered.
+    MethodNotAllowed,
+    /// If-Match or If-Unmodified-Since does not hold.
+    PreconditionFailed,
+    /// The original's pixels, or those asked for, exceed a limit.
+    TooLarge,
+    /// The original cannot be decoded, and a change was asked for.
+    Undecodable,
+    /// The original is of a kind that cannot be changed as asked.
+    Unsupported,
+    /// No part of the requested range exists in a representation of so many bytes.
+    RangeNotSatisfiable(u64),
+    /// Too much is waiting already.
+    Overloaded {
+        /// When to come back.
+        retry_after_s: u64,
+    },
+    /// The worker failed, and there is no fallback.
+    Worker,
+    /// The host failed us.
+    Host,
+}
+
+impl Problem {
+    /// What a client learns of a path that leads nowhere; what the host said goes to the log.
+    #[must_use]
+    pub fn of_missing(path: &LibraryPath, missing: Missing) -> Problem {
+        match missing {
+            Missing::NotFound | Missing::WouldSleep => Problem::NotFound,
+            Missing::Host(err) => {
+                tracing::error!(path = %path.as_path().display(), %err, "original cannot be opened");
+                Problem::Host
+            }
+        }
+    }
+
+    /// Its status code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match self {
+            Problem::BadRequest { status, .. } => *status,
+            Problem::BadParameter(_) => 400,
+            Problem::NotFound => 404,
+            Problem::MethodNotAllowed => 405,
+            Problem::PreconditionFailed => 412,
+            Problem::TooLarge => 413,
+            Problem::RangeNotSatisfiable(_) => 416,
+            Problem::Undecodable | Problem::Unsupported => 422,
+            Problem::Worker => 500,
+            Problem::Overloaded { .. } | Problem::Host => 503,
+        }
+    }
+
+    /// Its public phrase: fixed, so that nothing of the host leaks.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Problem::BadRequest { phrase, .. } => phrase,
+            Problem::BadParameter(_) => "a query parameter does not fit",
+            Problem::NotFound => "no such picture",
+            Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
+            Problem::PreconditionFailed => "the representation is not the one expected",
+            Problem::TooLarge => "the picture is larger than this server converts",
+            Problem::RangeNotSatisfiable(_) => "the range lies outside the representation",
+            Problem::Undecodable => "the original cannot be decoded",
+            Problem::Unsupported => "the original cannot be changed as asked",
+            Problem::Overloaded { .. } => "too many conversions are waiting",
+            Problem::Worker => "the conversion failed",
+            Problem::Host => "the server cannot read or convert at the moment",
+        }
+    }
+
+    /// The problem document; `request_id` finds the matching log line.
+    #[must_use]
+    pub fn document(&self, request_id: u64) -> String {
+        let mut out = String::with_capacity(160);
+        out.push_str("{\"title\":");
+        json_string(&mut out, self.title());
+        write!(out, ",\"status\":{}", self.status()).expect("strings take everything");
+        if let Problem::BadParameter(detail) = self {
+            out.push_str(",\"detail\":");
+            json_string(&mut out, detail);
+        }
+        writeln!(
+            out,
+            ",\"instance\":\"urn:pelton:request:{request_id:016x}\"}}"
+        )
+        .expect("strings take everything");
+        out
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        match refusal {
+            Refusal::TooManyPixels { .. } | Refusal::ProfileTooLarge { .. } => Problem::TooLarge,
+            Refusal::TargetTooLarge { .. } => Problem::BadParameter(refusal.to_string()),
+            Refusal::UnsupportedSource(_) | Refusal::AnimatedSource => Problem::Unsupported,
+        }
+    }
+}
+
+/// Appends `text` as a JSON string (RFC 8259 §7).
+pub(crate) fn json_string(out: &mut String, text: &str) {
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            control if control.is_control() => {
+                let mut units = [0; 2];
+                for unit in control.encode_utf16(&mut units) {
+                    write!(out, "\\u{unit:04x}").expect("strings take everything");
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,355 @@
+//! What all cores share: the library, the index of variants, the flights, and what is known of originals.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use picture::{Accepts, Facts, Format, ProbeErrorKind, Recipe};
+
+use crate::convert::Converter;
+use crate::flight::{self, Flights};
+use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
+use crate::media_type::{self, AllowedTypes};
+use crate::metrics::{Metrics, Readings};
+use crate::problem::Problem;
+use crate::source::FileSource;
+use crate::variants::Variants;
+
+/// What the operator chose; `pelton check` prints it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Directories of originals.
+    pub mounts: Vec<Mount>,
+    /// Where variants are kept.
+    pub data: PathBuf,
+    /// Formats that may be answered with where a client reads them.
+    pub formats: Accepts,
+    /// Quality where a request names none, on the JPEG scale.
+    pub quality: u8,
+    /// Whether better variants are made when cores are idle.
+    pub improve: bool,
+    /// Which files are served that are neither pictures nor audio.
+    pub allowed_types: AllowedTypes,
+    /// Freshness of final answers, in seconds.
+    pub max_age_s: u32,
+    /// Freshness of answers that a better one will replace, in seconds.
+    pub provisional_age_s: u32,
+    /// Limits on requests.
+    pub http: http1::Limits,
+    /// Limits on pictures.
+    pub picture: picture::Limits,
+    /// Limits on conversions.
+    pub flight: flight::Limits,
+    /// Limits on caches and answers.
+    pub limits: Limits,
+}
+
+/// Bounds of the service's caches and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of variants on disk.
+    pub variants_bytes_max: u64,
+    /// Originals whose facts are kept in memory; about 150 bytes each.
+    pub facts_max: NonZeroUsize,
+    /// Bodies up to this size are sent from memory, larger ones by `sendfile`.
+    pub memory_body_bytes_max: u64,
+    /// Bytes of bodies that one core keeps in memory.
+    pub core_body_bytes_max: u64,
+    /// Answers that one core keeps ready; each larger body among them holds a descriptor.
+    pub core_answers_max: NonZeroUsize,
+    /// How long a core trusts what it knew of a file, in milliseconds.
+    pub core_trust_ms: u64,
+    /// Entries of a folder that its page shows.
+    pub gallery_entries_max: usize,
+    /// Originals above this size are served untouched.
+    pub original_bytes_max: u64,
+    /// The longest a conversion may take, in milliseconds, whatever its estimate.
+    pub conversion_wall_ms_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            variants_bytes_max: 4 << 30,
+            facts_max: NonZeroUsize::new(65_536).expect("not zero"),
+            memory_body_bytes_max: 64 << 10,
+            core_body_bytes_max: 128 << 20,
+            core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
+            core_trust_ms: 1_000,
+            gallery_entries_max: 1_000,
+            original_bytes_max: 256 << 20,
+            conversion_wall_ms_max: 120_000,
+        }
+    }
+}
+
+/// What a look at a file's first bytes told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// A picture.
+    Picture(Facts),
+    /// A picture by its magic bytes, but its header makes no sense.
+    Damaged,
+    /// Audio of this media type.
+    Audio(&'static str),
+    /// A file of an allowed type.
+    Allowed(&'static str),
+    /// A file that is not served.
+    Foreign,
+}
+
+/// The service, shared by all cores.
+#[derive(Debug)]
+pub struct Service {
+    pub(crate) settings: Settings,
+    pub(crate) flights: Flights,
+    pub(crate) metrics: Arc<Metrics>,
+    library: Arc<Library>,
+    variants: Arc<Variants>,
+    facts: Mutex<LruCache<Identity, Known>>,
+    cores: Arc<[reactor::Counters]>,
+}
+
+/// Why the service cannot start; always the operator's to mend.
+#[derive(Debug)]
+pub struct OpenError {
+    /// What was tried.
+    pub doing: &'static str,
+    /// On which path.
+    pub path: PathBuf,
+    /// What the host said.
+    pub source: io::Error,
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.doing, self.path.display(), self.source)
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Service {
+    /// Opens the library and starts the conversion threads; the index of variants loads in the background. `cores` are
+    /// the counters of the cores that will serve, none where no core does.
+    ///
+    /// # Errors
+    /// [`OpenError`] where a root cannot be opened or a thread not started. A data directory that cannot be written is
+    /// no error: serving goes on without the cache.
+    pub fn open(
+        settings: Settings,
+        pool: cell::Pool,
+        cores: Arc<[reactor::Counters]>,
+    ) -> Result<Arc<Service>, OpenError> {
+        let opened = Library::open(&settings.mounts, &settings.data);
+        let failed = |doing| {
+            move |(path, source)| OpenError {
+                doing,
+                path,
+                source,
+            }
+        };
+        let library = Arc::new(opened.map_err(failed("open library"))?);
+        let variants = Arc::new(Variants::new(
+            &settings.data,
+            settings.limits.variants_bytes_max,
+        ));
+        let metrics = Arc::new(Metrics::new(cores.len()));
+        let converter = Converter {
+            library: Arc::clone(&library),
+            variants: Arc::clone(&variants),
+            pool,
+            metrics: Arc::clone(&metrics),
+            wall_ms_max: settings.limits.conversion_wall_ms_max,
+        };
+        let data = settings.data.clone();
+        let flights = Flights::start(converter, settings.flight).map_err(|source| OpenError {
+            doing: "start conversions for",
+            path: data.clone(),
+            source,
+        })?;
+        let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
+        let loading = Arc::clone(&variants);
+        std::thread::Builder::new()
+            .name("variants".to_owned())
+            .spawn(move || loading.keep())
+            .map_err(|source| OpenError {
+                doing: "start the index for",
+                path: data,
+                source,
+            })?;
+        Ok(Arc::new(Service {
+            settings,
+            flights,
+            metrics,
+            library,
+            variants,
+            facts,
+            cores,
+        }))
+    }
+
+    /// The index of variants.
+    #[must_use]
+    pub fn variants(&self) -> &Arc<Variants> {
+        &self.variants
+    }
+
+    /// The originals.
+    #[must_use]
+    pub fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
+    /// The metrics as OpenMetrics text.
+    pub(crate) fn render_metrics(&self) -> String {
+        self.metrics.render(&Readings {
+            variants: self.variants.stats(),
+            flights: self.flights.stats(),
+            cells: self.flights.converter().pool.stats(),
+            cores: &self.cores,
+        })
+    }
+
+    /// What runs the conversions, in a word or two.
+    #[must_use]
+    pub fn backend(&self) -> String {
+        let posture = self.flights.converter().pool.posture();
+        posture.backend.to_owned()
+    }
+
+    /// Formats that are both enabled and read by the client.
+    pub(crate) fn allowed(&self, accepts: Accepts) -> Accepts {
+        let formats = self.settings.formats;
+        Accepts {
+            avif: accepts.avif && formats.avif,
+            webp: accepts.webp && formats.webp,
+        }
+    }
+
+    /// The recipe a plan is made of: a request that names no quality gets the operator's.
+    pub(crate) fn planned(&self, recipe: Recipe) -> Recipe {
+        Recipe {
+            quality_pct: recipe.quality_pct.or(Some(self.settings.quality)),
+            ..recipe
+        }
+    }
+
+    /// The version of the original that is there now.
+    pub(crate) async fn identify(&self, path: &LibraryPath) -> Result<Identity, Problem> {
+        let identified = match self.library.identify(path, Wait::Never) {
+            Err(Missing::WouldSleep) => {
+                let (library, path) = (Arc::clone(&self.library), path.clone());
+                blocking(move || library.identify(&path, Wait::Allowed)).await
+            }
+            identified => identified,
+        };
+        identified.map_err(|err| Problem::of_missing(path, err))
+    }
+
+    /// What the original at `path` is, read at most once a version.
+    pub(crate) async fn facts(
+        &self,
+        path: &LibraryPath,
+        identity: &Identity,
+    ) -> Result<Known, Problem> {
+        let known = self
+            .facts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(identity)
+            .cloned();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let (library, path) = (Arc::clone(&self.library), path.clone());
+                let allowed = self.settings.allowed_types.clone();
+                let (known, identity) = blocking(move || look(&library, &path, &allowed)).await?;
+                self.facts
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .put(identity, known.clone());
+                known
+            }
+        };
+        if known == Known::Foreign {
+            Err(Problem::NotFound)
+        } else {
+            Ok(known)
+        }
+    }
+}
+
+/// Reads the head of a file and tells what it is.
+pub(crate) fn look(
+    library: &Library,
+    path: &LibraryPath,
+    allowed: &AllowedTypes,
+) -> Result<(Known, Identity), Problem> {
+    const HEAD_BYTES: usize = 64;
+    let (file, identity) = library
+        .open_original(path)
+        .map_err(|err| Problem::of_missing(path, err))?;
+    let unreadable = |err: io::Error| {
+        tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
+        Problem::Host
+    };
+    let known = match picture::probe(&FileSource(&file), identity.size_bytes) {
+        Ok(facts) => Known::Picture(facts),
+        Err(err) if err.kind == ProbeErrorKind::Io => {
+            return Err(unreadable(io::Error::other(err)));
+        }
+        Err(err) if err.kind == ProbeErrorKind::Unknown => {
+            let mut head = [0; HEAD_BYTES];
+            let length = file.read_at(&mut head, 0).map_err(unreadable)?;
+            match media_type::audio(&head[..length]) {
+                Some(audio) => Known::Audio(audio),
+                None => path
+                    .extension()
+                    .and_then(|ext| allowed.media_type(&ext))
+                    .map_or(Known::Foreign, Known::Allowed),
+            }
+        }
+        Err(err) => {
+            tracing::info!(path = %path.as_path().display(), %err, "picture with a broken header");
+            Known::Damaged
+        }
+    };
+    Ok((known, identity))
+}
+
+impl Known {
+    /// The media type the original is sent with. A damaged picture is bytes and nothing more.
+    #[must_use]
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Known::Picture(facts) => facts.format.media_type(),
+            Known::Audio(media_type) | Known::Allowed(media_type) => media_type,
+            Known::Damaged | Known::Foreign => "application/octet-stream",
+        }
+    }
+
+    /// Whether a browser might run what is inside.
+    #[must_use]
+    pub fn may_be_active(&self) -> bool {
+        match self {
+            Known::Picture(facts) => facts.format == Format::Svg,
+            Known::Audio(_) | Known::Damaged => false,
+            Known::Allowed(_) | Known::Foreign => true,
+        }
+    }
+}
+
+/// Runs what may sleep on the blocking pool of the core's runtime.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .expect("a panic aborts the process, and nobody cancels")
+}

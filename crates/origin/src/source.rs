@@ -1,0 +1,15 @@
+//! A file as [`picture::probe`] wants to read it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Positioned reads of an open file.
+#[derive(Debug)]
+pub struct FileSource<'f>(pub &'f File);
+
+impl picture::ReadAt for FileSource<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        FileExt::read_at(self.0, buf, offset)
+    }
+}

@@ -1,0 +1,634 @@
+//! Finished variants and verdicts on disk, under a byte budget, the least recently used leaving first.
+//!
+//! ```text
+//! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
+//! variants/ab/cd/KEY-0.larger            a verdict: no file of this kind is worth having
+//! variants/tmp/PID-N                     being written
+//! ```
+//!
+//! A file gets its name by `rename` once it is whole, and the name holds its length: what a crash of the machine left
+//! short is not served but removed. The directory may be deleted at any time, also while we serve.
+//!
+//! Threads: a meeting place of all cores and conversion threads. The one lock guards the index, is held for a few map
+//! operations and never over I/O; a hit that a core has cached does not take it.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use picture::{Plan, Target};
+
+use crate::clock;
+use crate::convert::Sealed;
+use crate::library::Identity;
+
+/// Changes whenever the same plan would give other bytes: a new codec, another filter.
+const ENCODER_VERSION: u32 = 1;
+/// What an entry is charged beyond its bytes, for its inode and directory entry.
+const ENTRY_BYTES: u64 = 512;
+/// How often times of use are written to the files.
+const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a verdict counts that only memory holds.
+const REMEMBER_MS: u64 = 60_000;
+/// After the budget was exceeded, entries leave until this many sixteenths of it are used.
+const EVICT_TO_SIXTEENTHS: u64 = 15;
+
+/// Identity of a variant: the original's version, the plan, and the build's encoders.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// The key of what `plan` makes of the original `identity`.
+    #[must_use]
+    pub fn new(identity: &Identity, plan: &Plan) -> Key {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&ENCODER_VERSION.to_le_bytes());
+        hash.update(&identity.to_bytes());
+        hash.update(&plan.to_bytes());
+        let mut key = [0; 16];
+        hash.finalize_xof().fill(&mut key);
+        Key(key)
+    }
+
+    fn from_hex(text: &str) -> Option<Key> {
+        if text.len() != 32 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return None;
+        }
+        u128::from_str_radix(text, 16)
+            .ok()
+            .map(|value| Key(value.to_be_bytes()))
+    }
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Why there is no variant for a key and none need be tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It came out no smaller than the original.
+    Larger,
+    /// The original cannot be decoded.
+    Undecodable,
+    /// The original uses what no decoder here handles.
+    Unsupported,
+    /// It took more memory or time than a job may.
+    TooCostly,
+    /// The worker crashed, hung or lied over it. Never written: it may have been our fault, and is tried again.
+    Faulty,
+}
+
+/// What is remembered under a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Bytes in this format.
+    Picture(Target),
+    /// The knowledge that there is nothing to be had.
+    Verdict(Verdict),
+}
+
+impl Kind {
+    /// The verdict that is no failure.
+    pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
+
+    const VERDICTS: [(Verdict, &'static str); 5] = [
+        (Verdict::Larger, "larger"),
+        (Verdict::Undecodable, "undecodable"),
+        (Verdict::Unsupported, "unsupported"),
+        (Verdict::TooCostly, "costly"),
+        (Verdict::Faulty, "faulty"),
+    ];
+
+    fn extension(self) -> &'static str {
+        match self {
+            Kind::Picture(target) => target.extension(),
+            Kind::Verdict(verdict) => {
+                let row = Kind::VERDICTS.iter().find(|row| row.0 == verdict);
+                row.expect("every verdict has a row").1
+            }
+        }
+    }
+
+    fn from_extension(extension: &str) -> Option<Kind> {
+        let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
+        match verdict {
+            Some(row) => Some(Kind::Verdict(row.0)),
+            None => Target::from_extension(extension).map(Kind::Picture),
+        }
+    }
+}
+
+/// One entry; immutable but for when it was last used.
+#[derive(Debug)]
+pub struct Variant {
+    /// What it is the answer to.
+    pub key: Key,
+    /// Bytes or a verdict.
+    pub kind: Kind,
+    /// Length of its bytes; zero for a verdict.
+    pub bytes: u64,
+    /// Milliseconds since 1970 after which it counts no longer; only for verdicts that the disk does not hold.
+    expires_ms: Option<u64>,
+    /// Milliseconds since 1970 of its last use, which orders eviction.
+    used_ms: AtomicU64,
+    /// Its bytes, as long as some core keeps them.
+    body: Mutex<Weak<[u8]>>,
+}
+
+impl Variant {
+    fn new(key: Key, kind: Kind, bytes: u64, used_ms: u64) -> Variant {
+        Variant {
+            key,
+            kind,
+            bytes,
+            expires_ms: None,
+            used_ms: AtomicU64::new(used_ms),
+            body: Mutex::new(Weak::<[u8; 0]>::new()),
+        }
+    }
+
+    /// Whether making it with more effort may give something better; failures are no matter of effort.
+    #[must_use]
+    pub fn is_useful(&self) -> bool {
+        matches!(self.kind, Kind::Picture(_) | Kind::LARGER)
+    }
+
+    /// Notes a use at `now_ms`, milliseconds since 1970.
+    pub fn touch(&self, now_ms: u64) {
+        // Most hits of a hot variant fall into the same millisecond: a load keeps the cache line shared.
+        if self.used_ms.load(Ordering::Relaxed) < now_ms {
+            self.used_ms.store(now_ms, Ordering::Relaxed);
+        }
+    }
+
+    fn charge(&self) -> u64 {
+        self.bytes + ENTRY_BYTES
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}-{}.{}", self.key, self.bytes, self.kind.extension())
+    }
+
+    fn from_file_name(name: &str, used_ms: u64) -> Option<Variant> {
+        let (stem, extension) = name.rsplit_once('.')?;
+        let (key, bytes) = stem.split_once('-')?;
+        let variant = Variant::new(
+            Key::from_hex(key)?,
+            Kind::from_extension(extension)?,
+            bytes.parse().ok()?,
+            used_ms,
+        );
+        (variant.file_name() == name).then_some(variant)
+    }
+}
+
+/// The index of all variants, and their directory.
+#[derive(Debug)]
+pub struct Variants {
+    directory: PathBuf,
+    bytes_max: u64,
+    index: Mutex<Index>,
+    /// The directory was read to its end.
+    loaded: AtomicBool,
+    /// The last write succeeded; a change of this is logged once.
+    writable: AtomicBool,
+    temporary: AtomicU64,
+    evicted: AtomicU64,
+    write_errors: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    entries: HashMap<Key, Arc<Variant>>,
+    charged: u64,
+}
+
+/// Figures for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariantStats {
+    /// Entries in the index.
+    pub entries: u64,
+    /// Bytes they are charged with.
+    pub bytes: u64,
+    /// Entries that left for the budget's sake.
+    pub evicted: u64,
+    /// Variants that could not be written.
+    pub write_errors: u64,
+}
+
+impl Variants {
+    /// An index over `data`/variants that holds at most `bytes_max`. Nothing is read yet: see [`Variants::load`].
+    #[must_use]
+    pub fn new(data: &Path, bytes_max: u64) -> Variants {
+        Variants {
+            directory: data.join("variants"),
+            bytes_max,
+            index: Mutex::default(),
+            loaded: AtomicBool::new(false),
+            writable: AtomicBool::new(true),
+            temporary: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
+            write_errors: AtomicU64::new(0),
+        }
+    }
+
+    /// The entry for `key` as far as the index knows.
+    ///
+    /// # Errors
+    /// [`StillLoading`] while the directory has not been read whole: then [`Variants::find_on_disk`] knows, where
+    /// sleeping is allowed.
+    pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
+        // Read first: an entry that the loader added in between is then found below.
+        let loaded = self.loaded.load(Ordering::Acquire);
+        let index = self.index();
+        let live = |variant: &&Arc<Variant>| {
+            variant
+                .expires_ms
+                .is_none_or(|expires_ms| now_ms < expires_ms)
+        };
+        match index.entries.get(key).filter(live) {
+            Some(variant) => Ok(Some(Arc::clone(variant))),
+            None if loaded => Ok(None),
+            None => Err(StillLoading),
+        }
+    }
+
+    /// The entry for `key`, looked for on disk where the index has not got there yet.
+    pub fn find_on_disk(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
+        if let Ok(known) = self.find(key, now_ms) {
+            return known;
+        }
+        let name = key.to_string();
+        let shelf = self.shelf(key);
+        let entries = fs::read_dir(&shelf).ok()?; // No shelf, no variant: the conversion that follows makes both.
+        for entry in entries.flatten().filter(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(name.as_bytes())
+        }) {
+            self.adopt(&entry);
+        }
+        self.index().entries.get(key).map(Arc::clone)
+    }
+
+    /// The life of the thread that keeps the index: reads the directory, then writes times of use now and then, until
+    /// everybody else has let go of the index.
+    pub fn keep(self: Arc<Self>) {
+        if let Err(err) = self.load() {
+            tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
+        }
+        let mut since_ms = clock::unix_ms();
+        while Arc::strong_count(&self) > 1 {
+            std::thread::park_timeout(PERSIST_USES);
+            let now_ms = clock::unix_ms();
+            self.persist_uses(since_ms);
+            since_ms = now_ms;
+        }
+    }
+
+    /// Reads the whole directory into the index, removing what is broken or was left by a crash.
+    ///
+    /// # Errors
+    /// Where the directory exists but cannot be listed. The index then stays as it is, and counts as whole.
+    pub fn load(&self) -> io::Result<()> {
+        let result = self.load_shelves();
+        self.loaded.store(true, Ordering::Release);
+        self.evict();
+        result
+    }
+
+    fn load_shelves(&self) -> io::Result<()> {
+        let shelves = match fs::read_dir(&self.directory) {
+            Ok(shelves) => shelves,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(err) => return Err(err),
+        };
+        for shelf in shelves {
+            let shelf = shelf?;
+            if shelf.file_name() == "tmp" {
+                remove_stale(&shelf.path());
+                continue;
+            }
+            for half in fs::read_dir(shelf.path())? {
+                for entry in fs::read_dir(half?.path())? {
+                    self.adopt(&entry?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file that an earlier run left into the index, or removes it.
+    fn adopt(&self, entry: &fs::DirEntry) {
+        let Ok(meta) = entry.metadata() else { return }; // Gone in between.
+        let used_ms =
+            u64::try_from(meta.mtime()).unwrap_or(0) * 1000 + meta.mtime_nsec() as u64 / 1_000_000;
+        let name = entry.file_name();
+        match name
+            .to_str()
+            .and_then(|name| Variant::from_file_name(name, used_ms))
+        {
+            Some(variant) if variant.bytes == meta.len() => {
+                let mut index = self.index();
+                // What this run made is newer than what the directory held when it was listed.
+                if !index.entries.contains_key(&variant.key) {
+                    index.charged += variant.charge();
+                    index.entries.insert(variant.key, Arc::new(variant));
+                }
+            }
+            _ => {
+                tracing::warn!(file = %entry.path().display(), "variant of the wrong name or length removed");
+                report_removal(&entry.path(), fs::remove_file(entry.path()));
+            }
+        }
+    }
+
+    /// Remembers what a conversion gave.
+    ///
+    /// # Errors
+    /// Where the disk does not take it. The caller still has the bytes, and serving goes on without the cache.
+    pub fn store(
+        &self,
+        key: Key,
+        kind: Kind,
+        body: Option<&Sealed>,
+        now_ms: u64,
+    ) -> io::Result<Arc<Variant>> {
+        let bytes = body.map_or(0, |body| body.bytes);
+        let variant = Arc::new(Variant::new(key, kind, bytes, now_ms));
+        let written = self.write(&variant, body);
+        self.note_write(&written);
+        written?;
+        self.insert(Arc::clone(&variant));
+        self.evict();
+        Ok(variant)
+    }
+
+    fn write(&self, variant: &Variant, body: Option<&Sealed>) -> io::Result<()> {
+        let scratch = self.directory.join("tmp");
+        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
+        let temporary = scratch.join(format!("{}-{number}", std::process::id()));
+        let made = create(&temporary).and_then(|file| match body {
+            Some(body) => copy(&body.file, &file, body.bytes),
+            None => Ok(()),
+        });
+        let shelf = self.shelf(&variant.key);
+        let named = made
+            .and_then(|()| fs::create_dir_all(&shelf))
+            .and_then(|()| {
+                // No fsync: a variant is made again when it is lost, and a short one is told by its name.
+                fs::rename(&temporary, shelf.join(variant.file_name()))
+            });
+        if named.is_err() && temporary.exists() {
+            report_removal(&temporary, fs::remove_file(&temporary));
+        }
+        named
+    }
+
+    fn note_write(&self, written: &io::Result<()>) {
+        let was_writable = self.writable.swap(written.is_ok(), Ordering::Relaxed);
+        match written {
+            Ok(()) if !was_writable => tracing::info!("variants can be written again"),
+            Ok(()) => {}
+            Err(err) => {
+                self.write_errors.fetch_add(1, Ordering::Relaxed);
+                if was_writable {
+                    let directory = self.directory.display();
+                    tracing::warn!(%directory, %err, "variants cannot be written; serving goes on without the cache");
+                }
+            }
+        }
+    }
+
+    /// Remembers a verdict in memory only, for a minute.
+    pub fn remember(&self, key: Key, verdict: Verdict, now_ms: u64) -> Arc<Variant> {
+        let mut variant = Variant::new(key, Kind::Verdict(verdict), 0, now_ms);
+        variant.expires_ms = Some(now_ms + REMEMBER_MS);
+        let variant = Arc::new(variant);
+        self.insert(Arc::clone(&variant));
+        variant
+    }
+
+    fn insert(&self, variant: Arc<Variant>) {
+        let mut index = self.index();
+        index.charged += variant.charge();
+        if let Some(old) = index.entries.insert(variant.key, variant) {
+            index.charged -= old.charge();
+        }
+    }
+
+    /// Opens a variant's bytes.
+    ///
+    /// # Errors
+    /// Where they are gone or not as long as they were; the entry is then forgotten, and the next request makes it anew.
+    pub fn open(&self, variant: &Variant) -> io::Result<File> {
+        let path = self.shelf(&variant.key).join(variant.file_name());
+        let opened = File::open(&path).and_then(|file| {
+            if file.metadata()?.len() == variant.bytes {
+                Ok(file)
+            } else {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+        });
+        opened.inspect_err(|err| {
+            // Any other error is the host's, and says nothing about the variant.
+            if matches!(
+                err.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+            ) {
+                self.forget(&variant.key);
+            }
+        })
+    }
+
+    /// A variant's bytes in memory, shared with whichever core has them already.
+    ///
+    /// # Errors
+    /// As [`Variants::open`].
+    pub fn read(&self, variant: &Variant) -> io::Result<Arc<[u8]>> {
+        if let Some(body) = lock(&variant.body).upgrade() {
+            return Ok(body);
+        }
+        let mut bytes = Vec::with_capacity(variant.bytes as usize);
+        self.open(variant)?
+            .take(variant.bytes)
+            .read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != variant.bytes {
+            self.forget(&variant.key);
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let body: Arc<[u8]> = bytes.into();
+        *lock(&variant.body) = Arc::downgrade(&body);
+        Ok(body)
+    }
+
+    /// Drops the entry for `key` from the index, not its file.
+    pub fn forget(&self, key: &Key) {
+        let mut index = self.index();
+        if let Some(old) = index.entries.remove(key) {
+            index.charged -= old.charge();
+        }
+    }
+
+    /// Drops the entry for `key` and its file: a better variant has replaced it.
+    pub fn remove(&self, key: &Key) {
+        let removed = self.index().entries.get(key).map(Arc::clone);
+        if let Some(variant) = removed {
+            self.forget(key);
+            let path = self.shelf(key).join(variant.file_name());
+            report_removal(&path, fs::remove_file(&path));
+        }
+    }
+
+    /// Removes the least recently used entries once the budget is exceeded.
+    fn evict(&self) {
+        for variant in self.take_evicted() {
+            self.evicted.fetch_add(1, Ordering::Relaxed);
+            let path = self.shelf(&variant.key).join(variant.file_name());
+            report_removal(&path, fs::remove_file(&path));
+        }
+    }
+
+    fn take_evicted(&self) -> Vec<Arc<Variant>> {
+        let mut index = self.index();
+        if index.charged <= self.bytes_max {
+            return Vec::new();
+        }
+        let mut oldest: Vec<_> = index.entries.values().map(Arc::clone).collect();
+        oldest.sort_by_key(|variant| variant.used_ms.load(Ordering::Relaxed));
+        let goal = self.bytes_max / 16 * EVICT_TO_SIXTEENTHS;
+        let mut evicted = Vec::new();
+        for variant in oldest {
+            if index.charged <= goal {
+                break;
+            }
+            index.charged -= variant.charge();
+            index.entries.remove(&variant.key);
+            evicted.push(variant);
+        }
+        evicted
+    }
+
+    /// Writes the times of use into the files' modification times, so that the order survives a restart.
+    pub fn persist_uses(&self, since_ms: u64) {
+        let used: Vec<_> = {
+            let index = self.index();
+            let recent =
+                |variant: &&Arc<Variant>| since_ms <= variant.used_ms.load(Ordering::Relaxed);
+            index
+                .entries
+                .values()
+                .filter(recent)
+                .map(Arc::clone)
+                .collect()
+        };
+        for variant in used {
+            let path = self.shelf(&variant.key).join(variant.file_name());
+            let used_ms = variant.used_ms.load(Ordering::Relaxed);
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(used_ms);
+            let touched = File::open(&path).and_then(|file| file.set_modified(time));
+            if let Err(err) = touched {
+                // Gone or read-only: the order after a restart is a little older than it could be.
+                tracing::debug!(file = %path.display(), %err, "time of use not kept");
+            }
+        }
+    }
+
+    /// Figures for the metrics.
+    #[must_use]
+    pub fn stats(&self) -> VariantStats {
+        let index = self.index();
+        VariantStats {
+            entries: index.entries.len() as u64,
+            bytes: index.charged,
+            evicted: self.evicted.load(Ordering::Relaxed),
+            write_errors: self.write_errors.load(Ordering::Relaxed),
+        }
+    }
+
+    fn shelf(&self, key: &Key) -> PathBuf {
+        self.directory
+            .join(format!("{:02x}", key.0[0]))
+            .join(format!("{:02x}", key.0[1]))
+    }
+
+    fn index(&self) -> MutexGuard<'_, Index> {
+        lock(&self.index)
+    }
+}
+
+/// The directory has not been read whole, so absence from the index proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StillLoading;
+
+/// A panic aborts the process, so a poisoned lock is never seen by anyone.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    match File::create_new(path) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
+            File::create_new(path)
+        }
+        // Left by an earlier process of the same number.
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
+        result => result,
+    }
+}
+
+fn copy(from: &File, to: &File, bytes: u64) -> io::Result<()> {
+    const SLICE_BYTES: usize = 256 << 10;
+    let mut slice = vec![0; SLICE_BYTES.min(bytes as usize)];
+    let mut offset = 0;
+    while offset < bytes {
+        let wanted = slice.len().min((bytes - offset) as usize);
+        from.read_exact_at(&mut slice[..wanted], offset)?;
+        to.write_all_at(&slice[..wanted], offset)?;
+        offset += wanted as u64;
+    }
+    Ok(())
+}
+
+fn remove_stale(scratch: &Path) {
+    let Ok(entries) = fs::read_dir(scratch) else {
+        return;
+    };
+    let own = format!("{}-", std::process::id());
+    for entry in entries.flatten() {
+        if !entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(own.as_bytes())
+        {
+            report_removal(&entry.path(), fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// Removing is best effort, and a file that is gone is what was wanted.
+fn report_removal(path: &Path, removed: io::Result<()>) {
+    if let Err(err) = removed
+        && err.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(file = %path.display(), %err, "file not removed");
+    }
+}
+
+#[cfg(test)]
+mod tests;

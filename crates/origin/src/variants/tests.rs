@@ -1,0 +1,230 @@
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Key, Kind, StillLoading, Variants, Verdict};
+use crate::convert::Sealed;
+use picture::Target;
+
+const WEBP: Kind = Kind::Picture(Target::Webp);
+
+/// A data directory of its own for one test, gone afterwards.
+struct Data(PathBuf);
+
+impl Data {
+    fn new() -> Data {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("pelton-variants-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("temporary directory");
+        Data(path)
+    }
+
+    /// The index as a new process would have it after loading.
+    fn loaded(&self, bytes_max: u64) -> Variants {
+        let variants = Variants::new(&self.0, bytes_max);
+        variants.load().expect("directory can be read");
+        variants
+    }
+
+    fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.0.join("variants")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)
+                .expect("exists")
+                .map(|entry| entry.expect("readable"))
+            {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    files.push(entry.file_name().into_string().expect("ours are ASCII"));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("own directory");
+    }
+}
+
+fn key(first: u8) -> Key {
+    Key([first; 16])
+}
+
+fn sealed(data: &Data, bytes: &[u8]) -> Sealed {
+    let path = data.0.join("body");
+    let mut file = fs::File::options()
+        .create(true)
+        .truncate(true)
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("file");
+    file.write_all(bytes).expect("room");
+    // A cell's memory file is longer than its answer.
+    file.write_all(b"rest").expect("room");
+    Sealed {
+        file,
+        bytes: bytes.len() as u64,
+        cpu_us: 0,
+    }
+}
+
+#[test]
+fn a_variant_outlives_the_process_with_its_bytes_and_kind() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    variants
+        .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+        .expect("writable");
+    variants
+        .store(key(2), Kind::LARGER, None, 5)
+        .expect("writable");
+    assert_eq!(
+        data.files(),
+        [
+            "01010101010101010101010101010101-7.webp",
+            "02020202020202020202020202020202-0.larger"
+        ]
+    );
+
+    let variants = data.loaded(1 << 20);
+    let found = variants.find(&key(1), 0).expect("loaded").expect("kept");
+    assert_eq!((found.kind, found.bytes), (WEBP, 7));
+    assert_eq!(&*variants.read(&found).expect("whole"), b"picture");
+    let verdict = variants.find(&key(2), 0).expect("loaded").expect("kept");
+    assert_eq!((verdict.kind, verdict.bytes), (Kind::LARGER, 0));
+    assert_eq!(
+        variants
+            .find(&key(3), 0)
+            .expect("loaded")
+            .map(|variant| variant.key),
+        None
+    );
+}
+
+#[test]
+fn before_the_directory_was_read_only_the_disk_knows() {
+    let data = Data::new();
+    data.loaded(1 << 20)
+        .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+        .expect("writable");
+    let variants = Variants::new(&data.0, 1 << 20);
+    assert_eq!(variants.find(&key(1), 0).map(|_| ()), Err(StillLoading));
+    assert_eq!(
+        variants
+            .find_on_disk(&key(1), 0)
+            .map(|variant| variant.bytes),
+        Some(7)
+    );
+    assert!(variants.find(&key(1), 0).expect("adopted").is_some());
+    assert!(variants.find_on_disk(&key(9), 0).is_none());
+    variants.load().expect("directory can be read");
+    assert_eq!(variants.stats().entries, 1, "adopting twice counts once");
+}
+
+#[test]
+fn what_a_crash_left_short_or_unnamed_is_removed_and_not_served() {
+    let data = Data::new();
+    data.loaded(1 << 20)
+        .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+        .expect("writable");
+    let shelf = data.0.join("variants/01/01");
+    fs::write(
+        shelf.join("01010101010101010101010101010102-9.avif"),
+        b"short",
+    )
+    .expect("file");
+    fs::write(
+        shelf.join("01010101010101010101010101010103-0.avif.part"),
+        b"",
+    )
+    .expect("file");
+    fs::create_dir_all(data.0.join("variants/tmp")).expect("directory");
+    fs::write(data.0.join("variants/tmp/1-1"), b"half").expect("file");
+    let variants = data.loaded(1 << 20);
+    assert_eq!(data.files(), ["01010101010101010101010101010101-7.webp"]);
+    assert_eq!(variants.stats().entries, 1);
+}
+
+#[test]
+fn a_file_that_vanished_or_shrank_is_forgotten_not_served() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    let stored = variants
+        .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+        .expect("writable");
+    fs::write(
+        data.0.join("variants/01/01").join(stored.file_name()),
+        b"pic",
+    )
+    .expect("file");
+    assert!(variants.read(&stored).is_err());
+    assert!(variants.find(&key(1), 0).expect("loaded").is_none());
+    assert_eq!(variants.stats().bytes, 0);
+}
+
+#[test]
+fn the_least_recently_used_leaves_first_and_the_order_survives_a_restart() {
+    let data = Data::new();
+    let body = [7; 1000];
+    let variants = data.loaded(1 << 20);
+    for (number, used_ms) in [(1, 10_000), (2, 20_000), (3, 30_000)] {
+        variants
+            .store(key(number), WEBP, Some(&sealed(&data, &body)), used_ms)
+            .expect("writable");
+    }
+    variants
+        .find(&key(1), 0)
+        .expect("loaded")
+        .expect("kept")
+        .touch(40_000);
+    variants.persist_uses(0);
+
+    // Room for three and a half: the fourth pushes out what was used longest ago, which is the second.
+    let variants = data.loaded(3 * 1512 + 756);
+    variants
+        .store(key(4), WEBP, Some(&sealed(&data, &body)), 50_000)
+        .expect("writable");
+    let kept = |number: &u8| variants.find(&key(*number), 0).expect("loaded").is_some();
+    let left: Vec<u8> = (1..=4).filter(kept).collect();
+    assert_eq!(left, [1, 3, 4]);
+    assert_eq!(data.files().len(), left.len());
+}
+
+#[test]
+fn a_verdict_in_memory_expires() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    variants.remember(key(1), Verdict::Faulty, 1_000);
+    assert!(variants.find(&key(1), 60_999).expect("loaded").is_some());
+    assert!(variants.find(&key(1), 61_000).expect("loaded").is_none());
+    assert!(!data.0.join("variants").exists());
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_an_error_and_changes_nothing() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    fs::write(data.0.join("variants"), b"a file in the way").expect("file");
+    assert!(
+        variants
+            .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+            .is_err()
+    );
+    assert!(variants.find(&key(1), 0).expect("loaded").is_none());
+    assert_eq!(variants.stats().write_errors, 1);
+    fs::remove_file(data.0.join("variants")).expect("file");
+    variants
+        .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
+        .expect("writable again");
+    assert!(variants.find(&key(1), 0).expect("loaded").is_some());
+}

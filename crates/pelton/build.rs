@@ -1,0 +1,35 @@
+//! Puts the worker, a static program, where `src/worker.rs` embeds it from.
+//!
+//! The worker is another package built for another target, so Cargo cannot order the two builds; `cargo xtask build`
+//! does, and says in `PELTON_WORKER` where the result lies.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=PELTON_WORKER");
+    if let Err(line) = place_worker() {
+        println!("cargo::error={line}");
+    }
+}
+
+fn place_worker() -> Result<(), String> {
+    let worker = env::var_os("PELTON_WORKER").map(PathBuf::from).ok_or(
+        "PELTON_WORKER is not set: run `cargo xtask build`, which builds the worker first and then this package",
+    )?;
+    println!("cargo::rerun-if-changed={}", worker.display());
+    let refuse = |what: &str| {
+        format!(
+            "PELTON_WORKER={}: {what}: run `cargo xtask build`",
+            worker.display()
+        )
+    };
+    let elf = fs::read(&worker).map_err(|err| refuse(&err.to_string()))?;
+    if !elf.starts_with(b"\x7fELF") {
+        return Err(refuse("not an ELF program"));
+    }
+    let out = env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR for every build script");
+    let placed = Path::new(&out).join("worker");
+    fs::write(&placed, elf).map_err(|err| format!("write {}: {err}", placed.display()))
+}

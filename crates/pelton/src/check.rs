@@ -1,0 +1,109 @@
+//! `pelton check`: the configuration as a table, and what is wrong with it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+
+use crate::config::{KEYS, Resolved};
+use crate::house;
+use crate::report::Error;
+
+/// Writes the table to `out`.
+pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
+    let mut rows = vec![["key", "value", "unit", "from"].map(str::to_owned)];
+    rows.extend(KEYS.iter().map(|key| {
+        let value = (key.show)(&resolved.config);
+        [
+            key.name.to_owned(),
+            if value.is_empty() {
+                "-".to_owned()
+            } else {
+                value
+            },
+            key.unit.to_owned(),
+            resolved.source(key).to_string(),
+        ]
+    }));
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.max().expect("the head is a row")
+    };
+    let [key_width, value_width, unit_width] = [0, 1, 2].map(width);
+    for [key, value, unit, from] in &rows {
+        writeln!(
+            out,
+            "{key:key_width$}  {value:value_width$}  {unit:unit_width$}  {from}"
+        )?;
+    }
+    Ok(())
+}
+
+/// What keeps the server from running with this configuration, or from doing what was asked.
+pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
+    let config = &resolved.config;
+    let unsupported = resolved
+        .notes
+        .iter()
+        .filter(|note| note.is_finding())
+        .map(|note| Error::finding(note.to_string()));
+    let mut findings: Vec<Error> = unsupported.collect();
+    findings.extend(readable("root", &config.root));
+    findings.extend(data(&config.data));
+    findings.extend(
+        config
+            .img_map
+            .0
+            .iter()
+            .filter_map(|mapping| readable("img_map", &mapping.directory)),
+    );
+    findings.extend(house::limits(config).err());
+    findings
+}
+
+/// Whether the folder that `key` names can be served.
+fn readable(key: &str, root: &Path) -> Option<Error> {
+    let finding = |what: String| Error::finding(format!("{key}: {}: {what}", root.display()));
+    match fs::metadata(root) {
+        Err(err) => {
+            let hint = "name the folder to serve with --root, PELTON_ROOT or `root` in the file";
+            let finding = finding(err.to_string());
+            Some(if key == "root" {
+                finding.hint(hint)
+            } else {
+                finding
+            })
+        }
+        Ok(metadata) if !metadata.is_dir() => Some(finding("not a directory".to_owned())),
+        Ok(_) => {
+            let err = accessat(
+                CWD,
+                root,
+                Access::READ_OK | Access::EXEC_OK,
+                AtFlags::EACCESS,
+            )
+            .err()?;
+            Some(finding(io::Error::from(err).to_string()))
+        }
+    }
+}
+
+/// The data directory is made when it is needed, so it is enough that its nearest existing parent can be written.
+fn data(data: &Path) -> Option<Error> {
+    let existing = data.ancestors().find(|path| path.exists());
+    let existing = existing
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let finding = |what: String| {
+        let hint = "without it pictures are still served, and converted again for each request";
+        let place = existing.display();
+        Error::finding(format!("data: {}: {place}: {what}", data.display())).hint(hint)
+    };
+    if !existing.is_dir() {
+        return Some(finding("not a directory".to_owned()));
+    }
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    let err = accessat(CWD, existing, access, AtFlags::EACCESS).err()?;
+    Some(finding(io::Error::from(err).to_string()))
+}

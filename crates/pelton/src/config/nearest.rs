@@ -1,0 +1,35 @@
+//! The known name that a mistyped one was probably meant to be.
+
+#[cfg(test)]
+mod tests;
+
+/// The known name nearest to `unknown`, if one is near enough to be worth naming.
+///
+/// A name of the right word under the wrong group counts as near: `queue_max` and `cell.queue_max` are both meant to be
+/// `limits.queue_max`.
+pub(crate) fn nearest<'a>(
+    unknown: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let folded = unknown.to_ascii_lowercase();
+    let distance = |name: &str| {
+        let whole = strsim::osa_distance(&folded, &name.to_ascii_lowercase());
+        // One more, so that the same distance in the whole name wins.
+        let last = strsim::osa_distance(last_segment(&folded), last_segment(name)) + 1;
+        whole.min(last)
+    };
+    // A third of the letters may differ: enough for a typing error or a plural, too little to name another key.
+    let distance_max = (last_segment(&folded).chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|name| (distance(name), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= distance_max)
+        .map(|(_, name)| name)
+}
+
+fn last_segment(name: &str) -> &str {
+    name.rsplit('.')
+        .next()
+        .expect("a split yields one part at least")
+}

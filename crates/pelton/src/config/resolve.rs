@@ -1,0 +1,218 @@
+//! From all that was given to one configuration.
+//!
+//! ```text
+//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_… ◄ PELTON_… ◄ flags      the rightmost wins
+//! ```
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::nearest::nearest;
+use super::settings::{Config, KEYS, Key};
+use super::source::{Assignment, Note, NoteKind, Source};
+use super::value::{Raw, Value, Wrong};
+use super::{file, wsg};
+use crate::report::Error;
+
+/// Variables that begin with `PELTON_` and are no settings: the file's own name, and what the build looks at.
+const OTHER_VARIABLES: [&str; 2] = ["PELTON_CONFIG", "PELTON_WORKER"];
+
+/// What was given, apart from the defaults.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    /// The configuration file and its text; WebP Server Go's when it is named `….json`.
+    pub(crate) file: Option<(PathBuf, String)>,
+    /// The environment; only `PELTON_…` and `WEBP_…` are looked at.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// From the command line.
+    pub(crate) flags: Vec<Assignment>,
+}
+
+/// The configuration, and how it came about.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    /// The values.
+    pub(crate) config: Config,
+    /// What to tell the operator.
+    pub(crate) notes: Vec<Note>,
+    sources: BTreeMap<&'static str, Source>,
+}
+
+impl Resolved {
+    /// Where the value of `key` was given.
+    pub(crate) fn source(&self, key: &Key) -> &Source {
+        self.sources.get(key.name).unwrap_or(&Source::Default)
+    }
+}
+
+/// Resolves the configuration, or tells everything that is wrong with it.
+pub(crate) fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
+    let mut resolver = Resolver {
+        config: Config::default(),
+        sources: BTreeMap::new(),
+        notes: Vec::new(),
+        errors: Vec::new(),
+        wsg_file: None,
+    };
+    if let Some((path, text)) = inputs.file {
+        resolver.file(path, &text);
+    }
+    resolver.wsg(wsg::variables(&inputs.variables));
+    resolver.variables(&inputs.variables);
+    for flag in inputs.flags {
+        resolver.assign(flag);
+    }
+    resolver.finish()
+}
+
+struct Resolver {
+    config: Config,
+    sources: BTreeMap<&'static str, Source>,
+    notes: Vec<Note>,
+    errors: Vec<Error>,
+    /// The file, when it is WebP Server Go's.
+    wsg_file: Option<Rc<PathBuf>>,
+}
+
+impl Resolver {
+    fn file(&mut self, path: PathBuf, text: &str) {
+        let is_wsg = is_wsg(&path);
+        let path = Rc::new(path);
+        if is_wsg {
+            self.wsg(wsg::file(&path, text));
+            self.wsg_file = Some(path);
+            return;
+        }
+        for one in file::read(&path, text) {
+            match one {
+                Ok(assignment) => self.assign(assignment),
+                Err(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    fn wsg(&mut self, given: wsg::Given) {
+        let wsg::Taken {
+            assignments,
+            notes,
+            errors,
+        } = given.meaning(self.config.listen);
+        assignments.into_iter().for_each(|one| self.assign(one));
+        self.notes.extend(notes);
+        self.errors.extend(errors);
+    }
+
+    fn variables(&mut self, variables: &[(OsString, OsString)]) {
+        for (name, value) in variables {
+            let Some(name) = name.to_str().filter(|name| name.starts_with("PELTON_")) else {
+                continue;
+            };
+            match KEYS.iter().find(|key| key.variable() == name) {
+                Some(key) => self.assign(Assignment {
+                    key,
+                    raw: Raw::Word(value.clone()),
+                    source: Source::Variable(name.to_owned()),
+                }),
+                None if OTHER_VARIABLES.contains(&name) || is_injected(name) => {}
+                None => self.errors.push(unknown_variable(name)),
+            }
+        }
+    }
+
+    fn assign(&mut self, one: Assignment) {
+        match (one.key.set)(&mut self.config, &one.raw) {
+            Ok(()) => {
+                self.sources.insert(one.key.name, one.source);
+            }
+            Err(wrong) => self.errors.push(refused(&one, wrong)),
+        }
+    }
+
+    /// Keys that nobody gave, and for which a user of WebP Server Go expects another default.
+    fn other_defaults(&self) -> Vec<Note> {
+        let Some(path) = &self.wsg_file else {
+            return Vec::new();
+        };
+        let not_given = wsg::OTHER_DEFAULTS
+            .iter()
+            .filter(|(name, ..)| !self.sources.contains_key(name));
+        let note = |(name, there, default): &(&str, &str, &str)| {
+            let key = Key::named(name).expect("the table in `wsg` names our keys");
+            let here = (key.show)(&self.config);
+            let path = path.display();
+            Note {
+                kind: NoteKind::Taken,
+                text: format!("{path}: {there} is left out: {name} is {here} then, not {default}"),
+            }
+        };
+        not_given.map(note).collect()
+    }
+
+    fn finish(mut self) -> Result<Resolved, Vec<Error>> {
+        if self.errors.is_empty() {
+            self.errors.extend(contradictions(&self.config));
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        self.notes.extend(self.other_defaults());
+        Ok(Resolved {
+            config: self.config,
+            notes: self.notes,
+            sources: self.sources,
+        })
+    }
+}
+
+/// WebP Server Go's file is told by its name: its keys mean nothing in a TOML file, and the other way round.
+fn is_wsg(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// Whether Kubernetes or Docker made this variable for a service that happens to be called "pelton".
+fn is_injected(name: &str) -> bool {
+    name == "PELTON_PORT" || name.starts_with("PELTON_PORT_") || name.starts_with("PELTON_SERVICE_")
+}
+
+fn unknown_variable(name: &str) -> Error {
+    // Without what they all begin with, which would make them all look near.
+    let rest = |variable: &str| variable["PELTON_".len()..].to_owned();
+    let known: Vec<String> = KEYS.iter().map(|key| rest(&key.variable())).collect();
+    let near = nearest(&rest(name), known.iter().map(String::as_str));
+    Error::usage(format!("unknown variable: {name}")).hint(match near {
+        Some(near) => format!("the nearest known variable is PELTON_{near}"),
+        None => "a variable is PELTON_ and a key in capitals, its dot as _; pelton check lists every key".to_owned(),
+    })
+}
+
+fn refused(one: &Assignment, wrong: Wrong) -> Error {
+    let place = one.source.with_name();
+    Error::usage(match wrong {
+        Wrong::Found(found) => format!("{place}: expected {}, found {found}", one.key.expected),
+        Wrong::Unsupported(what) => format!("{place}: {what}"),
+    })
+}
+
+/// Values that are each allowed and cannot hold together.
+fn contradictions(config: &Config) -> Option<Error> {
+    let (one, all) = (config.cell.max_work_memory, config.limits.convert_bytes_max);
+    (all < one).then(|| {
+        Error::usage(format!(
+            "cell.max_work_memory is {}, more than limits.convert_bytes_max, which is {}",
+            one.show(),
+            all.show()
+        ))
+        .because("a conversion that needs all it may take could never be admitted")
+    })
+}
+
+/// The value of a variable in `variables`, if it has one.
+pub(crate) fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    let (_, value) = variables.iter().find(|(other, _)| other == name)?;
+    Some(value)
+        .filter(|value| !value.is_empty())
+        .map(OsString::as_os_str)
+}

@@ -1,0 +1,254 @@
+//! Every setting, once: its type, default, unit and meaning. Fields, flags, variables, help and the table of
+//! `pelton check` all come from here.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
+use cell::Isolation;
+use picture::Target;
+use picture::quality::DEFAULT_QUALITY_PCT;
+
+use super::value::{
+    Bytes, Formats, Freshness, LogLevel, Mappings, MinIsolation, PerCore, Quality, Raw, Timeout,
+    Types, Value, Wrong,
+};
+
+/// A setting as the file, the variables and the flags know it: by name.
+pub(crate) struct Key {
+    /// In a file: `limits.queue_max`.
+    pub(crate) name: &'static str,
+    /// What it is for, in one or two sentences.
+    pub(crate) doc: &'static str,
+    /// What its value counts or names.
+    pub(crate) unit: &'static str,
+    /// What it takes, to complete "expected …".
+    pub(crate) expected: &'static str,
+    /// Puts a value into its field.
+    pub(crate) set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
+    /// The field's value as it may be written.
+    pub(crate) show: fn(&Config) -> String,
+}
+
+impl Key {
+    /// The key of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// As a flag, without its dashes: `limits-queue-max`.
+    pub(crate) fn flag(&self) -> String {
+        self.name.replace(['.', '_'], "-")
+    }
+
+    /// As a variable: `PELTON_LIMITS_QUEUE_MAX`.
+    pub(crate) fn variable(&self) -> String {
+        format!(
+            "PELTON_{}",
+            self.name.replace('.', "_").to_ascii_uppercase()
+        )
+    }
+}
+
+/// Declares [`Config`], its groups, their defaults, and [`KEYS`], from rows of
+/// `name: Type = default, "what it counts or names";`. A field without a group is a top-level key.
+macro_rules! settings {
+    (
+        struct Config { $(
+            $(#[doc = $doc:literal])+
+            $field:ident: $Type:ty = $default:expr, $unit:literal;
+        )+ }
+        $(
+            $(#[doc = $group_doc:literal])+
+            struct $Group:ident as $group:ident { $(
+                $(#[doc = $member_doc:literal])+
+                $member:ident: $MemberType:ty = $member_default:expr, $member_unit:literal;
+            )+ }
+        )+
+    ) => {
+        /// Everything that can be set, resolved.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) struct Config {
+            $( $(#[doc = $doc])+ pub(crate) $field: $Type, )+
+            $( $(#[doc = $group_doc])+ pub(crate) $group: $Group, )+
+        }
+
+        impl Default for Config {
+            fn default() -> Config {
+                Config {
+                    $( $field: $default, )+
+                    $( $group: $Group { $( $member: $member_default, )+ }, )+
+                }
+            }
+        }
+
+        $(
+            $(#[doc = $group_doc])+
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub(crate) struct $Group {
+                $( $(#[doc = $member_doc])+ pub(crate) $member: $MemberType, )+
+            }
+        )+
+
+        /// The tables of a file.
+        pub(crate) const GROUPS: &[&str] = &[$( stringify!($group) ),+];
+
+        /// Every setting, in the order in which help and `pelton check` list them.
+        pub(crate) const KEYS: &[Key] = &[
+            $( Key {
+                name: stringify!($field),
+                doc: concat!($($doc),+),
+                unit: $unit,
+                expected: <$Type as Value>::EXPECTED,
+                set: |config, raw| {
+                    config.$field = Value::read(raw)?;
+                    Ok(())
+                },
+                show: |config| config.$field.show(),
+            }, )+
+            $( $( Key {
+                name: concat!(stringify!($group), ".", stringify!($member)),
+                doc: concat!($($member_doc),+),
+                unit: $member_unit,
+                expected: <$MemberType as Value>::EXPECTED,
+                set: |config, raw| {
+                    config.$group.$member = Value::read(raw)?;
+                    Ok(())
+                },
+                show: |config| config.$group.$member.show(),
+            }, )+ )+
+        ];
+    };
+}
+
+settings! {
+    struct Config {
+        /// Directory whose files are served.
+        root: PathBuf = PathBuf::from("."), "directory";
+        /// Where HTTP is spoken.
+        listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
+        /// Directory for what Pelton makes and may make again.
+        data: PathBuf = PathBuf::from("./pelton-data"), "directory";
+        /// Quality of converted pictures where the request asks for none, on libjpeg's scale; every format is encoded
+        /// to look alike.
+        quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
+        /// Formats that pictures are converted to for clients that read them.
+        formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
+        /// Extensions of files that are served although they are neither pictures nor audio.
+        allowed_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Directories beside the root, by the prefix of the paths that they serve.
+        img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
+        /// Whether better versions are made when cores are idle.
+        improve: bool = true, "true or false";
+        /// How long caches may keep an answer before they ask again.
+        max_age: Freshness = Freshness::seconds(86_400), "time";
+        /// The same for an answer that a better one will replace.
+        max_age_quick: Freshness = Freshness::seconds(10), "time";
+        /// Cores that serve, each with a listener of its own.
+        cores: PerCore = PerCore::Auto, "cores";
+        /// Least severe events that are logged.
+        log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
+    }
+
+    /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
+    struct Cell as cell {
+        /// Conversions at the same time.
+        concurrency: PerCore = PerCore::Auto, "jobs";
+        /// Workers that stand ready beyond these, forked ahead.
+        spare: u32 = 2, "workers";
+        /// How long a job may wait for a worker.
+        max_queue_time: Timeout = Timeout::seconds(1), "time";
+        /// How long workers may take to become ready when the server starts.
+        max_boot_time: Timeout = Timeout::seconds(16), "time";
+        /// How long one job may run, by the wall clock.
+        max_request_time: Timeout = Timeout::seconds(120), "time";
+        /// Address space of a worker before its job: code and tables.
+        max_memory: Bytes = Bytes::mib(256), "bytes";
+        /// Address space that one job may take beyond that.
+        max_work_memory: Bytes = Bytes::gib(1), "bytes";
+        /// Size of what one job may answer.
+        max_answer: Bytes = Bytes::mib(256), "bytes";
+        /// Jobs after which workers are forked from a newly started program.
+        jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
+        /// How long to pause at most before that program is started again after it died.
+        max_restart_pause: Timeout = Timeout::seconds(5), "time";
+        /// Least isolation to start with: each level demands those before it.
+        min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
+        /// Memory of the workers in transparent huge pages, where the host has them.
+        hugepages: bool = true, "true or false";
+    }
+
+    /// Bounds of all that is kept, queued, read or waited for.
+    struct Limits as limits {
+        /// Converted pictures on disk; beyond, the least recently used go.
+        variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
+        /// Converted pictures in memory; beyond, the least recently used go.
+        hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
+        /// Memory that all conversions at work may take together, as estimated beforehand.
+        convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
+        /// Conversions that may wait for their turn; beyond, the answer is 503.
+        queue_max: u32 = 256, "jobs";
+        /// Time that a client may have to wait for its conversion to begin, by estimate; beyond, the answer is 503.
+        queue_time_max: Timeout = Timeout::seconds(10), "time";
+        /// Requests that may wait for one and the same conversion.
+        waiters_max: u32 = 1_024, "requests";
+        /// Better versions that are remembered as still to be made; beyond, the next request asks again.
+        improving_max: u32 = 4_096, "jobs";
+        /// Originals whose format and size are remembered.
+        facts_max: u32 = 65_536, "files";
+        /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
+        memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
+        hot_answers_max: u32 = 4_096, "answers";
+        /// Entries of a folder that its page shows.
+        gallery_entries_max: u32 = 1_000, "entries";
+        /// How long an answer is given without asking whether its original has changed.
+        trust_time: Timeout = Timeout::seconds(1), "time";
+        /// Size of an original that is still converted; larger ones are served untouched.
+        original_bytes_max: Bytes = Bytes::mib(256), "bytes";
+        /// Pixels of an original that is still converted.
+        source_pixels_max: NonZeroU64 = pixels(picture::Limits::default().source_pixels_max), "pixels";
+        /// Pixels of a converted picture.
+        target_pixels_max: NonZeroU64 = pixels(picture::Limits::default().target_pixels_max), "pixels";
+        /// Size of an original's colour profile, as stored.
+        profile_bytes_max: Bytes = Bytes(picture::Limits::default().profile_bytes_max), "bytes";
+        /// Connections open at the same time, over all cores.
+        connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
+        /// Connections that the kernel holds until a core takes them, for each core.
+        backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
+        /// Threads for work that may sleep, over all cores.
+        blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
+        /// Request line and fields of one request, in all.
+        head_bytes_max: Bytes = Bytes::kib(16), "bytes";
+        /// Fields of one request.
+        fields_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "fields";
+        /// Path and query of one request.
+        target_bytes_max: Bytes = Bytes::kib(8), "bytes";
+        /// Body of a request that is skipped so that its connection can go on.
+        body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// One chunk's size line in such a body.
+        chunk_line_bytes_max: u32 = 256, "bytes";
+        /// Fields behind the last chunk of such a body, in all.
+        trailer_bytes_max: u32 = 4_096, "bytes";
+        /// Bytes of a file that are sent before other connections get their turn.
+        sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Time from the start of a connection to its first byte.
+        first_byte_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time from the first byte of a request to the end of its fields.
+        head_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time that a connection may stay open between two requests.
+        idle_timeout: Timeout = Timeout::seconds(75), "time";
+        /// Time in which a client takes no byte of an answer.
+        write_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Time that a refused client gets to read its answer before its connection is closed.
+        linger_timeout: Timeout = Timeout::seconds(2), "time";
+        /// What it may still send in that time.
+        linger_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// Time that open requests get to finish when the server stops.
+        drain_timeout: Timeout = Timeout::seconds(30), "time";
+    }
+}
+
+fn pixels(number: u64) -> NonZeroU64 {
+    NonZeroU64::new(number).expect("the limits of `picture` let some pictures through")
+}

@@ -1,0 +1,482 @@
+//! The configuration as a user meets it: what was written, and what holds.
+
+mod wsg;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::{Assignment, Inputs, KEYS, Key, Raw, Source, resolve};
+
+/// A file with its name, variables and flags.
+#[derive(Default)]
+struct Written<'a> {
+    file: Option<(&'a str, &'a str)>,
+    variables: &'a [(&'a str, &'a str)],
+    flags: &'a [(&'a str, &'a str)],
+}
+
+/// What holds: every key that is not at its default with where it comes from, then the notes; or the errors.
+fn outcome(written: &Written<'_>) -> String {
+    let text_of = |(name, text): (&str, &str)| (PathBuf::from(name), text.to_owned());
+    let flag = |(name, value): &(&str, &str)| Assignment {
+        key: Key::named(name).expect("a test's flag names a key"),
+        raw: Raw::Word(value.into()),
+        source: Source::Flag(format!("--{name}")),
+    };
+    let resolved = resolve(Inputs {
+        file: written.file.map(text_of),
+        variables: written
+            .variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        flags: written.flags.iter().map(flag).collect(),
+    });
+    let mut out = String::new();
+    match resolved {
+        Ok(resolved) => {
+            for key in KEYS {
+                let (value, source) = ((key.show)(&resolved.config), resolved.source(key));
+                if *source != Source::Default {
+                    writeln!(out, "{} = {value}  from {source}", key.name).unwrap();
+                }
+            }
+            for note in &resolved.notes {
+                writeln!(out, "{:?}: {note}", note.kind).unwrap();
+            }
+        }
+        Err(errors) => {
+            for error in errors {
+                writeln!(out, "{error}").unwrap();
+            }
+        }
+    }
+    out
+}
+
+fn check(written: Written<'_>, expected: Expect) {
+    expected.assert_eq(&outcome(&written));
+}
+
+fn check_toml(text: &str, expected: Expect) {
+    check(
+        Written {
+            file: Some(("pelton.toml", text)),
+            ..Written::default()
+        },
+        expected,
+    );
+}
+
+fn check_json(text: &str, expected: Expect) {
+    check(
+        Written {
+            file: Some(("config.json", text)),
+            ..Written::default()
+        },
+        expected,
+    );
+}
+
+fn check_variables(variables: &[(&str, &str)], expected: Expect) {
+    check(
+        Written {
+            variables,
+            ..Written::default()
+        },
+        expected,
+    );
+}
+
+#[test]
+fn each_way_overrides_the_ones_before() {
+    let file = Some(("pelton.toml", "quality = 10\n"));
+    check(
+        Written {
+            file,
+            ..Written::default()
+        },
+        expect![[r#"
+            quality = 10  from pelton.toml:1
+        "#]],
+    );
+    check(
+        Written {
+            file,
+            variables: &[("WEBP_QUALITY", "80")],
+            ..Written::default()
+        },
+        expect![[r#"
+            quality = 70  from WEBP_QUALITY
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+        "#]],
+    );
+    check(
+        Written {
+            file,
+            variables: &[("PELTON_QUALITY", "30"), ("WEBP_QUALITY", "80")],
+            ..Written::default()
+        },
+        expect![[r#"
+            quality = 30  from PELTON_QUALITY
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+        "#]],
+    );
+    check(
+        Written {
+            file,
+            variables: &[("PELTON_QUALITY", "30"), ("WEBP_QUALITY", "80")],
+            flags: &[("quality", "40")],
+        },
+        expect![[r#"
+            quality = 40  from --quality
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+        "#]],
+    );
+}
+
+/// For every key a value that is not its default, as a file writes it and as a variable or a flag does.
+const EVERY_KEY: &[(&str, &str, &str)] = &[
+    ("root", "\"/srv/photos\"", "/srv/photos"),
+    ("listen", "\"[::1]:80\"", "[::1]:80"),
+    ("data", "\"/var/lib/pelton\"", "/var/lib/pelton"),
+    ("quality", "82", "82"),
+    ("formats", "[\"webp\"]", "webp"),
+    ("allowed_types", "[\"pdf\", \"txt\"]", "pdf,txt"),
+    (
+        "img_map",
+        "{ \"/a\" = \"/srv/a\", \"/a/b/\" = \"b\" }",
+        "/a/b=b,/a=/srv/a",
+    ),
+    ("improve", "false", "false"),
+    ("max_age", "\"30d\"", "30d"),
+    ("max_age_quick", "\"0s\"", "0s"),
+    ("cores", "3", "3"),
+    ("log_level", "\"debug\"", "debug"),
+    ("cell.concurrency", "5", "5"),
+    ("cell.spare", "0", "0"),
+    ("cell.max_queue_time", "\"250ms\"", "250ms"),
+    ("cell.max_boot_time", "\"9s\"", "9s"),
+    ("cell.max_request_time", "\"2min\"", "2min"),
+    ("cell.max_memory", "\"100MiB\"", "100MiB"),
+    ("cell.max_work_memory", "\"600MiB\"", "600MiB"),
+    ("cell.max_answer", "\"8MiB\"", "8MiB"),
+    ("cell.jobs_per_zygote", "7", "7"),
+    ("cell.max_restart_pause", "\"1s\"", "1s"),
+    ("cell.min_isolation", "\"landlock\"", "landlock"),
+    ("cell.hugepages", "false", "false"),
+    ("limits.variants_bytes_max", "\"1TiB\"", "1TiB"),
+    ("limits.hot_bytes_max", "0", "0"),
+    ("limits.convert_bytes_max", "\"2GiB\"", "2GiB"),
+    ("limits.queue_max", "0", "0"),
+    ("limits.queue_time_max", "\"3s\"", "3s"),
+    ("limits.waiters_max", "10", "10"),
+    ("limits.improving_max", "0", "0"),
+    ("limits.facts_max", "100", "100"),
+    ("limits.memory_body_bytes_max", "\"16KiB\"", "16KiB"),
+    ("limits.hot_answers_max", "100", "100"),
+    ("limits.gallery_entries_max", "50", "50"),
+    ("limits.trust_time", "\"50ms\"", "50ms"),
+    ("limits.original_bytes_max", "1000", "1000"),
+    ("limits.source_pixels_max", "50_000_000", "50000000"),
+    ("limits.target_pixels_max", "0x100000", "1048576"),
+    ("limits.profile_bytes_max", "\"1MiB\"", "1MiB"),
+    ("limits.connections_max", "100", "100"),
+    ("limits.backlog", "128", "128"),
+    ("limits.blocking_threads_max", "8", "8"),
+    ("limits.head_bytes_max", "\"32KiB\"", "32KiB"),
+    ("limits.fields_max", "32", "32"),
+    ("limits.target_bytes_max", "9000", "9000"),
+    ("limits.body_bytes_max", "0", "0"),
+    ("limits.chunk_line_bytes_max", "128", "128"),
+    ("limits.trailer_bytes_max", "0", "0"),
+    ("limits.sendfile_slice_bytes", "\"64KiB\"", "64KiB"),
+    ("limits.first_byte_timeout", "\"1s\"", "1s"),
+    ("limits.head_timeout", "\"1500ms\"", "1500ms"),
+    ("limits.idle_timeout", "\"1h\"", "1h"),
+    ("limits.write_timeout", "\"5s\"", "5s"),
+    ("limits.linger_timeout", "\"1s\"", "1s"),
+    ("limits.linger_bytes_max", "\"4KiB\"", "4KiB"),
+    ("limits.drain_timeout", "\"1d\"", "1d"),
+];
+
+/// Resolves with one key given in one way, and tells the value and its place.
+fn shown(name: &str, written: &Written<'_>) -> String {
+    let prefix = format!("{name} = ");
+    let outcome = outcome(written);
+    let mut lines = outcome.lines();
+    let line = lines.next().and_then(|line| line.strip_prefix(&prefix));
+    assert_eq!(lines.next(), None, "{name}: {outcome}");
+    line.unwrap_or_else(|| panic!("{name}: {outcome}"))
+        .to_owned()
+}
+
+#[test]
+fn every_key_can_be_given_in_every_way() {
+    let listed: BTreeSet<&str> = EVERY_KEY.iter().map(|(name, ..)| *name).collect();
+    let known: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
+    assert_eq!(listed, known);
+    for (name, in_file, as_word) in EVERY_KEY {
+        let key = Key::named(name).expect("listed above");
+        let text = match name.split_once('.') {
+            Some((group, member)) => format!("[{group}]\n{member} = {in_file}\n"),
+            None => format!("\n{name} = {in_file}\n"),
+        };
+        let file = Written {
+            file: Some(("f.toml", &text)),
+            ..Written::default()
+        };
+        assert_eq!(shown(name, &file), format!("{as_word}  from f.toml:2"));
+        let dotted = format!("{name} = {in_file}");
+        let file = Written {
+            file: Some(("f.toml", &dotted)),
+            ..Written::default()
+        };
+        assert_eq!(shown(name, &file), format!("{as_word}  from f.toml:1"));
+        let variable = key.variable();
+        let variables = Written {
+            variables: &[(&variable, as_word)],
+            ..Written::default()
+        };
+        assert_eq!(
+            shown(name, &variables),
+            format!("{as_word}  from {variable}")
+        );
+        let flags = Written {
+            flags: &[(name, as_word)],
+            ..Written::default()
+        };
+        assert_eq!(shown(name, &flags), format!("{as_word}  from --{name}"));
+    }
+}
+
+#[test]
+fn every_default_may_be_written_out() {
+    let defaults = super::Config::default();
+    for key in KEYS {
+        let mut config = defaults.clone();
+        let raw = Raw::Word((key.show)(&defaults).into());
+        (key.set)(&mut config, &raw).unwrap_or_else(|err| panic!("{}: {err:?}", key.name));
+        assert_eq!(config, defaults, "{}", key.name);
+    }
+}
+
+#[test]
+fn names_are_told_apart_in_every_form() {
+    let forms: [fn(&Key) -> String; 3] = [|key| key.name.to_owned(), Key::flag, Key::variable];
+    for form in forms {
+        let distinct: BTreeSet<String> = KEYS.iter().map(form).collect();
+        assert_eq!(distinct.len(), KEYS.len());
+    }
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest() {
+    check_toml(
+        "qualty = 80\n[limts]\nqueue_max = 1\n[limits]\nque_max = 1\npeanuts = 2\n",
+        expect![[r#"
+            pelton: pelton.toml:1: unknown key: qualty
+            hint:   the nearest known key is quality
+            pelton: pelton.toml:2: unknown key: limts
+            hint:   the nearest known key is limits
+            pelton: pelton.toml:5: unknown key: limits.que_max
+            hint:   the nearest known key is limits.queue_max
+            pelton: pelton.toml:6: unknown key: limits.peanuts
+            hint:   pelton check lists every key
+        "#]],
+    );
+    check_toml(
+        "queue_max = 1\n[cell]\nlisten = 1\n",
+        expect![[r#"
+            pelton: pelton.toml:1: unknown key: queue_max
+            hint:   the nearest known key is limits.queue_max
+            pelton: pelton.toml:3: unknown key: cell.listen
+            hint:   the nearest known key is listen
+        "#]],
+    );
+    check_variables(
+        &[("PELTON_QALITY", "80"), ("PELTON_FOO", "x")],
+        expect![[r#"
+            pelton: unknown variable: PELTON_QALITY
+            hint:   the nearest known variable is PELTON_QUALITY
+            pelton: unknown variable: PELTON_FOO
+            hint:   a variable is PELTON_ and a key in capitals, its dot as _; pelton check lists every key
+        "#]],
+    );
+}
+
+#[test]
+fn wrong_values_are_refused_with_what_was_expected() {
+    check_toml(
+        r#"
+            root = 1
+            listen = "localhost"
+            quality = "80"
+            formats = ["avif", "gif"]
+            allowed_types = ["tar.gz"]
+            img_map = { photos = "/srv" }
+            max_age = 60
+            log_level = "loud"
+            cores = 0
+            limits = 4
+            [cell]
+            spare = -1
+            max_request_time = "0s"
+            hugepages = "true"
+            max_answer = "64 megabytes"
+        "#,
+        expect![[r#"
+            pelton: pelton.toml:2: root: expected a path, found 1
+            pelton: pelton.toml:3: listen: expected an address with a port, such as "127.0.0.1:3333", found "localhost"
+            pelton: pelton.toml:4: quality: expected a whole number from 1 to 100, found "80"
+            pelton: pelton.toml:5: formats: expected a list of "avif" and "webp", found "gif"
+            pelton: pelton.toml:6: allowed_types: expected a list of extensions such as "pdf", or "*" alone, found "tar.gz"
+            pelton: pelton.toml:7: img_map: expected prefixes with directories, in a file { "/a" = "/srv/a" }, elsewhere /a=/srv/a, found the prefix "photos"
+            pelton: pelton.toml:8: max_age: expected a time with its unit, such as "10s" or "30d", up to 365d, found 60
+            pelton: pelton.toml:9: log_level: expected "error", "warn", "info", "debug" or "trace", found "loud"
+            pelton: pelton.toml:10: cores: expected "auto" or a whole number above 0, found 0
+            pelton: pelton.toml:11: limits: expected a table, found 4
+            pelton: pelton.toml:13: cell.spare: expected a whole number, found -1
+            pelton: pelton.toml:14: cell.max_request_time: expected a time with its unit, such as "8s" or "500ms", above 0 and up to 1d, found "0s"
+            pelton: pelton.toml:15: cell.hugepages: expected true or false, found "true"
+            pelton: pelton.toml:16: cell.max_answer: expected a size, such as "256MiB" or "4GB", found "64 megabytes"
+        "#]],
+    );
+    check_variables(
+        &[
+            ("PELTON_QUALITY", "101"),
+            ("PELTON_ROOT", ""),
+            ("PELTON_IMG_MAP", "/a"),
+        ],
+        expect![[r#"
+            pelton: PELTON_QUALITY: expected a whole number from 1 to 100, found "101"
+            pelton: PELTON_ROOT: expected a path, found ""
+            pelton: PELTON_IMG_MAP: expected prefixes with directories, in a file { "/a" = "/srv/a" }, elsewhere /a=/srv/a, found "/a"
+        "#]],
+    );
+    check(
+        Written {
+            flags: &[("limits.head_timeout", "2d"), ("cell.spare", "+1")],
+            ..Written::default()
+        },
+        expect![[r#"
+            pelton: --limits.head_timeout: expected a time with its unit, such as "8s" or "500ms", above 0 and up to 1d, found "2d"
+            pelton: --cell.spare: expected a whole number, found "+1"
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_supported_yet_is_refused() {
+    check_toml(
+        "formats = [\"jxl\"]\nimg_map = { \"/far\" = \"https://example.org/\" }\n",
+        expect![[r#"
+            pelton: pelton.toml:1: formats: answers in JPEG XL are not supported yet
+            pelton: pelton.toml:2: img_map: remote sources are not supported yet: /far = "https://example.org/"
+        "#]],
+    );
+}
+
+#[test]
+fn malformed_files_are_refused_with_their_line() {
+    check_toml(
+        "quality = 80\nroot = \n",
+        expect![[r#"
+        pelton: pelton.toml:2: string values must be quoted, expected literal string
+    "#]],
+    );
+    check_toml(
+        "root = \"a\"\nroot = \"b\"\n",
+        expect![[r#"
+        pelton: pelton.toml:2: duplicate key
+    "#]],
+    );
+    check_json(
+        "{\n  \"QUALITY\": \"80\"\n  \"PORT\": 1 }",
+        expect![[r#"
+        pelton: config.json:3: expected `,` or `}`
+    "#]],
+    );
+    check_json(
+        "[]",
+        expect![[r#"
+        pelton: config.json:1: invalid type: sequence, expected an object of keys, as in WebP Server Go's config.json
+    "#]],
+    );
+    check_json(
+        "",
+        expect![[r#"
+        pelton: config.json:1: EOF while parsing a value
+    "#]],
+    );
+}
+
+#[test]
+fn contradictions_are_refused() {
+    check(
+        Written {
+            flags: &[("limits.convert_bytes_max", "256MiB")],
+            ..Written::default()
+        },
+        expect![[r#"
+            pelton: cell.max_work_memory is 1GiB, more than limits.convert_bytes_max, which is 256MiB
+            cause:  a conversion that needs all it may take could never be admitted
+        "#]],
+    );
+}
+
+#[test]
+fn other_programs_variables_are_let_be() {
+    check_variables(
+        &[
+            ("PELTON_SERVICE_HOST", "10.0.0.1"),
+            ("PELTON_SERVICE_PORT", "3333"),
+            ("PELTON_PORT", "tcp://10.0.0.1:3333"),
+            ("PELTON_PORT_3333_TCP_ADDR", "10.0.0.1"),
+            ("PELTON_CONFIG", "pelton.toml"),
+            ("PELTONQUALITY", "1"),
+            ("QUALITY", "1"),
+            ("HOME", "/root"),
+        ],
+        expect![[""]],
+    );
+}
+
+#[test]
+fn paths_need_not_be_unicode() {
+    let directory = OsString::from_vec(b"/srv/caf\xe9".to_vec());
+    let resolved = resolve(Inputs {
+        variables: vec![("PELTON_ROOT".into(), directory.clone())],
+        ..Inputs::default()
+    })
+    .expect("a path may be any bytes");
+    assert_eq!(resolved.config.root.as_os_str(), directory);
+}
+
+proptest! {
+    /// The assertion is that this ends: whatever a file holds, it is refused or taken.
+    #[test]
+    fn no_file_reaches_a_panic(
+        name in "f\\.(toml|json)",
+        text in r#"([{}\[\]"=:,.\n0-9-]|root|quality|QUALITY|IMG_MAP|limits|hot_bytes_max|é|\PC){0,40}"#,
+    ) {
+        let file = Some((name.as_str(), text.as_str()));
+        outcome(&Written { file, ..Written::default() });
+    }
+
+    /// The same for variables, which come as any bytes.
+    #[test]
+    fn no_variable_reaches_a_panic(row in 0..KEYS.len(), value: Vec<u8>) {
+        let name = KEYS[row].variable();
+        let variables = vec![(name.into(), OsString::from_vec(value))];
+        if let Err(errors) = resolve(Inputs { variables, ..Inputs::default() }) {
+            prop_assert_eq!(errors.len(), 1);
+        }
+    }
+}

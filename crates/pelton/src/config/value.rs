@@ -1,0 +1,596 @@
+//! The types of settings: how each is written and how it is shown. What is shown can be pasted into the file.
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cell::Isolation;
+use picture::Target;
+
+/// A value as it arrived, before its key says what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Raw {
+    /// From a variable or a flag: text whose type only the key knows.
+    Word(OsString),
+    /// A string in a file.
+    Text(String),
+    /// A whole number in a file.
+    Integer(i64),
+    /// True or false in a file.
+    Truth(bool),
+    /// A list in a file.
+    List(Vec<Raw>),
+    /// A table in a file.
+    Table(Vec<(String, Raw)>),
+    /// What no key takes, as it stands in the file.
+    Other(String),
+}
+
+impl Raw {
+    /// The text of a string or a word; `None` for everything else, words that are not UTF-8 included.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Raw::Word(word) => word.to_str(),
+            Raw::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A whole number: an integer of a file, or a word of digits. A string of a file is not a number.
+    fn whole(&self) -> Option<u64> {
+        match self {
+            Raw::Integer(number) => u64::try_from(*number).ok(),
+            Raw::Word(word) => digits(word.to_str()?),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list; a word is one with commas between.
+    fn elements(&self) -> Option<Vec<Raw>> {
+        match self {
+            Raw::List(list) => Some(list.clone()),
+            Raw::Word(word) => Some(
+                word.to_str()?
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|element| !element.is_empty())
+                    .map(|element| Raw::Text(element.to_owned()))
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Raw::Word(word) => write!(f, "{word:?}"),
+            Raw::Text(text) => write!(f, "{text:?}"),
+            Raw::Integer(number) => write!(f, "{number}"),
+            Raw::Truth(truth) => write!(f, "{truth}"),
+            Raw::List(_) => write!(f, "a list"),
+            Raw::Table(_) => write!(f, "a table"),
+            Raw::Other(text) => write!(f, "{text}"),
+        }
+    }
+}
+
+/// Why a value was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// Not what the key takes; with what was found instead.
+    Found(String),
+    /// Understood, but nothing here can do it yet; with what it is.
+    Unsupported(String),
+}
+
+impl Wrong {
+    fn found(raw: &Raw) -> Wrong {
+        Wrong::Found(raw.to_string())
+    }
+}
+
+/// The type of a setting.
+pub(crate) trait Value: Sized {
+    /// What the key takes, to complete "expected …".
+    const EXPECTED: &'static str;
+
+    /// The value, if `raw` is one.
+    fn read(raw: &Raw) -> Result<Self, Wrong>;
+
+    /// The value as it may be written.
+    fn show(&self) -> String;
+}
+
+impl Value for PathBuf {
+    const EXPECTED: &'static str = "a path";
+
+    fn read(raw: &Raw) -> Result<PathBuf, Wrong> {
+        match raw {
+            Raw::Word(word) if !word.is_empty() => Ok(PathBuf::from(word)),
+            Raw::Text(text) if !text.is_empty() => Ok(PathBuf::from(text)),
+            _ => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+impl Value for SocketAddr {
+    const EXPECTED: &'static str = "an address with a port, such as \"127.0.0.1:3333\"";
+
+    fn read(raw: &Raw) -> Result<SocketAddr, Wrong> {
+        raw.text()
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn read(raw: &Raw) -> Result<bool, Wrong> {
+        match raw {
+            Raw::Truth(truth) => Ok(*truth),
+            Raw::Word(word) if word == "true" => Ok(true),
+            Raw::Word(word) if word == "false" => Ok(false),
+            _ => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for u32 {
+    const EXPECTED: &'static str = "a whole number";
+
+    fn read(raw: &Raw) -> Result<u32, Wrong> {
+        raw.whole()
+            .and_then(|number| u32::try_from(number).ok())
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for NonZeroU32 {
+    const EXPECTED: &'static str = "a whole number above 0";
+
+    fn read(raw: &Raw) -> Result<NonZeroU32, Wrong> {
+        raw.whole()
+            .and_then(|number| u32::try_from(number).ok())
+            .and_then(NonZeroU32::new)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for NonZeroU64 {
+    const EXPECTED: &'static str = "a whole number above 0";
+
+    fn read(raw: &Raw) -> Result<NonZeroU64, Wrong> {
+        raw.whole()
+            .and_then(NonZeroU64::new)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// How many of something that by default follows the number of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PerCore {
+    /// As many as there are cores this process may use.
+    Auto,
+    /// This many.
+    Exactly(NonZeroU32),
+}
+
+impl Value for PerCore {
+    const EXPECTED: &'static str = "\"auto\" or a whole number above 0";
+
+    fn read(raw: &Raw) -> Result<PerCore, Wrong> {
+        if raw.text() == Some("auto") {
+            return Ok(PerCore::Auto);
+        }
+        NonZeroU32::read(raw).map(PerCore::Exactly)
+    }
+
+    fn show(&self) -> String {
+        match self {
+            PerCore::Auto => "auto".to_owned(),
+            PerCore::Exactly(number) => number.to_string(),
+        }
+    }
+}
+
+/// A quality on libjpeg's scale, 1…100. `picture` maps it to each format's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quality(pub(crate) u8);
+
+impl Value for Quality {
+    const EXPECTED: &'static str = "a whole number from 1 to 100";
+
+    fn read(raw: &Raw) -> Result<Quality, Wrong> {
+        match raw.whole() {
+            Some(number @ 1..=100) => Ok(Quality(number as u8)),
+            _ => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// A number of bytes. Written in decimal (kB, MB, GB, TB) or binary (KiB, MiB, GiB, TiB) units, or as a bare number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+/// Largest first, so that [`Value::show`] takes the first that divides.
+const BINARY_UNITS: [(&str, u64); 4] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
+const DECIMAL_UNITS: [(&str, u64); 5] = [
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("KB", 1_000),
+    ("B", 1),
+];
+
+impl Bytes {
+    /// `n` × 2¹⁰ bytes.
+    pub(crate) const fn kib(n: u64) -> Bytes {
+        Bytes(n << 10)
+    }
+
+    /// `n` × 2²⁰ bytes.
+    pub(crate) const fn mib(n: u64) -> Bytes {
+        Bytes(n << 20)
+    }
+
+    /// `n` × 2³⁰ bytes.
+    pub(crate) const fn gib(n: u64) -> Bytes {
+        Bytes(n << 30)
+    }
+}
+
+impl Value for Bytes {
+    const EXPECTED: &'static str = "a size, such as \"256MiB\" or \"4GB\"";
+
+    fn read(raw: &Raw) -> Result<Bytes, Wrong> {
+        if let Some(bytes) = raw.whole() {
+            return Ok(Bytes(bytes));
+        }
+        raw.text()
+            .and_then(|text| measured(text, BINARY_UNITS.iter().chain(&DECIMAL_UNITS)))
+            .map(Bytes)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        show_measured(self.0, &BINARY_UNITS).unwrap_or_else(|| self.0.to_string())
+    }
+}
+
+/// Largest first, as above. In milliseconds.
+const TIME_UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("min", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
+
+/// Longest time that may be waited for anything: far below where adding it to a clock could overflow.
+const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
+/// Longest freshness: a year, beyond which RFC 9111 caches gain nothing.
+const FRESH_MAX: Duration = Duration::from_secs(365 * 86_400);
+
+/// How long something is waited for; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timeout(pub(crate) Duration);
+
+impl Timeout {
+    /// `n` seconds.
+    pub(crate) const fn seconds(n: u64) -> Timeout {
+        Timeout(Duration::from_secs(n))
+    }
+}
+
+impl Value for Timeout {
+    const EXPECTED: &'static str =
+        "a time with its unit, such as \"8s\" or \"500ms\", above 0 and up to 1d";
+
+    fn read(raw: &Raw) -> Result<Timeout, Wrong> {
+        read_time(raw)
+            .filter(|time| !time.is_zero() && *time <= TIMEOUT_MAX)
+            .map(Timeout)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        show_time(self.0)
+    }
+}
+
+/// How long an answer is fresh; zero means that caches ask each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Freshness(pub(crate) Duration);
+
+impl Freshness {
+    /// `n` seconds.
+    pub(crate) const fn seconds(n: u64) -> Freshness {
+        Freshness(Duration::from_secs(n))
+    }
+}
+
+impl Value for Freshness {
+    const EXPECTED: &'static str = "a time with its unit, such as \"10s\" or \"30d\", up to 365d";
+
+    fn read(raw: &Raw) -> Result<Freshness, Wrong> {
+        read_time(raw)
+            .filter(|time| *time <= FRESH_MAX)
+            .map(Freshness)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        show_time(self.0)
+    }
+}
+
+/// Formats that answers are converted to, each once, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Formats(pub(crate) Vec<Target>);
+
+impl Value for Formats {
+    const EXPECTED: &'static str = "a list of \"avif\" and \"webp\"";
+
+    fn read(raw: &Raw) -> Result<Formats, Wrong> {
+        let mut formats = Vec::new();
+        for element in raw.elements().ok_or_else(|| Wrong::found(raw))? {
+            let format = match element.text() {
+                Some("avif") => Target::Avif,
+                Some("webp") => Target::Webp,
+                Some("jxl") => {
+                    let what = "answers in JPEG XL are not supported yet";
+                    return Err(Wrong::Unsupported(what.to_owned()));
+                }
+                _ => return Err(Wrong::found(&element)),
+            };
+            if !formats.contains(&format) {
+                formats.push(format);
+            }
+        }
+        Ok(Formats(formats))
+    }
+
+    fn show(&self) -> String {
+        let names = self.0.iter().map(|format| format.name());
+        names.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Which files are served although they are neither pictures nor audio, by extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// All of them.
+    Every,
+    /// Those with one of these extensions, in lower case and without the dot.
+    Only(Vec<String>),
+}
+
+impl Value for Types {
+    const EXPECTED: &'static str = "a list of extensions such as \"pdf\", or \"*\" alone";
+
+    fn read(raw: &Raw) -> Result<Types, Wrong> {
+        if raw.text() == Some("*") {
+            return Ok(Types::Every);
+        }
+        let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
+        if let [element] = &elements[..]
+            && element.text() == Some("*")
+        {
+            return Ok(Types::Every);
+        }
+        let mut extensions = Vec::with_capacity(elements.len());
+        for element in &elements {
+            match element.text().map(|text| text.trim_start_matches('.')) {
+                Some(text) if is_extension(text) => extensions.push(text.to_ascii_lowercase()),
+                _ => return Err(Wrong::found(element)),
+            }
+        }
+        Ok(Types::Only(extensions))
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Types::Every => "*".to_owned(),
+            Types::Only(extensions) => extensions.join(","),
+        }
+    }
+}
+
+fn is_extension(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// One prefix of URL paths that is served from a directory of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// Begins with a slash and does not end with one.
+    pub(crate) prefix: String,
+    /// Where the files below the prefix are.
+    pub(crate) directory: PathBuf,
+}
+
+/// Directories beside the root, the longest prefix first, so that the first match is the right one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mappings(pub(crate) Vec<Mapping>);
+
+impl Value for Mappings {
+    const EXPECTED: &'static str =
+        "prefixes with directories, in a file { \"/a\" = \"/srv/a\" }, elsewhere /a=/srv/a";
+
+    fn read(raw: &Raw) -> Result<Mappings, Wrong> {
+        let pairs = match raw {
+            Raw::Table(pairs) => pairs.clone(),
+            Raw::Word(_) => word_pairs(raw)?,
+            _ => return Err(Wrong::found(raw)),
+        };
+        let mut mappings = Vec::with_capacity(pairs.len());
+        for (prefix, directory) in pairs {
+            if is_remote(&prefix) || directory.text().is_some_and(is_remote) {
+                return Err(Wrong::Unsupported(format!(
+                    "remote sources are not supported yet: {prefix} = {directory}"
+                )));
+            }
+            let trimmed = prefix.trim_end_matches('/');
+            if !trimmed.starts_with('/') {
+                return Err(Wrong::Found(format!("the prefix {prefix:?}")));
+            }
+            mappings.push(Mapping {
+                prefix: trimmed.to_owned(),
+                directory: PathBuf::read(&directory)?,
+            });
+        }
+        mappings.sort_by(|a, b| (b.prefix.len(), &a.prefix).cmp(&(a.prefix.len(), &b.prefix)));
+        Ok(Mappings(mappings))
+    }
+
+    fn show(&self) -> String {
+        let pairs = self
+            .0
+            .iter()
+            .map(|mapping| format!("{}={}", mapping.prefix, mapping.directory.display()));
+        pairs.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// `/prefix=directory` pairs with commas between.
+fn word_pairs(raw: &Raw) -> Result<Vec<(String, Raw)>, Wrong> {
+    let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
+    let split = |element: &Raw| {
+        let (prefix, directory) = element.text()?.split_once('=')?;
+        Some((prefix.to_owned(), Raw::Text(directory.to_owned())))
+    };
+    elements
+        .iter()
+        .map(|element| split(element).ok_or_else(|| Wrong::found(element)))
+        .collect()
+}
+
+/// Whether `text` names another server instead of a place on this machine.
+pub(crate) fn is_remote(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+/// The least severe events that are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogLevel(pub(crate) tracing::Level);
+
+impl Value for LogLevel {
+    const EXPECTED: &'static str = "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"";
+
+    fn read(raw: &Raw) -> Result<LogLevel, Wrong> {
+        let level = match raw.text() {
+            Some("error") => tracing::Level::ERROR,
+            Some("warn") => tracing::Level::WARN,
+            Some("info") => tracing::Level::INFO,
+            Some("debug") => tracing::Level::DEBUG,
+            Some("trace") => tracing::Level::TRACE,
+            _ => return Err(Wrong::found(raw)),
+        };
+        Ok(LogLevel(level))
+    }
+
+    fn show(&self) -> String {
+        self.0.as_str().to_ascii_lowercase()
+    }
+}
+
+/// A number of digits only: `u64::from_str` would take a sign as well.
+fn digits(text: &str) -> Option<u64> {
+    let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if all_digits { text.parse().ok() } else { None }
+}
+
+/// A number with one of `units` behind it, in any case and with or without spaces between; `None` beyond 64 bits.
+fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
+    let text = text.trim();
+    let number_bytes = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(number_bytes);
+    let unit = unit.trim_start();
+    let (_, factor) = units.find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    digits(number)?.checked_mul(*factor)
+}
+
+/// `amount` in the first of `units` that divides it; `None` when none does, or when it is zero.
+fn show_measured(amount: u64, units: &[(&str, u64)]) -> Option<String> {
+    let (name, factor) = units
+        .iter()
+        .find(|(_, factor)| amount != 0 && amount.is_multiple_of(*factor))?;
+    Some(format!("{}{name}", amount / factor))
+}
+
+fn read_time(raw: &Raw) -> Option<Duration> {
+    measured(raw.text()?, TIME_UNITS.iter()).map(Duration::from_millis)
+}
+
+fn show_time(time: Duration) -> String {
+    let ms = u64::try_from(time.as_millis()).expect("times are bounded by FRESH_MAX");
+    show_measured(ms, &TIME_UNITS).unwrap_or_else(|| "0s".to_owned())
+}
+
+/// How much isolation the cells must have, by the names of `cell`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MinIsolation(pub(crate) Isolation);
+
+const ISOLATIONS: [(&str, Isolation); 3] = [
+    ("filter", Isolation::Filter),
+    ("landlock", Isolation::Landlock),
+    ("namespaces", Isolation::Namespaces),
+];
+
+impl Value for MinIsolation {
+    const EXPECTED: &'static str = "\"filter\", \"landlock\" or \"namespaces\"";
+
+    fn read(raw: &Raw) -> Result<MinIsolation, Wrong> {
+        let row = ISOLATIONS.iter().find(|row| raw.text() == Some(row.0));
+        row.map(|row| MinIsolation(row.1))
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        let row = ISOLATIONS.iter().find(|row| row.1 == self.0);
+        row.expect("only levels with a name are set").0.to_owned()
+    }
+}

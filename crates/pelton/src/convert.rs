@@ -1,0 +1,101 @@
+//! `pelton convert`: one picture, through a cell, as the server would.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use cell::FailureKind;
+use origin::FileSource;
+use origin::convert::{Pace, Sealed};
+use picture::{Facts, Plan, Recipe, Stage};
+
+use crate::config::Config;
+use crate::flags::{self, Convert};
+use crate::house;
+use crate::report::{EXIT_OK, Error};
+
+/// Converts IN to OUT, which appears whole or not at all.
+pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
+    convert(typed, config).map_err(|err| vec![err])
+}
+
+fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
+    let (original, facts) = look(&typed.input)?;
+    let plan = plan(typed, config, &facts)?;
+    let pool = house::pool(config, 1)?;
+    let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
+    let sealed = origin::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
+        .map_err(|failure| {
+            let what = format!("convert {}: {}", typed.input.display(), failure.detail);
+            match failure.kind {
+                FailureKind::Undecodable | FailureKind::Unsupported => Error::finding(what),
+                FailureKind::TooLarge => {
+                    Error::finding(what).hint("--cell-max-work-memory allows a job more")
+                }
+                FailureKind::TimedOut => {
+                    Error::finding(what).hint("--cell-max-request-time allows a job longer")
+                }
+                FailureKind::Crashed | FailureKind::Lied | FailureKind::Host => Error::host(what),
+            }
+        })?;
+    write(&typed.output, &sealed)
+        .map_err(|err| Error::host(format!("write {}: {err}", typed.output.display())))?;
+    let original_bytes = original.metadata().map_or(0, |meta| meta.len());
+    let size = plan.target;
+    eprintln!(
+        "{}: {} x {} pixels, {} bytes, {:.2} of the original, {} ms CPU",
+        typed.output.display(),
+        size.width_px,
+        size.height_px,
+        sealed.bytes,
+        sealed.bytes as f64 / original_bytes.max(1) as f64,
+        sealed.cpu_us / 1000,
+    );
+    Ok(EXIT_OK)
+}
+
+fn look(input: &Path) -> Result<(File, Facts), Error> {
+    let unreadable = |err: io::Error| Error::usage(format!("read {}: {err}", input.display()));
+    let file = File::open(input).map_err(unreadable)?;
+    let bytes = file.metadata().map_err(unreadable)?.len();
+    let facts = picture::probe(&FileSource(&file), bytes)
+        .map_err(|err| Error::finding(format!("read {}: {err}", input.display())))?;
+    Ok((file, facts))
+}
+
+fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> {
+    let target = flags::target(&typed.output)?;
+    let ask = picture::parse_query(&typed.query)
+        .map_err(|err| Error::usage(format!("--query: {err}")))?;
+    if ask.meta || ask.recipe.format.is_some_and(|format| format != target) {
+        return Err(Error::usage(
+            "--query: the name of OUT says what is written, so meta and format have no place here",
+        ));
+    }
+    let quality_pct = ask.recipe.quality_pct.or(Some(config.quality.0));
+    let recipe = Recipe {
+        quality_pct,
+        ..ask.recipe
+    };
+    let limits = picture::Limits {
+        source_pixels_max: config.limits.source_pixels_max.get(),
+        target_pixels_max: config.limits.target_pixels_max.get(),
+        profile_bytes_max: config.limits.profile_bytes_max.0,
+    };
+    let plan = picture::plan(facts, &recipe, target, Stage::Better, &limits);
+    plan.map_err(|refusal| Error::finding(format!("convert {}: {refusal}", typed.input.display())))
+}
+
+fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let beside: PathBuf = output.with_file_name(name);
+    let mut file = File::create_new(&beside)?;
+    let written = io::copy(&mut (&sealed.file).take(sealed.bytes), &mut file);
+    written
+        .and_then(|_| fs::rename(&beside, output))
+        .inspect_err(|_| {
+            // The error that led here is the one to tell.
+            drop(fs::remove_file(&beside));
+        })
+}

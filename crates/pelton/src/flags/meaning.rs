@@ -1,0 +1,77 @@
+//! Stage two: what was typed means.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use picture::Target;
+
+use super::settings::SettingFlags;
+use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
+use crate::report::Error;
+
+/// The file that is read when none is named, if it exists.
+const FILE_DEFAULT: &str = "pelton.toml";
+/// Size of a configuration file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The configuration that holds for a command: from its flags, the environment, and a file that either names.
+pub(crate) fn settle(
+    flags: SettingFlags,
+    variables: Vec<(OsString, OsString)>,
+) -> Result<Resolved, Vec<Error>> {
+    let named = flags
+        .config
+        .or_else(|| variable(&variables, "PELTON_CONFIG").map(PathBuf::from));
+    let file = match named {
+        Some(path) => Some(read(&path).map_err(|err| vec![unreadable(&path, &err)])?),
+        None => match read(Path::new(FILE_DEFAULT)) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+            Err(err) => return Err(vec![unreadable(Path::new(FILE_DEFAULT), &err)]),
+            Ok(file) => Some(file),
+        },
+    };
+    resolve(Inputs {
+        file,
+        variables,
+        flags: flags.assignments,
+    })
+}
+
+/// The same flags with ROOT, which says what `--root` says.
+pub(crate) fn with_root(mut flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
+    flags.assignments.extend(root.map(|root| Assignment {
+        key: Key::named("root").expect("the table of settings has it"),
+        raw: Raw::Word(root.into()),
+        source: Source::Flag("ROOT".to_owned()),
+    }));
+    flags
+}
+
+/// The format that the name of OUT asks for.
+pub(crate) fn target(output: &Path) -> Result<Target, Error> {
+    let extension = output.extension().and_then(|extension| extension.to_str());
+    extension.and_then(Target::from_extension).ok_or_else(|| {
+        Error::usage(format!(
+            "OUT: {}: no format that can be written",
+            output.display()
+        ))
+        .hint("a name ending in .avif, .webp, .jpg or .png says which")
+    })
+}
+
+fn read(path: &Path) -> io::Result<(PathBuf, String)> {
+    let mut text = String::new();
+    let read_bytes = File::open(path)?
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)?;
+    if FILE_BYTES_MAX < read_bytes as u64 {
+        return Err(io::Error::other("larger than 1 MiB"));
+    }
+    Ok((path.to_owned(), text))
+}
+
+fn unreadable(path: &Path, err: &io::Error) -> Error {
+    Error::usage(format!("read configuration {}: {err}", path.display()))
+}

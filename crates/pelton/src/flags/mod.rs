@@ -1,0 +1,13 @@
+//! The command line, in two stages: what was typed, then what it means.
+//!
+//! The first, `typed`, is clap's: it knows spelling and help. The second, `meaning`, resolves the configuration and
+//! yields what a command runs on; nothing behind it looks at flags, variables or files of settings.
+
+mod meaning;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod typed;
+
+pub(crate) use meaning::{settle, target, with_root};
+pub(crate) use typed::{Command, Convert, Parsed, parse};

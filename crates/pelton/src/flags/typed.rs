@@ -1,0 +1,163 @@
+//! Stage one: what was typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+
+use super::settings::SettingFlags;
+use crate::report::Error;
+
+/// Width of help, on every terminal: what is documented is what is shown.
+pub(super) const HELP_COLUMNS: usize = 100;
+
+const HELP: &str = "pelton --help, and pelton COMMAND --help, explain every flag";
+
+/// A media origin: it serves a folder of pictures, to every client the smallest version that client can read.
+///
+/// Answers go to stdout, everything else to stderr. Exit codes: 0 done, 1 done and something was found, 2 the command
+/// line or the configuration is wrong, 3 the machine refused.
+#[derive(Parser)]
+#[command(
+    name = "pelton",
+    version,
+    disable_help_subcommand = true,
+    term_width = HELP_COLUMNS
+)]
+struct Typed {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The command, with its flags.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Serve(Serve),
+    Convert(Convert),
+    Prefetch(Prefetch),
+    Check(Check),
+    Cell(Cell),
+}
+
+/// Serve a folder over HTTP.
+///
+/// Every picture below ROOT is answered in the smallest version that the client reads, AVIF, WebP or the untouched
+/// original, in the size its query asks for. Conversions run in sandboxes and are kept under the data directory.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton serve ~/Pictures
+  pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB")]
+pub(crate) struct Serve {
+    /// Directory whose files are served; the same as --root
+    #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
+    pub(crate) root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Convert one picture, as the server would.
+///
+/// IN is decoded, turned upright, scaled as the query says and encoded in the format that the extension of OUT names,
+/// all in a sandbox. Without a query only the format changes.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton convert photo.jpg photo.avif
+  pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'")]
+pub(crate) struct Convert {
+    /// Picture to read: JPEG, PNG, GIF, WebP, AVIF or BMP
+    #[arg(value_name = "IN", id = "IN")]
+    pub(crate) input: PathBuf,
+    /// File to write, ending in .avif, .webp, .jpg or .png
+    #[arg(value_name = "OUT", id = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Changes to make, written as in a URL
+    #[arg(long, value_name = "QUERY", default_value = "")]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Convert a folder's pictures ahead of the first request.
+///
+/// Makes the versions that requests without a query are answered with, for every picture below ROOT, and keeps them
+/// where `pelton serve` finds them. Run it with the same settings as the server.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton prefetch ~/Pictures
+  pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp")]
+pub(crate) struct Prefetch {
+    /// Directory whose pictures are converted; the same as --root
+    #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
+    pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Show the configuration and every limit, resolved, and what is wrong with them.
+///
+/// Prints each key with its value, its unit and the place it comes from: a flag, a variable, a line of a file or the
+/// default. Changes nothing. Exits with 1 when the server could not run like this, or would not do what was asked.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton check
+  pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Show which isolation this machine gives to conversions.
+///
+/// Starts a sandbox and proves from within what it is denied: files, network, other processes, memory and time beyond
+/// its limits.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton cell --probe
+  sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
+pub(crate) struct Cell {
+    /// Prove each denial by trying it
+    #[arg(long, required = true)]
+    pub(crate) probe: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// What there is to do with a command line.
+pub(crate) enum Parsed {
+    /// Run this.
+    Command(Command),
+    /// Help or the version was asked for: print this.
+    Text(String),
+}
+
+/// Parses the whole command line, the program's name included.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Error> {
+    match Typed::try_parse_from(words) {
+        Ok(typed) => Ok(Parsed::Command(typed.command)),
+        Err(err) => match err.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Ok(Parsed::Text(err.render().to_string()))
+            }
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                Err(Error::usage("no command was given").hint(HELP))
+            }
+            _ => Err(in_our_words(&err)),
+        },
+    }
+}
+
+/// clap's complaint in the form of all others: `error: …` first, then perhaps `tip: …`, then the usage.
+pub(super) fn in_our_words(err: &clap::Error) -> Error {
+    let text = err.render().to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().expect("clap says what is wrong");
+    let what = first.strip_prefix("error: ").unwrap_or(first);
+    let tip = lines.clone().find_map(|line| line.strip_prefix("tip: "));
+    // What is missing stands on the lines below "… were not provided:".
+    let missing: Vec<&str> = lines
+        .take_while(|line| what.ends_with(':') && line.starts_with(['<', '-']))
+        .collect();
+    let error = Error::usage(format!("{what} {}", missing.join(" ")).trim_end());
+    error.hint(tip.unwrap_or(HELP))
+}

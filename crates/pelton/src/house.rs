@@ -1,0 +1,217 @@
+//! From the configuration to the parts of the house: what each of them is told.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use origin::library::Mount;
+use origin::media_type::AllowedTypes;
+use origin::{Service, Settings};
+use picture::{Accepts, Target};
+use reactor::Counters;
+
+use crate::config::{Config, PerCore, Timeout, Types};
+use crate::report::Error;
+use crate::worker;
+
+/// Conversions at a time: what the configuration says, or one a core.
+pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
+    match config.cell.concurrency {
+        PerCore::Exactly(number) => Ok(number.get() as usize),
+        PerCore::Auto => {
+            let cores = reactor::usable_cores(&reactor::Limits::default());
+            cores
+                .map(|cores| cores.len())
+                .map_err(|err| Error::host(err.to_string()))
+        }
+    }
+}
+
+/// Starts the cells. `jobs` of them run at the same time.
+pub(crate) fn pool(config: &Config, jobs: usize) -> Result<cell::Pool, Error> {
+    let started = cell::Pool::start(worker::ELF, cell_limits(config, jobs));
+    started.map_err(|err| cell_error(&err))
+}
+
+/// What the cells may use, `jobs` of them at the same time.
+pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
+    let cell = &config.cell;
+    cell::Limits {
+        concurrency: jobs as u32,
+        spare: cell.spare,
+        max_queue_time_ms: millis(cell.max_queue_time),
+        jobs_per_zygote: cell.jobs_per_zygote.get(),
+        max_boot_time_ms: millis(cell.max_boot_time),
+        max_request_time_ms: millis(cell.max_request_time),
+        max_memory_bytes: cell.max_memory.0,
+        max_work_memory_bytes: cell.max_work_memory.0,
+        max_answer_bytes: cell.max_answer.0,
+        max_restart_pause_ms: millis(cell.max_restart_pause),
+        hugepages: cell.hugepages,
+        min_isolation: cell.min_isolation.0,
+    }
+}
+
+/// Why there are no cells, and what shows more of it.
+pub(crate) fn cell_error(err: &cell::Error) -> Error {
+    match err.kind {
+        cell::ErrorKind::Limits => Error::usage(err.to_string()),
+        _ => Error::host(err.to_string()).hint("pelton cell --probe tells what this host refuses"),
+    }
+}
+
+/// Opens the library, its cells and its variants. `cores` are the counters of the cores that will serve.
+pub(crate) fn service(config: &Config, cores: Arc<[Counters]>) -> Result<Arc<Service>, Error> {
+    let concurrency = concurrency(config)?;
+    // Requests and improvements each have their own threads, and every thread may hold a cell.
+    let pool = pool(config, 2 * concurrency)?;
+    let settings = settings(config, concurrency)?;
+    Service::open(settings, pool, cores).map_err(|err| {
+        Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")
+    })
+}
+
+/// Whether the parts accept their limits, which they also check themselves when they start.
+pub(crate) fn limits(config: &Config) -> Result<(), Error> {
+    let refused = |what| Error::usage(format!("limits: {what}"));
+    http_limits(config).check().map_err(refused)?;
+    reactor_limits(config).check().map_err(refused)
+}
+
+fn http_limits(config: &Config) -> http1::Limits {
+    let limits = &config.limits;
+    http1::Limits {
+        head_bytes_max: limits.head_bytes_max.0 as usize,
+        fields_max: limits.fields_max.get() as usize,
+        target_bytes_max: limits.target_bytes_max.0 as usize,
+        body_bytes_max: limits.body_bytes_max.0,
+        chunk_line_bytes_max: limits.chunk_line_bytes_max,
+        trailer_bytes_max: limits.trailer_bytes_max,
+    }
+}
+
+fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
+    limits(config)?;
+    let limits = &config.limits;
+    let reads = |target| config.formats.0.contains(&target);
+    Ok(Settings {
+        mounts: mounts(config),
+        data: config.data.clone(),
+        formats: Accepts {
+            avif: reads(Target::Avif),
+            webp: reads(Target::Webp),
+        },
+        quality: config.quality.0,
+        improve: config.improve,
+        allowed_types: allowed_types(&config.allowed_types),
+        max_age_s: config.max_age.0.as_secs() as u32,
+        provisional_age_s: config.max_age_quick.0.as_secs() as u32,
+        http: http_limits(config),
+        picture: picture::Limits {
+            source_pixels_max: limits.source_pixels_max.get(),
+            target_pixels_max: limits.target_pixels_max.get(),
+            profile_bytes_max: limits.profile_bytes_max.0,
+        },
+        flight: origin::flight::Limits {
+            concurrency,
+            waiting_max: limits.queue_max as usize,
+            waiting_cpu_ms_max: u64::from(millis(limits.queue_time_max)),
+            memory_bytes_max: limits.convert_bytes_max.0,
+            waiters_max: limits.waiters_max as usize,
+            improving_max: limits.improving_max as usize,
+        },
+        limits: caches(config)?,
+    })
+}
+
+fn caches(config: &Config) -> Result<origin::Limits, Error> {
+    let limits = &config.limits;
+    let cores = cores(config)?.len().max(1);
+    let at_least_one =
+        |number: u32| NonZeroUsize::new(number.max(1) as usize).expect("is at least 1");
+    Ok(origin::Limits {
+        variants_bytes_max: limits.variants_bytes_max.0,
+        facts_max: at_least_one(limits.facts_max),
+        memory_body_bytes_max: limits.memory_body_bytes_max.0,
+        core_body_bytes_max: limits.hot_bytes_max.0 / cores as u64,
+        core_answers_max: at_least_one(limits.hot_answers_max / cores as u32),
+        core_trust_ms: u64::from(millis(limits.trust_time)),
+        gallery_entries_max: limits.gallery_entries_max as usize,
+        original_bytes_max: limits.original_bytes_max.0,
+        conversion_wall_ms_max: millis(config.cell.max_request_time),
+    })
+}
+
+/// The prefixes of the configuration; the root where none is for everything.
+fn mounts(config: &Config) -> Vec<Mount> {
+    let mapped = config.img_map.0.iter();
+    let mut mounts: Vec<_> = mapped
+        .map(|mapping| Mount {
+            prefix: mapping.prefix.clone(),
+            directory: mapping.directory.clone(),
+        })
+        .collect();
+    mounts.push(Mount {
+        prefix: String::new(),
+        directory: config.root.clone(),
+    });
+    mounts
+}
+
+fn allowed_types(types: &Types) -> AllowedTypes {
+    match types {
+        Types::Every => AllowedTypes {
+            all: true,
+            ..AllowedTypes::default()
+        },
+        Types::Only(extensions) => AllowedTypes {
+            all: false,
+            extensions: extensions.iter().cloned().collect(),
+        },
+    }
+}
+
+/// The cores that serve.
+pub(crate) fn cores(config: &Config) -> Result<Vec<reactor::CoreId>, Error> {
+    reactor::usable_cores(&reactor_limits(config)).map_err(|err| Error::host(err.to_string()))
+}
+
+/// What the reactor may use.
+pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
+    let limits = &config.limits;
+    let defaults = reactor::Limits::default();
+    reactor::Limits {
+        cores_max: match config.cores {
+            PerCore::Auto => defaults.cores_max,
+            PerCore::Exactly(number) => number.get() as usize,
+        },
+        backlog: limits.backlog.get(),
+        connections_max: limits.connections_max.get() as usize,
+        blocking_threads_max: limits.blocking_threads_max.get() as usize,
+        first_byte_ms: u64::from(millis(limits.first_byte_timeout)),
+        head_ms: u64::from(millis(limits.head_timeout)),
+        idle_ms: u64::from(millis(limits.idle_timeout)),
+        write_stall_ms: u64::from(millis(limits.write_timeout)),
+        linger_ms: u64::from(millis(limits.linger_timeout)),
+        linger_bytes_max: limits.linger_bytes_max.0 as usize,
+        drain_ms_max: u64::from(millis(limits.drain_timeout)),
+        sendfile_slice_bytes: limits.sendfile_slice_bytes.0 as usize,
+    }
+}
+
+/// No timeout exceeds a day, so all fit.
+fn millis(timeout: Timeout) -> u32 {
+    let Timeout(time): Timeout = timeout;
+    let millis: Duration = time;
+    millis.as_millis() as u32
+}
+
+/// Whether `root` can be listed, told before anything is started.
+pub(crate) fn readable(root: &Path) -> Result<(), Error> {
+    let listed = std::fs::read_dir(root);
+    listed.map(drop).map_err(|err| {
+        Error::usage(format!("root: {}: {err}", root.display()))
+            .hint("name the folder to serve, as in pelton serve ~/Pictures")
+    })
+}

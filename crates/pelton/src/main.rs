@@ -1,0 +1,88 @@
+//! The program: reads the command line, resolves the configuration, and runs one command.
+//!
+//! ```text
+//! words ─ flags::parse ─► Command ─ flags::settle ─► Resolved ─► the command ─► exit code
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod serve;
+
+mod convert;
+
+mod prefetch;
+
+mod check;
+
+mod cells;
+
+mod house;
+mod worker;
+
+mod flags;
+
+mod config;
+
+mod log;
+mod report;
+
+use std::env;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use config::Resolved;
+use flags::{Command, Parsed};
+use report::{EXIT_OK, Error};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => ExitCode::from(code),
+        Err(errors) => report::fail(&errors),
+    }
+}
+
+fn run() -> Result<u8, Vec<Error>> {
+    let command = match flags::parse(env::args_os()).map_err(|err| vec![err])? {
+        Parsed::Command(command) => command,
+        Parsed::Text(text) => return print(|out| out.write_all(text.as_bytes())),
+    };
+    let variables = env::vars_os().collect();
+    match command {
+        Command::Serve(typed) => {
+            let settings = flags::with_root(typed.settings, typed.root);
+            serve::run(&flags::settle(settings, variables)?)
+        }
+        Command::Convert(typed) => {
+            let resolved = flags::settle(typed.settings.clone(), variables)?;
+            convert::run(&typed, &resolved.config)
+        }
+        Command::Prefetch(typed) => {
+            let settings = flags::with_root(typed.settings, Some(typed.root));
+            prefetch::run(&flags::settle(settings, variables)?)
+        }
+        Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
+        Command::Cell(typed) => cells::run(&flags::settle(typed.settings, variables)?.config),
+    }
+}
+
+fn check(resolved: &Resolved) -> Result<u8, Vec<Error>> {
+    print(|out| check::table(resolved, out))?;
+    report::notes(resolved.notes.iter().filter(|note| !note.is_finding()));
+    match check::findings(resolved) {
+        findings if findings.is_empty() => Ok(EXIT_OK),
+        findings => Err(findings),
+    }
+}
+
+/// Writes an answer to stdout. A reader that has seen enough, as `head` has, is no error.
+fn print(
+    write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
+) -> Result<u8, Vec<Error>> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(err) if err.kind() != io::ErrorKind::BrokenPipe => {
+            Err(vec![Error::host(format!("write to stdout: {err}"))])
+        }
+        _ => Ok(EXIT_OK),
+    }
+}

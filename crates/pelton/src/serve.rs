@@ -1,0 +1,82 @@
+//! `pelton serve`: the library over HTTP until a signal ends it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use origin::Core;
+use reactor::Stop;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::config::{Config, Resolved};
+use crate::house;
+use crate::log;
+use crate::report::{self, EXIT_OK, Error};
+
+/// What a connection gets that there is no room for.
+const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
+
+/// Serves until SIGTERM or SIGINT, then lets what is under way finish.
+pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
+    let config = &resolved.config;
+    report::notes(&resolved.notes);
+    log::start(config.log_level.0);
+    serve(config).map_err(|err| vec![err])
+}
+
+fn serve(config: &Config) -> Result<u8, Error> {
+    house::readable(&config.root)?;
+    // Every connection and every large answer kept ready takes a descriptor.
+    reactor::raise_descriptors_max().map_err(reactor_error)?;
+    let limits = house::reactor_limits(config);
+    let cores = house::cores(config)?;
+    let listeners = reactor::bind(&[config.listen], &cores, &limits).map_err(reactor_error)?;
+    let service = house::service(config, listeners.counters())?;
+    let stop = Stop::new();
+    stop_on_signal(&stop)?;
+    for address in listeners.addresses() {
+        let root = config.root.display();
+        tracing::info!(cores = cores.len(), cells = %service.backend(), "serving {root} at http://{address}/");
+    }
+    let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
+        let core = Rc::new(Core::new(Arc::clone(&service), core.clone()));
+        move |conn| origin::serve(Rc::clone(&core), conn)
+    });
+    let drained = drained.map_err(reactor_error)?;
+    service.variants().persist_uses(0);
+    tracing::info!(dropped = drained.dropped, "stopped");
+    Ok(EXIT_OK)
+}
+
+fn reactor_error(err: reactor::Error) -> Error {
+    let error = Error::host(err.to_string());
+    match err.hint() {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
+    let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
+    let stop = stop.clone();
+    let wait = move || {
+        let mut asked = signals.forever();
+        if let Some(signal) = asked.next() {
+            tracing::info!(
+                signal,
+                "stopping: no new connections, those open may finish"
+            );
+            stop.trigger();
+        }
+        // Who asks twice does not want to wait.
+        if asked.next().is_some() {
+            std::process::exit(i32::from(EXIT_OK));
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(wait)
+        .map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,262 @@
+use super::*;
+use crate::plan::tests::{facts, recipe};
+use crate::{Orientation, Unsupported};
+use expect_test::{Expect, expect};
+
+const NEITHER: Accepts = Accepts {
+    avif: false,
+    webp: false,
+};
+const WEBP: Accepts = Accepts {
+    avif: false,
+    webp: true,
+};
+const AVIF: Accepts = Accepts {
+    avif: true,
+    webp: false,
+};
+const BOTH: Accepts = Accepts {
+    avif: true,
+    webp: true,
+};
+
+/// For each query, who competes when the client reads neither, WebP, AVIF, and both.
+fn check(facts: Facts, queries: &[&str], expect: Expect) {
+    let mut table = String::new();
+    for query in queries {
+        let row = [NEITHER, WEBP, AVIF, BOTH].map(|accepts| {
+            let candidates = candidates(&facts, &recipe(query), accepts);
+            let mut names: Vec<&str> = candidates.targets().map(Target::name).collect();
+            if candidates.original_competes {
+                names.push("original");
+            }
+            names.join("+")
+        });
+        table.push_str(&format!("{query}: {}\n", row.join(" | ")));
+    }
+    expect.assert_eq(&table);
+}
+
+const SIZE: (u32, u32) = (640, 480);
+
+#[test]
+fn photographs() {
+    check(
+        Facts {
+            jpeg_quality: Some(90),
+            ..facts(Format::Jpeg, SIZE)
+        },
+        &[
+            "",
+            "w=320",
+            "w=640",
+            "w=9999",
+            "w=9999&enlarge=1",
+            "w=640&h=640&fit=contain",
+            "width=9999&height=1",
+            "q=50",
+            "format=webp",
+            "format=jpeg",
+            "format=jpeg&w=320",
+            "format=png",
+        ],
+        expect![[r#"
+            : original | webp+original | avif+original | avif+webp+original
+            w=320: jpeg | webp | avif | avif+webp
+            w=640: original | webp+original | avif+original | avif+webp+original
+            w=9999: original | webp+original | avif+original | avif+webp+original
+            w=9999&enlarge=1: jpeg | webp | avif | avif+webp
+            w=640&h=640&fit=contain: jpeg | webp | avif | avif+webp
+            width=9999&height=1: original | webp+original | avif+original | avif+webp+original
+            q=50: jpeg+original | webp+original | avif+original | avif+webp+original
+            format=webp: webp | webp | webp | webp
+            format=jpeg: original | original | original | original
+            format=jpeg&w=320: jpeg | jpeg | jpeg | jpeg
+            format=png: png | png | png | png
+        "#]],
+    );
+}
+
+#[test]
+fn a_jpeg_is_not_encoded_again_at_its_own_quality() {
+    let coarse = Facts {
+        jpeg_quality: Some(60),
+        ..facts(Format::Jpeg, SIZE)
+    };
+    check(
+        coarse,
+        &["q=59", "q=60", "w=320&q=60"],
+        expect![[r#"
+        q=59: jpeg+original | webp+original | avif+original | avif+webp+original
+        q=60: original | webp+original | avif+original | avif+webp+original
+        w=320&q=60: jpeg | webp | avif | avif+webp
+    "#]],
+    );
+}
+
+#[test]
+fn an_orientation_alone_is_no_change() {
+    let lying = Facts {
+        orientation: Orientation::Turn90,
+        ..facts(Format::Jpeg, SIZE)
+    };
+    check(
+        lying,
+        &["", "w=480", "w=479"],
+        expect![[r#"
+        : original | webp+original | avif+original | avif+webp+original
+        w=480: original | webp+original | avif+original | avif+webp+original
+        w=479: jpeg | webp | avif | avif+webp
+    "#]],
+    );
+}
+
+#[test]
+fn lossless_originals_and_alpha() {
+    let queries = ["", "w=320", "q=50"];
+    check(
+        facts(Format::Png, SIZE),
+        &queries,
+        expect![[r#"
+            : original | webp+original | avif+original | avif+webp+original
+            w=320: png | webp | avif | avif+webp
+            q=50: original | webp+original | avif+original | avif+webp+original
+        "#]],
+    );
+    check(
+        facts(Format::Gif, SIZE),
+        &queries,
+        expect![[r#"
+            : original | webp+original | avif+original | avif+webp+original
+            w=320: png | webp | avif | avif+webp
+            q=50: original | webp+original | avif+original | avif+webp+original
+        "#]],
+    );
+    check(
+        facts(Format::Bmp, SIZE),
+        &queries,
+        expect![[r#"
+            : original | webp+original | avif+original | avif+webp+original
+            w=320: png | webp | avif | avif+webp
+            q=50: original | webp+original | avif+original | avif+webp+original
+        "#]],
+    );
+}
+
+#[test]
+fn modern_originals() {
+    let queries = [
+        "",
+        "w=320",
+        "q=50",
+        "format=webp",
+        "format=avif",
+        "format=jpeg",
+    ];
+    check(
+        facts(Format::Webp, SIZE),
+        &queries,
+        expect![[r#"
+            : jpeg | original | avif | avif+original
+            w=320: jpeg | webp | avif | avif+webp
+            q=50: jpeg | webp+original | avif | avif+webp+original
+            format=webp: original | original | original | original
+            format=avif: avif | avif | avif | avif
+            format=jpeg: jpeg | jpeg | jpeg | jpeg
+        "#]],
+    );
+    let lossless = Facts {
+        lossless: true,
+        ..facts(Format::Webp, SIZE)
+    };
+    check(
+        lossless,
+        &queries,
+        expect![[r#"
+        : png | webp+original | avif | avif+webp+original
+        w=320: png | webp | avif | avif+webp
+        q=50: png | webp+original | avif | avif+webp+original
+        format=webp: webp+original | webp+original | webp+original | webp+original
+        format=avif: avif | avif | avif | avif
+        format=jpeg: jpeg | jpeg | jpeg | jpeg
+    "#]],
+    );
+    let alpha = Facts {
+        alpha: true,
+        ..facts(Format::Webp, SIZE)
+    };
+    check(
+        alpha,
+        &["", "w=320"],
+        expect![[r#"
+        : png | original | avif | avif+original
+        w=320: png | webp | avif | avif+webp
+    "#]],
+    );
+    check(
+        facts(Format::Avif, SIZE),
+        &queries,
+        expect![[r#"
+            : jpeg | webp | original | original
+            w=320: jpeg | webp | avif | avif+webp
+            q=50: jpeg | webp | avif+original | avif+webp+original
+            format=webp: webp | webp | webp | webp
+            format=avif: original | original | original | original
+            format=jpeg: jpeg | jpeg | jpeg | jpeg
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_never_converted() {
+    let queries = ["", "w=320", "format=webp"];
+    let animated = Facts {
+        animated: true,
+        ..facts(Format::Gif, SIZE)
+    };
+    check(
+        animated,
+        &queries,
+        expect![[r#"
+        : original | original | original | original
+        w=320: original | original | original | original
+        format=webp: original | original | original | original
+    "#]],
+    );
+    let vector = Facts {
+        unsupported: Some(Unsupported::Vector),
+        ..facts(Format::Svg, (1, 1))
+    };
+    check(
+        vector,
+        &queries,
+        expect![[r#"
+        : original | original | original | original
+        w=320: original | original | original | original
+        format=webp: original | original | original | original
+    "#]],
+    );
+}
+
+#[test]
+fn formats_too_small_for_the_answer() {
+    let queries = ["", "w=16383", "q=50", "format=webp"];
+    check(
+        facts(Format::Jpeg, (20_000, 10)),
+        &queries,
+        expect![[r#"
+            : original | original | avif+original | avif+original
+            w=16383: jpeg | webp | avif | avif+webp
+            q=50: original | original | avif+original | avif+original
+            format=webp: webp | webp | webp | webp
+        "#]],
+    );
+    check(
+        facts(Format::Png, (70_000, 10)),
+        &["", "q=50"],
+        expect![[r#"
+            : original | original | original | original
+            q=50: original | original | original | original
+        "#]],
+    );
+}

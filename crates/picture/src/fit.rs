@@ -1,0 +1,109 @@
+//! How a picture meets the box it is asked into: exact integer geometry.
+
+#[cfg(test)]
+mod tests;
+
+use crate::recipe::{Fit, Recipe};
+use crate::{Rect, Size};
+
+/// What is kept of the upright picture, and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) crop: Rect,
+    pub(crate) inner: Size,
+    pub(crate) target: Size,
+}
+
+impl Geometry {
+    /// The geometry that `recipe` gives a picture of size `upright`.
+    ///
+    /// Without `enlarge` no axis is ever scaled up. A box too large is then shrunk in its shape (cover, fill), or padded
+    /// around the unscaled picture (contain), or met on one side only (inside).
+    pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
+        let (width, height) = match (recipe.width_px, recipe.height_px) {
+            (Some(width), Some(height)) => (width, height),
+            (None, None) => return Geometry::scaled(upright, upright),
+            (width, height) => {
+                let unbounded = Size::new(width.unwrap_or(u32::MAX), height.unwrap_or(u32::MAX));
+                return Geometry::scaled(upright, inside(upright, unbounded, recipe.enlarge));
+            }
+        };
+        let bounds = Size::new(width, height);
+        let exceeds = upright.width_px < width || upright.height_px < height;
+        match recipe.fit {
+            Fit::Inside => Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge)),
+            Fit::CoverOrKeep if exceeds => Geometry::scaled(upright, upright),
+            Fit::Cover | Fit::CoverOrKeep => cover(upright, bounds, recipe.enlarge),
+            Fit::Contain => Geometry {
+                target: bounds,
+                ..Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge))
+            },
+            Fit::Fill if exceeds && !recipe.enlarge => {
+                Geometry::scaled(upright, inside(bounds, upright, true))
+            }
+            Fit::Fill => Geometry::scaled(upright, bounds),
+        }
+    }
+
+    /// The whole picture at another size.
+    fn scaled(upright: Size, inner: Size) -> Geometry {
+        Geometry {
+            crop: Rect {
+                x: 0,
+                y: 0,
+                size: upright,
+            },
+            inner,
+            target: inner,
+        }
+    }
+
+    /// Whether every pixel of `upright` stays where it is.
+    pub(crate) fn keeps(&self, upright: Size) -> bool {
+        *self == Geometry::scaled(upright, upright)
+    }
+}
+
+/// The largest size of `shape`'s proportions within `bounds`; no larger than `shape` itself unless `enlarge`.
+fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
+    let fits = shape.width_px <= bounds.width_px && shape.height_px <= bounds.height_px;
+    if fits && !enlarge {
+        return shape;
+    }
+    // bounds.width / shape.width against bounds.height / shape.height, without a division.
+    if cross(bounds.width_px, shape.height_px) <= cross(bounds.height_px, shape.width_px) {
+        let height = proportional(shape.height_px, bounds.width_px, shape.width_px);
+        Size::new(bounds.width_px, height)
+    } else {
+        let width = proportional(shape.width_px, bounds.height_px, shape.height_px);
+        Size::new(width, bounds.height_px)
+    }
+}
+
+/// The largest centred part of `upright` in the proportions of `bounds`, scaled to them.
+fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
+    let kept = inside(bounds, upright, true);
+    let crop = Rect {
+        x: (upright.width_px - kept.width_px) / 2,
+        y: (upright.height_px - kept.height_px) / 2,
+        size: kept,
+    };
+    let grows = kept.width_px < bounds.width_px || kept.height_px < bounds.height_px;
+    let inner = if grows && !enlarge { kept } else { bounds };
+    Geometry {
+        crop,
+        inner,
+        target: inner,
+    }
+}
+
+/// `side × numerator ÷ denominator`, rounded to the nearest, at least one pixel. Saturates where no format reaches.
+fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
+    let scaled = (2 * u128::from(side) * u128::from(numerator) + u128::from(denominator))
+        / (2 * u128::from(denominator));
+    u32::try_from(scaled).unwrap_or(u32::MAX).max(1)
+}
+
+fn cross(a: u32, b: u32) -> u64 {
+    u64::from(a) * u64::from(b)
+}

@@ -1,0 +1,132 @@
+use super::*;
+
+const BMP_HEAD: &[u8] = b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0";
+
+#[test]
+fn formats_are_told_by_their_first_bytes() {
+    let table: &[(&[u8], Option<Format>)] = &[
+        (b"\xff\xd8\xff\xe0", Some(Format::Jpeg)),
+        (b"\xff\xd8", None),
+        (b"\x89PNG\r\n\x1a\n", Some(Format::Png)),
+        (b"\x89PNG\n\x1a\n", None),
+        (b"GIF87a", Some(Format::Gif)),
+        (b"GIF89a", Some(Format::Gif)),
+        (b"GIF88a", None),
+        (b"RIFF\x10\0\0\0WEBPVP8 ", Some(Format::Webp)),
+        (b"RIFF\x10\0\0\0WAVEfmt ", None),
+        (b"RIFF", None),
+        (b"\0\0\0\x10ftypavif\0\0\0\0", Some(Format::Avif)),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", Some(Format::Avif)),
+        (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1avis", Some(Format::Avif)),
+        // HEIC; a version that reads like a brand; a brand behind the box; a box without an end.
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", None),
+        (b"\0\0\0\x14ftypmif1avifmif1", None),
+        (b"\0\0\0\x10ftypmif1\0\0\0\0avif", None),
+        (b"\0\0\0\0ftypavif\0\0\0\0", None),
+        (b"\xff\xff\xff\xffftypavif", Some(Format::Avif)),
+        (BMP_HEAD, Some(Format::Bmp)),
+        (b"BM is what a text about files may begin with", None),
+        (b"", None),
+    ];
+    for (head, format) in table {
+        assert_eq!(Format::sniff(head), *format, "{}", head.escape_ascii());
+    }
+}
+
+#[test]
+fn svg_is_told_by_its_root_element() {
+    let yes = [
+        "<svg xmlns='http://www.w3.org/2000/svg'>",
+        "<svg>",
+        "<svg/>",
+        "<svg\n>",
+        " \r\n\t<svg>",
+        "\u{feff}<svg>",
+        "<?xml version='1.0'?><svg>",
+        "\u{feff}<?xml version='1.0'?>\n<!-- > --> <!-- <html> -->\n<svg>",
+        "<?xml version='1.0'?><?xml-stylesheet href='a'?><svg>",
+        "<!DOCTYPE svg><svg>",
+        "<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'http://www.w3.org/x.dtd'>\n<svg>",
+        "<!DOCTYPE svg [ <!ENTITY ns 'http://www.w3.org/2000/svg'> ]><svg>",
+        "<!DOCTYPE svg[<!ENTITY a '>'>] ><!-- --><svg>",
+        "<svg:svg xmlns:svg='http://www.w3.org/2000/svg'>",
+    ];
+    let no = [
+        "<svgfoo>",
+        "<svg",
+        "<SVG>",
+        "svg",
+        "< svg>",
+        "<html><svg></svg></html>",
+        "<!DOCTYPE html><svg>",
+        "<!DOCTYPEsvg><svg>",
+        "<!-- <svg> ",
+        "<!-- <svg> --><p>",
+        "<?xml version='1.0' <svg>",
+        "<!DOCTYPE svg [ <!ENTITY a '>'> <svg>",
+        "<a b:svg>",
+        "<a:svg:svg>",
+        "text <svg>",
+    ];
+    for text in yes {
+        assert_eq!(Format::sniff(text.as_bytes()), Some(Format::Svg), "{text}");
+    }
+    for text in no {
+        assert_eq!(Format::sniff(text.as_bytes()), None, "{text}");
+    }
+    let late = format!("<!--{}--><svg>", " ".repeat(SNIFF_BYTES));
+    assert_eq!(Format::sniff(late.as_bytes()), None);
+}
+
+#[test]
+fn types_and_endings() {
+    let table = [
+        (Format::Jpeg, "image/jpeg", "jpg"),
+        (Format::Png, "image/png", "png"),
+        (Format::Gif, "image/gif", "gif"),
+        (Format::Webp, "image/webp", "webp"),
+        (Format::Avif, "image/avif", "avif"),
+        (Format::Bmp, "image/bmp", "bmp"),
+        (Format::Svg, "image/svg+xml", "svg"),
+    ];
+    assert_eq!(table.map(|(format, ..)| format), Format::ALL);
+    for (format, media_type, extension) in table {
+        assert_eq!(format.media_type(), media_type);
+        assert_eq!(format.extension(), extension);
+    }
+}
+
+/// Where the pixel (x, y) of a picture of 3 × 2 goes, by the words of EXIF's specification.
+fn moved(orientation: Orientation, (x, y): (u8, u8), (width, height): (u8, u8)) -> (u8, u8) {
+    let (right, bottom) = (width - 1 - x, height - 1 - y);
+    match orientation {
+        Orientation::Upright => (x, y),
+        Orientation::Mirror => (right, y),
+        Orientation::Turn180 => (right, bottom),
+        Orientation::Flip => (x, bottom),
+        Orientation::Transpose => (y, x),
+        Orientation::Turn90 => (bottom, x),
+        Orientation::Transverse => (bottom, right),
+        Orientation::Turn270 => (y, right),
+    }
+}
+
+#[test]
+fn orientations_combine_as_their_pixels_move() {
+    let all = [1, 2, 3, 4, 5, 6, 7, 8].map(|value| Orientation::from_exif(value).expect("1 to 8"));
+    for first in all {
+        for next in all {
+            for pixel in [(0, 0), (2, 0), (0, 1), (1, 1)] {
+                let size = if first.transposes() { (2, 3) } else { (3, 2) };
+                let stepwise = moved(next, moved(first, pixel, (3, 2)), size);
+                assert_eq!(
+                    moved(first.then(next), pixel, (3, 2)),
+                    stepwise,
+                    "{first:?} {next:?}"
+                );
+            }
+        }
+    }
+    assert_eq!(Orientation::from_exif(0), None);
+    assert_eq!(Orientation::from_exif(9), None);
+}

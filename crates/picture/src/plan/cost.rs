@@ -1,0 +1,95 @@
+//! What a plan will take of memory and CPU, estimated before it runs, for admission and for the cell's limits.
+//!
+//! A job's three phases follow each other, and each lets go of what the one before it used:
+//!
+//! ```text
+//! decode    decoder's own + 4 bytes × decoded pixels       stored pixels × decoder's rate
+//! shape     2 × 4 bytes × decoded + 4 bytes × inner        decoded pixels × SHAPE_MS_MP
+//! encode    (4 + encoder's own) bytes × target pixels      target pixels × encoder's rate
+//! ```
+
+use super::{Encoding, Plan};
+use crate::Format;
+
+/// An estimate that is meant to be seldom exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Peak heap of the worker; the bytes of the original and of the answer are not counted.
+    pub memory_bytes: u64,
+    /// CPU time.
+    pub cpu_ms: u64,
+}
+
+/// What a codec takes: bytes a pixel beside the raster, and milliseconds a megapixel.
+struct Rate {
+    bytes_px: u64,
+    ms_mp: u64,
+}
+
+const fn rate(bytes_px: u64, ms_mp: u64) -> Rate {
+    Rate { bytes_px, ms_mp }
+}
+
+/// Arena, codec tables, stacks.
+const BASE_BYTES: u64 = 16 << 20;
+/// Starting on warm pages, reading and writing bytes.
+const BASE_MS: u64 = 2;
+/// RGBA; planes take less.
+const RASTER_BYTES_PX: u64 = 4;
+/// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP (DESIGN's figures are of
+/// codecs only), moxcms about as much again.
+const SHAPE_MS_MP: u64 = 3;
+
+impl Plan {
+    /// What the plan will take.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        let shrink = u64::from(self.shrink());
+        let stored = self.stored.pixels();
+        let decoded = stored.div_ceil(shrink * shrink);
+        let (inner, target) = (self.inner.pixels(), self.target.pixels());
+        let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
+        let decoding = stored * decode.bytes_px + decoded * RASTER_BYTES_PX;
+        let shaping = (2 * decoded + inner) * RASTER_BYTES_PX;
+        let encoding = target * (RASTER_BYTES_PX + encode.bytes_px);
+        let cpu_us = stored * decode.ms_mp + decoded * SHAPE_MS_MP + target * encode.ms_mp;
+        Cost {
+            memory_bytes: BASE_BYTES + decoding.max(shaping).max(encoding),
+            cpu_ms: BASE_MS + cpu_us.div_ceil(1000) / 1000,
+        }
+    }
+}
+
+/// JPEG's time is DESIGN §4's, doubled for progressive files; the others are estimates from published throughput.
+const fn decode_rate(source: Format) -> Rate {
+    match source {
+        // A progressive file keeps all coefficients: 2 bytes × 3 components at 4:4:4.
+        Format::Jpeg => rate(6, 10),
+        // An interlaced or 16-bit file keeps a second raster of up to 8 bytes a pixel.
+        Format::Png => rate(8, 12),
+        Format::Gif => rate(2, 10),
+        Format::Webp => rate(4, 10),
+        Format::Avif => rate(8, 15),
+        Format::Bmp => rate(1, 3),
+        Format::Svg => rate(0, 0),
+    }
+}
+
+/// DESIGN §4 for the time of lossy WebP and AVIF; the bytes of lossy WebP are oximg's 5.8 up to method 2 and 18.9 above.
+/// The others are estimates until the lab has measured them.
+const fn encode_rate(encoding: Encoding) -> Rate {
+    match encoding {
+        Encoding::Jpeg { .. } => rate(8, 10),
+        Encoding::Png => rate(5, 60),
+        Encoding::Webp { lossless: true, .. } => rate(30, 600),
+        Encoding::Webp { method: 0..=2, .. } => rate(6, 32),
+        Encoding::Webp { method: 3..=4, .. } => rate(19, 87),
+        Encoding::Webp { .. } => rate(19, 250),
+        Encoding::Avif { lossless: true, .. } => rate(30, 900),
+        Encoding::Avif { speed: 9.., .. } => rate(12, 22),
+        Encoding::Avif { speed: 8, .. } => rate(16, 114),
+        Encoding::Avif { speed: 7, .. } => rate(16, 370),
+        Encoding::Avif { speed: 6, .. } => rate(16, 440),
+        Encoding::Avif { .. } => rate(20, 4000),
+    }
+}

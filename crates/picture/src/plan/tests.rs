@@ -1,0 +1,395 @@
+mod prop;
+
+use super::*;
+use crate::{Accepts, Colour, parse_query};
+use expect_test::{Expect, expect};
+
+pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts {
+    Facts {
+        format,
+        stored: Size {
+            width_px,
+            height_px,
+        },
+        orientation: Orientation::Upright,
+        colour: Colour::Rgb,
+        bit_depth: 8,
+        subsampling: None,
+        animated: false,
+        alpha: false,
+        lossless: matches!(format, Format::Png | Format::Gif | Format::Bmp),
+        progressive: false,
+        profile_bytes: 0,
+        jpeg_quality: None,
+        unsupported: None,
+    }
+}
+
+pub(crate) fn recipe(query: &str) -> Recipe {
+    parse_query(query).expect("a sound query").recipe
+}
+
+fn photo() -> Facts {
+    facts(Format::Jpeg, (4000, 3000))
+}
+
+fn quick(facts: &Facts, query: &str, target: Target) -> Result<Plan, Refusal> {
+    plan(
+        facts,
+        &recipe(query),
+        target,
+        Stage::Quick,
+        &Limits::default(),
+    )
+}
+
+#[test]
+fn a_plan_is_made_for_the_upright_picture() {
+    let lying = Facts {
+        orientation: Orientation::Turn90,
+        ..photo()
+    };
+    let plan = quick(&lying, "w=300&h=300&fit=cover", Target::Webp).expect("a small picture");
+    assert_eq!(
+        plan,
+        Plan {
+            source: Format::Jpeg,
+            stored: Size::new(4000, 3000),
+            orientation: Orientation::Turn90,
+            crop: Rect {
+                x: 0,
+                y: 500,
+                size: Size::new(3000, 3000),
+            },
+            inner: Size::new(300, 300),
+            target: Size::new(300, 300),
+            encoding: Encoding::Webp {
+                quality: 80,
+                method: 2,
+                lossless: false,
+            },
+        }
+    );
+    assert_eq!(plan.oriented(), Size::new(3000, 4000));
+}
+
+#[test]
+fn encodings() {
+    let mut table = String::new();
+    for query in ["", "q=80", "q=1", "q=100"] {
+        for target in Target::ALL {
+            for stage in [Stage::Quick, Stage::Better] {
+                let plan = plan(&photo(), &recipe(query), target, stage, &Limits::default());
+                let encoding = plan.expect("a small picture").encoding;
+                table.push_str(&format!("{query} {stage:?}: {encoding:?}\n"));
+            }
+        }
+    }
+    expect![[r#"
+         Quick: Avif { quality: 61, speed: 9, lossless: false }
+         Better: Avif { quality: 59, speed: 6, lossless: false }
+         Quick: Webp { quality: 80, method: 2, lossless: false }
+         Better: Webp { quality: 80, method: 4, lossless: false }
+         Quick: Jpeg { quality: 70 }
+         Better: Jpeg { quality: 70 }
+         Quick: Png
+         Better: Png
+        q=80 Quick: Avif { quality: 67, speed: 9, lossless: false }
+        q=80 Better: Avif { quality: 65, speed: 6, lossless: false }
+        q=80 Quick: Webp { quality: 85, method: 2, lossless: false }
+        q=80 Better: Webp { quality: 85, method: 4, lossless: false }
+        q=80 Quick: Jpeg { quality: 80 }
+        q=80 Better: Jpeg { quality: 80 }
+        q=80 Quick: Png
+        q=80 Better: Png
+        q=1 Quick: Avif { quality: 1, speed: 9, lossless: false }
+        q=1 Better: Avif { quality: 1, speed: 6, lossless: false }
+        q=1 Quick: Webp { quality: 1, method: 2, lossless: false }
+        q=1 Better: Webp { quality: 1, method: 4, lossless: false }
+        q=1 Quick: Jpeg { quality: 1 }
+        q=1 Better: Jpeg { quality: 1 }
+        q=1 Quick: Png
+        q=1 Better: Png
+        q=100 Quick: Avif { quality: 100, speed: 9, lossless: true }
+        q=100 Better: Avif { quality: 100, speed: 6, lossless: true }
+        q=100 Quick: Webp { quality: 100, method: 2, lossless: true }
+        q=100 Better: Webp { quality: 100, method: 4, lossless: true }
+        q=100 Quick: Jpeg { quality: 100 }
+        q=100 Better: Jpeg { quality: 100 }
+        q=100 Quick: Png
+        q=100 Better: Png
+    "#]]
+    .assert_eq(&table);
+}
+
+fn check_refusals(rows: &[(Facts, &str, Target)], expect: Expect) {
+    let size = |size: Size| format!("{}x{}", size.width_px, size.height_px);
+    let mut table = String::new();
+    for (facts, query, target) in rows {
+        let outcome = match quick(facts, query, *target) {
+            Ok(plan) => size(plan.target),
+            Err(refusal) => refusal.to_string(),
+        };
+        let stored = size(facts.stored);
+        table.push_str(&format!("{stored} {query} {target:?}: {outcome}\n"));
+    }
+    expect.assert_eq(&table);
+}
+
+#[test]
+fn originals_that_are_refused() {
+    let png = |width, height| facts(Format::Png, (width, height));
+    let jpeg_bomb = facts(Format::Jpeg, (65_500, 65_500));
+    let profile = |profile_bytes| Facts {
+        profile_bytes,
+        ..photo()
+    };
+    let animated = Facts {
+        animated: true,
+        ..photo()
+    };
+    let unsupported = |why| Facts {
+        unsupported: Some(why),
+        ..photo()
+    };
+    check_refusals(
+        &[
+            (png(30_000, 30_000), "", Target::Webp),
+            (png(30_000, 30_000), "w=10", Target::Webp),
+            (jpeg_bomb, "w=10", Target::Avif),
+            (png(u32::MAX, u32::MAX), "w=10", Target::Png),
+            (png(10_000, 12_000), "w=10", Target::Png),
+            (png(10_000, 12_001), "w=10", Target::Png),
+            (profile(4 << 20), "w=10", Target::Webp),
+            (profile((4 << 20) + 1), "w=10", Target::Webp),
+            (animated, "w=10", Target::Webp),
+            (unsupported(Unsupported::Hdr), "w=10", Target::Webp),
+            (unsupported(Unsupported::Precision), "", Target::Jpeg),
+            (unsupported(Unsupported::Vector), "", Target::Png),
+        ],
+        expect![[r#"
+            30000x30000  Webp: original has 900000000 pixels, at most 120000000 are converted
+            30000x30000 w=10 Webp: original has 900000000 pixels, at most 120000000 are converted
+            65500x65500 w=10 Avif: original has 4290250000 pixels, at most 120000000 are converted
+            4294967295x4294967295 w=10 Png: original has 18446744065119617025 pixels, at most 120000000 are converted
+            10000x12000 w=10 Png: 10x12
+            10000x12001 w=10 Png: original has 120010000 pixels, at most 120000000 are converted
+            4000x3000 w=10 Webp: 10x8
+            4000x3000 w=10 Webp: original has a colour profile of 4194305 bytes
+            4000x3000 w=10 Webp: original is animated
+            4000x3000 w=10 Webp: original is not converted: high dynamic range
+            4000x3000  Jpeg: original is not converted: jpeg with other than 8 bits a sample
+            4000x3000  Png: original is not converted: vector graphics
+        "#]],
+    );
+}
+
+#[test]
+fn answers_that_are_refused() {
+    let wide = |width| facts(Format::Png, (width, 1));
+    let high = facts(Format::Png, (1, 50_000));
+    check_refusals(
+        &[
+            (wide(16_383), "", Target::Webp),
+            (wide(16_384), "", Target::Webp),
+            (wide(16_384), "w=16000", Target::Webp),
+            (wide(65_500), "", Target::Jpeg),
+            (wide(65_501), "", Target::Jpeg),
+            (wide(65_535), "", Target::Avif),
+            (wide(65_536), "", Target::Avif),
+            (wide(65_536), "", Target::Png),
+            (photo(), "w=12000&enlarge=1", Target::Png),
+            (photo(), "w=16000&enlarge=1", Target::Png),
+            (high, "w=16384&enlarge=1", Target::Png),
+            (photo(), "w=16000&h=16000&fit=contain", Target::Png),
+        ],
+        expect![[r#"
+            16383x1  Webp: 16383x1
+            16384x1  Webp: answer of 16384 x 1 pixels is too large
+            16384x1 w=16000 Webp: 16000x1
+            65500x1  Jpeg: 65500x1
+            65501x1  Jpeg: answer of 65501 x 1 pixels is too large
+            65535x1  Avif: 65535x1
+            65536x1  Avif: answer of 65536 x 1 pixels is too large
+            65536x1  Png: 65536x1
+            4000x3000 w=12000&enlarge=1 Png: 12000x9000
+            4000x3000 w=16000&enlarge=1 Png: answer of 16000 x 12000 pixels is too large
+            1x50000 w=16384&enlarge=1 Png: answer of 16384 x 819200000 pixels is too large
+            4000x3000 w=16000&h=16000&fit=contain Png: answer of 16000 x 16000 pixels is too large
+        "#]],
+    );
+}
+
+#[test]
+fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor_of_two() {
+    let table = [
+        ("", 1),
+        ("w=2000", 1),
+        ("w=1001", 1),
+        ("w=1000", 2),
+        ("w=501", 2),
+        ("w=500", 4),
+        ("w=250", 4),
+        ("w=248", 8),
+        ("w=1", 8),
+        // The part that is cut out is what counts, and both of its axes.
+        ("w=1000&h=100&fit=cover", 2),
+        ("w=500&h=500&fit=cover", 2),
+        ("w=100&h=3000&fit=fill", 1),
+        ("w=100&h=376&fit=fill", 2),
+        ("w=1000&h=3000&fit=contain", 2),
+        ("w=8000&enlarge=1", 1),
+    ];
+    for (query, shrink) in table {
+        let plan = quick(&photo(), query, Target::Jpeg).expect("a small picture");
+        assert_eq!(plan.shrink(), shrink, "{query}");
+    }
+    let png = quick(&facts(Format::Png, (4000, 3000)), "w=10", Target::Png);
+    assert_eq!(png.expect("a small picture").shrink(), 1);
+}
+
+fn check_cost(expect: Expect) {
+    let camera = facts(Format::Jpeg, (6000, 4000));
+    let screenshot = facts(Format::Png, (1920, 1080));
+    let rows = [
+        (camera, "", Target::Webp, Stage::Quick),
+        (camera, "", Target::Webp, Stage::Better),
+        (camera, "", Target::Avif, Stage::Quick),
+        (camera, "", Target::Avif, Stage::Better),
+        (camera, "q=100", Target::Webp, Stage::Quick),
+        (camera, "w=512&h=512", Target::Webp, Stage::Quick),
+        (camera, "w=512&h=512", Target::Jpeg, Stage::Quick),
+        (camera, "w=64", Target::Avif, Stage::Quick),
+        (screenshot, "", Target::Webp, Stage::Quick),
+        (screenshot, "w=960", Target::Png, Stage::Quick),
+        (facts(Format::Avif, (1, 1)), "", Target::Jpeg, Stage::Quick),
+    ];
+    let mut table = String::new();
+    for (facts, query, target, stage) in rows {
+        let plan = plan(&facts, &recipe(query), target, stage, &Limits::default());
+        let Cost {
+            memory_bytes,
+            cpu_ms,
+        } = plan.expect("a small picture").cost();
+        let from = facts.format;
+        table.push_str(&format!(
+            "{from:?} {query} {target:?} {stage:?}: {} MB {cpu_ms} ms\n",
+            memory_bytes / 1_000_000
+        ));
+    }
+    expect.assert_eq(&table);
+}
+
+#[test]
+fn costs() {
+    check_cost(expect![[r#"
+        Jpeg  Webp Quick: 304 MB 1082 ms
+        Jpeg  Webp Better: 568 MB 2402 ms
+        Jpeg  Avif Quick: 400 MB 842 ms
+        Jpeg  Avif Better: 496 MB 10874 ms
+        Jpeg q=100 Webp Quick: 832 MB 14714 ms
+        Jpeg w=512&h=512 Webp Quick: 166 MB 252 ms
+        Jpeg w=512&h=512 Jpeg Quick: 166 MB 248 ms
+        Jpeg w=64 Avif Quick: 162 MB 243 ms
+        Png  Webp Quick: 41 MB 99 ms
+        Png w=960 Png Quick: 41 MB 64 ms
+        Avif  Jpeg Quick: 16 MB 2 ms
+    "#]]);
+}
+
+#[test]
+fn targets() {
+    let table = [
+        (Target::Avif, "avif", "avif"),
+        (Target::Webp, "webp", "webp"),
+        (Target::Jpeg, "jpeg", "jpg"),
+        (Target::Png, "png", "png"),
+    ];
+    assert_eq!(table.map(|(target, ..)| target), Target::ALL);
+    for (target, name, extension) in table {
+        assert_eq!(target.name(), name);
+        assert_eq!(target.extension(), extension);
+        assert_eq!(target.media_type(), format!("image/{name}"));
+        assert_eq!(Target::from_extension(name), Some(target));
+        assert_eq!(
+            Target::from_extension(&extension.to_uppercase()),
+            Some(target)
+        );
+    }
+    assert_eq!(Target::from_extension("gif"), None);
+    assert_eq!(Target::from_extension(""), None);
+}
+
+/// A plan with a different number in each field.
+fn distinct() -> Plan {
+    Plan {
+        source: Format::Jpeg,
+        stored: Size::new(4000, 3000),
+        orientation: Orientation::Turn90,
+        crop: Rect {
+            x: 1,
+            y: 2,
+            size: Size::new(2999, 3998),
+        },
+        inner: Size::new(300, 400),
+        target: Size::new(500, 600),
+        encoding: Encoding::Avif {
+            quality: 61,
+            speed: 9,
+            lossless: false,
+        },
+    }
+}
+
+#[test]
+fn the_wire_form_is_fixed() {
+    let bytes = distinct().to_bytes();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    expect!["504c4e31000600003d090000a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f401000058020000"].assert_eq(&hex);
+    assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
+}
+
+#[test]
+fn bytes_that_no_planner_writes_are_refused() {
+    let sound = distinct().to_bytes();
+    assert_eq!(Plan::from_bytes(&sound[..51]), Err(MalformedPlan::Length));
+    let long = [&sound[..], &[0]].concat();
+    assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
+    let table: &[(usize, &[u8], MalformedPlan)] = &[
+        (3, b"2", MalformedPlan::Magic),
+        // Source: SVG, and past the last.
+        (4, &[6], MalformedPlan::Value),
+        (4, &[7], MalformedPlan::Value),
+        (5, &[0], MalformedPlan::Value),
+        (5, &[9], MalformedPlan::Value),
+        // An unturned picture is not high enough for the crop.
+        (5, &[1], MalformedPlan::Geometry),
+        (6, &[4], MalformedPlan::Value),
+        (7, &[2], MalformedPlan::Value),
+        (8, &[101], MalformedPlan::Value),
+        (9, &[11], MalformedPlan::Value),
+        (10, &[1], MalformedPlan::Value),
+        (11, &[1], MalformedPlan::Value),
+        // JPEG of quality 0, lossless JPEG, lossy PNG, WebP of method 7.
+        (6, &[2, 0, 0, 0], MalformedPlan::Value),
+        (6, &[2, 1, 9, 0], MalformedPlan::Value),
+        (6, &[3, 0, 0, 0], MalformedPlan::Value),
+        (6, &[1, 0, 9, 7], MalformedPlan::Value),
+        // No width; a crop one to the right, one down, and around the end of numbers.
+        (12, &[0, 0], MalformedPlan::Geometry),
+        (20, &[2], MalformedPlan::Geometry),
+        (24, &[3], MalformedPlan::Geometry),
+        (20, &[255, 255, 255, 255], MalformedPlan::Geometry),
+        (28, &[0, 0], MalformedPlan::Geometry),
+        // The inner picture: nothing, and one wider and higher than the answer.
+        (36, &[0, 0], MalformedPlan::Geometry),
+        (36, &[245, 1], MalformedPlan::Geometry),
+        (40, &[89, 2], MalformedPlan::Geometry),
+        (44, &[0, 0, 1, 0], MalformedPlan::Geometry),
+    ];
+    for (at, patch, error) in table {
+        let mut bytes = sound;
+        bytes[*at..at + patch.len()].copy_from_slice(patch);
+        assert_eq!(Plan::from_bytes(&bytes), Err(*error), "{patch:?} at {at}");
+    }
+}

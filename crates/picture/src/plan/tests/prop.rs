@@ -1,0 +1,164 @@
+use super::*;
+use crate::{Fit, candidates};
+use proptest::prelude::*;
+
+fn any_format() -> impl Strategy<Value = Format> {
+    (0..6usize).prop_map(|index| Format::ALL[index])
+}
+
+fn any_orientation() -> impl Strategy<Value = Orientation> {
+    (1..=8u16).prop_map(|value| Orientation::from_exif(value).expect("1 to 8"))
+}
+
+fn any_side() -> impl Strategy<Value = u32> {
+    prop_oneof![1..40u32, 1..5000u32, 1..70_000u32, 1..=u32::MAX]
+}
+
+fn any_facts() -> impl Strategy<Value = Facts> {
+    let flags = any::<[bool; 4]>();
+    (
+        any_format(),
+        any_side(),
+        any_side(),
+        any_orientation(),
+        flags,
+    )
+        .prop_map(
+            |(format, width, height, orientation, [animated, alpha, rare, lossless])| Facts {
+                orientation,
+                animated: animated && rare,
+                alpha,
+                lossless,
+                ..facts(format, (width, height))
+            },
+        )
+}
+
+fn any_fit() -> impl Strategy<Value = Fit> {
+    prop_oneof![
+        Just(Fit::Inside),
+        Just(Fit::Cover),
+        Just(Fit::Contain),
+        Just(Fit::Fill),
+        Just(Fit::CoverOrKeep),
+    ]
+}
+
+/// Every recipe that a query can lead to, and some that none does.
+fn any_recipe() -> impl Strategy<Value = Recipe> {
+    let side = || {
+        prop_oneof![
+            Just(None),
+            (1..2000u32).prop_map(Some),
+            (1..=16_384u32).prop_map(Some)
+        ]
+    };
+    let format =
+        prop_oneof![3 => Just(None), 1 => (0..4usize).prop_map(|at| Some(Target::ALL[at]))];
+    let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
+    (side(), side(), any_fit(), any::<bool>(), quality, format).prop_map(
+        |(width_px, height_px, fit, enlarge, quality_pct, format)| Recipe {
+            width_px,
+            height_px,
+            fit,
+            enlarge,
+            quality_pct,
+            format,
+        },
+    )
+}
+
+/// `side` of the box is kept to the pixel, or to what rounding a proportional side may add.
+fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
+    let upright = facts.oriented();
+    assert_eq!(plan.stored, facts.stored);
+    assert_eq!(plan.oriented(), upright);
+    assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
+    let Rect { x, y, size } = plan.crop;
+    // Centred: what is left over on the two sides differs by no more than a pixel.
+    assert!(upright.width_px - size.width_px - 2 * x <= 1);
+    assert!(upright.height_px - size.height_px - 2 * y <= 1);
+    if recipe.fit != Fit::Contain {
+        assert_eq!(plan.inner, plan.target);
+    }
+    if !recipe.enlarge {
+        assert!(plan.inner.width_px <= size.width_px && plan.inner.height_px <= size.height_px);
+    }
+    let bounded = recipe.fit != Fit::CoverOrKeep;
+    for (asked, made) in [
+        (recipe.width_px, plan.target.width_px),
+        (recipe.height_px, plan.target.height_px),
+    ] {
+        assert!(
+            asked.is_none_or(|asked| made <= asked || !bounded),
+            "{made} of {asked:?}"
+        );
+    }
+    if recipe.width_px.is_none() && recipe.height_px.is_none() {
+        assert_eq!(plan.target, upright);
+    }
+    let shrink = u32::from(plan.shrink());
+    assert!(matches!(shrink, 1 | 2 | 4 | 8));
+    if shrink != 1 {
+        assert!(plan.inner.width_px * shrink * 2 <= size.width_px);
+        assert!(plan.inner.height_px * shrink * 2 <= size.height_px);
+    }
+    let cost = plan.cost();
+    assert!(plan.target.pixels() * 4 < cost.memory_bytes && 0 < cost.cpu_ms);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn plans_keep_their_promises(
+        facts in any_facts(),
+        recipe in any_recipe(),
+        target in 0..4usize,
+        better in any::<bool>(),
+    ) {
+        let stage = if better { Stage::Better } else { Stage::Quick };
+        let limits = Limits::default();
+        match plan(&facts, &recipe, Target::ALL[target], stage, &limits) {
+            Ok(plan) => assert_plan(&plan, &facts, &recipe),
+            Err(Refusal::AnimatedSource) => assert!(facts.animated),
+            Err(Refusal::TooManyPixels { pixels, .. }) => assert!(limits.source_pixels_max < pixels),
+            Err(Refusal::TargetTooLarge { size }) => {
+                assert!(limits.target_pixels_max < size.pixels() || !Target::ALL[target].holds(size));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn somebody_always_answers(
+        facts in any_facts(),
+        recipe in any_recipe(),
+        avif in any::<bool>(),
+        webp in any::<bool>(),
+    ) {
+        let accepts = Accepts { avif, webp };
+        let candidates = candidates(&facts, &recipe, accepts);
+        let targets: Vec<Target> = candidates.targets().collect();
+        prop_assert!(candidates.original_competes || !targets.is_empty());
+        for target in targets {
+            prop_assert!(recipe.format == Some(target) || accepts.reads(target.format()));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_sound_plan_or_none(
+        bytes in proptest::collection::vec(any::<u8>(), 0..60),
+        flips in proptest::collection::vec((0..PLAN_BYTES, any::<u8>()), 0..4),
+    ) {
+        assert!(Plan::from_bytes(&bytes).is_err());
+        let mut bytes = distinct().to_bytes();
+        for (at, value) in flips {
+            bytes[at] = value;
+        }
+        if let Ok(plan) = Plan::from_bytes(&bytes) {
+            prop_assert_eq!(plan.to_bytes(), bytes);
+            prop_assert!(plan.cost().memory_bytes > 0);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A plan's bytes, as the server sends them to a worker of the same build.
+//!
+//! ```text
+//!  0  "PLN1"        4  source u8 · orientation u8 · encoder u8 · lossless u8
+//!  8  quality u8 · effort u8 · zero u16             12  stored: width u32 · height u32
+//! 20  crop: x u32 · y u32 · width u32 · height u32  36  inner  44  target           52  end
+//! ```
+
+use super::{Encoding, Plan, Rect, Target};
+use crate::{Format, Orientation, Size};
+use std::{error, fmt};
+
+/// Length of every plan.
+pub const PLAN_BYTES: usize = 52;
+
+const MAGIC: [u8; 4] = *b"PLN1";
+
+/// Bytes that are not a plan, or one that no planner makes; the server's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MalformedPlan {
+    /// Not exactly [`PLAN_BYTES`].
+    Length,
+    /// Does not begin with the magic number of this version.
+    Magic,
+    /// A number that names no format, orientation or encoder, or a setting out of its range.
+    Value,
+    /// An empty size, or one that does not fit into the one it is part of.
+    Geometry,
+}
+
+impl fmt::Display for MalformedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MalformedPlan::Length => "plan of another length",
+            MalformedPlan::Magic => "not a plan of this build",
+            MalformedPlan::Value => "plan with an unknown format or setting",
+            MalformedPlan::Geometry => "plan whose sizes contradict each other",
+        })
+    }
+}
+
+impl error::Error for MalformedPlan {}
+
+impl Plan {
+    /// The plan's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; PLAN_BYTES] {
+        let (quality, effort, lossless) = match self.encoding {
+            Encoding::Jpeg { quality } => (quality, 0, false),
+            Encoding::Png => (0, 0, true),
+            Encoding::Webp {
+                quality,
+                method,
+                lossless,
+            } => (quality, method, lossless),
+            Encoding::Avif {
+                quality,
+                speed,
+                lossless,
+            } => (quality, speed, lossless),
+        };
+        let target = self.encoding.target();
+        let (source, orientation) = (self.source as u8, self.orientation as u8);
+        let mut bytes = [0; PLAN_BYTES];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..8].copy_from_slice(&[source, orientation, target as u8, lossless.into()]);
+        bytes[8..10].copy_from_slice(&[quality, effort]);
+        let numbers = [
+            self.stored.width_px,
+            self.stored.height_px,
+            self.crop.x,
+            self.crop.y,
+            self.crop.size.width_px,
+            self.crop.size.height_px,
+            self.inner.width_px,
+            self.inner.height_px,
+            self.target.width_px,
+            self.target.height_px,
+        ];
+        for (field, number) in bytes[12..].chunks_exact_mut(4).zip(numbers) {
+            field.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a plan and checks that its parts fit each other.
+    ///
+    /// # Errors
+    /// [`MalformedPlan`] when the bytes are not exactly one plan of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Plan, MalformedPlan> {
+        let bytes: &[u8; PLAN_BYTES] = bytes.try_into().map_err(|_| MalformedPlan::Length)?;
+        if bytes[..4] != MAGIC {
+            return Err(MalformedPlan::Magic);
+        }
+        let mut numbers = [0; 10];
+        for (number, field) in numbers.iter_mut().zip(bytes[12..].chunks_exact(4)) {
+            *number = u32::from_le_bytes(*field.first_chunk().expect("chunks of four"));
+        }
+        let [
+            stored_w,
+            stored_h,
+            x,
+            y,
+            crop_w,
+            crop_h,
+            inner_w,
+            inner_h,
+            target_w,
+            target_h,
+        ] = numbers;
+        let plan = Plan {
+            source: format(bytes[4]).ok_or(MalformedPlan::Value)?,
+            stored: Size::new(stored_w, stored_h),
+            orientation: Orientation::from_exif(bytes[5].into()).ok_or(MalformedPlan::Value)?,
+            crop: Rect {
+                x,
+                y,
+                size: Size::new(crop_w, crop_h),
+            },
+            inner: Size::new(inner_w, inner_h),
+            target: Size::new(target_w, target_h),
+            encoding: encoding(bytes[6..12].try_into().expect("six of many"))
+                .ok_or(MalformedPlan::Value)?,
+        };
+        if plan.is_consistent() {
+            Ok(plan)
+        } else {
+            Err(MalformedPlan::Geometry)
+        }
+    }
+
+    /// Whether nothing is empty, the crop lies in the upright picture, and what is padded in the answer.
+    fn is_consistent(&self) -> bool {
+        let within = |offset: u32, length: u32, whole: u32| {
+            length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)
+        };
+        let (upright, crop) = (self.oriented(), self.crop);
+        within(crop.x, crop.size.width_px, upright.width_px)
+            && within(crop.y, crop.size.height_px, upright.height_px)
+            && within(0, self.inner.width_px, self.target.width_px)
+            && within(0, self.inner.height_px, self.target.height_px)
+            && self.encoding.target().holds(self.target)
+    }
+}
+
+/// The format of a number; SVG has no pixels to plan with.
+fn format(number: u8) -> Option<Format> {
+    let format = Format::ALL
+        .into_iter()
+        .find(|format| *format as u8 == number);
+    format.filter(|format| *format != Format::Svg)
+}
+
+/// The encoder and its settings. Bytes that it does not use must be as `to_bytes` leaves them.
+fn encoding(fields: [u8; 6]) -> Option<Encoding> {
+    let [target, lossless, quality @ 0..=100, effort, 0, 0] = fields else {
+        return None;
+    };
+    let lossless = match lossless {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    let mut targets = Target::ALL.into_iter();
+    let target = targets.find(|known| *known as u8 == target)?;
+    match (target, lossless, quality, effort) {
+        (Target::Jpeg, false, 1.., 0) => Some(Encoding::Jpeg { quality }),
+        (Target::Png, true, 0, 0) => Some(Encoding::Png),
+        (Target::Webp, _, _, method @ 0..=6) => Some(Encoding::Webp {
+            quality,
+            method,
+            lossless,
+        }),
+        (Target::Avif, _, _, speed @ 0..=10) => Some(Encoding::Avif {
+            quality,
+            speed,
+            lossless,
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,315 @@
+//! AVIF: the properties of the primary item, or the size of a sequence's track.
+//!
+//! ```text
+//! ftyp
+//! meta ─┬─ pitm   id of the primary item
+//!       └─ iprp ─┬─ ipco   properties, counted from 1: ispe · av1C · colr · irot · imir · clap · auxC …
+//!                └─ ipma   item id → property numbers, in the order in which they apply
+//! moov ─── trak ─── tkhd   width and height of a track, 16.16
+//! ```
+//! Source: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
+
+use super::head::Head;
+use super::png::{TRANSFER_HLG, TRANSFER_PQ};
+use super::{Colour, Facts, ProbeError, Unsupported};
+use crate::format::ftyp_brands;
+use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
+use std::ops::Range;
+
+/// Properties of a file that are looked at; a picture has about ten, a grid as many once.
+const PROPERTIES_MAX: usize = 256;
+
+/// How alpha items are marked, by MPEG-B and, before that, by HEVC.
+const ALPHA_URNS: [&[u8]; 2] = [
+    b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0",
+    b"urn:mpeg:hevc:2015:auxid:1\0",
+];
+
+/// Version and flags, with which full boxes begin.
+const VERSION_BYTES: u64 = 4;
+
+type Kind = [u8; 4];
+
+/// A property of some item: its kind and where its content stands.
+type Property = (Kind, Range<u64>);
+
+pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+    let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
+    let animated = ftyp_brands(sniffed).any(|brand| brand == b"avis");
+    let file = 0..head.len_bytes();
+    let track = match animated {
+        true => find(head, &file, b"moov")?,
+        false => None,
+    };
+    let mut facts = match track {
+        Some(moov) => sequence(head, moov)?,
+        None => {
+            let meta = child(head, &file, b"meta")?;
+            still(head, &meta)?
+        }
+    };
+    facts.animated = animated;
+    Ok(facts)
+}
+
+/// A sequence; only its size is of use, as it is passed through. Its still picture, where it has one, may lack all else.
+fn sequence(head: &mut Head<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> {
+    let trak = child(head, &moov, b"trak")?;
+    let tkhd = child(head, &trak, b"tkhd")?;
+    // The two sides end the box in each of its versions.
+    let sides = (tkhd.end - tkhd.start).saturating_sub(8);
+    let [w1, w0, _, _, h1, h0, _, _] = head.field(&tkhd, sides)?;
+    let size = Size::new(
+        u16::from_be_bytes([w1, w0]).into(),
+        u16::from_be_bytes([h1, h0]).into(),
+    );
+    Ok(Facts::new(Format::Avif, size, Colour::Ycc))
+}
+
+fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
+    let meta = meta.start + VERSION_BYTES..meta.end;
+    let pitm = child(head, &meta, b"pitm")?;
+    let primary = primary_item(head, &pitm)?;
+    let iprp = child(head, &meta, b"iprp")?;
+    let ipco = child(head, &iprp, b"ipco")?;
+    let properties = properties(head, &ipco)?;
+    let numbers = associations(head, &iprp, primary)?;
+
+    let mut facts = Facts::new(Format::Avif, Size::new(0, 0), Colour::Ycc);
+    for number in numbers {
+        // Numbers count from 1; 0 is none.
+        let property = usize::from(number)
+            .checked_sub(1)
+            .and_then(|index| properties.get(index));
+        if let Some((kind, content)) = property {
+            apply(head, &mut facts, kind, content)?;
+        }
+    }
+    for (kind, content) in &properties {
+        match kind {
+            // The tiles of a grid have a decoder configuration, the grid itself has none.
+            b"av1C" if facts.subsampling.is_none() => configuration(head, &mut facts, content)?,
+            b"auxC" => facts.alpha |= is_alpha(head, content)?,
+            _ => {}
+        }
+    }
+    Ok(facts)
+}
+
+/// Notes what a property of the primary item says.
+fn apply(
+    head: &mut Head<'_>,
+    facts: &mut Facts,
+    kind: &Kind,
+    content: &Range<u64>,
+) -> Result<(), ProbeError> {
+    match kind {
+        b"ispe" => {
+            let [w3, w2, w1, w0, h3, h2, h1, h0] = head.field(content, VERSION_BYTES)?;
+            facts.stored = Size::new(
+                u32::from_be_bytes([w3, w2, w1, w0]),
+                u32::from_be_bytes([h3, h2, h1, h0]),
+            );
+        }
+        b"av1C" => configuration(head, facts, content)?,
+        b"colr" => colour(head, facts, content)?,
+        b"irot" => {
+            let [angle] = head.field(content, 0)?;
+            let turn = match angle & 3 {
+                0 => Orientation::Upright,
+                // Quarter turns against the clock.
+                1 => Orientation::Turn270,
+                2 => Orientation::Turn180,
+                _ => Orientation::Turn90,
+            };
+            facts.orientation = facts.orientation.then(turn);
+        }
+        b"imir" => {
+            let [axis] = head.field(content, 0)?;
+            // ISO/IEC 23008-12:2022 §6.5.12: 0 exchanges top and bottom, 1 left and right.
+            let mirror = match axis & 1 {
+                0 => Orientation::Flip,
+                _ => Orientation::Mirror,
+            };
+            facts.orientation = facts.orientation.then(mirror);
+        }
+        b"clap" => facts.unsupported = facts.unsupported.or(Some(Unsupported::Aperture)),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `av1C`: the third byte holds tier u1 · high depth u1 · twelve u1 · monochrome u1 · subsampling x u1, y u1 · siting u2.
+fn configuration(
+    head: &mut Head<'_>,
+    facts: &mut Facts,
+    content: &Range<u64>,
+) -> Result<(), ProbeError> {
+    let [_, _, bits] = head.field(content, 0)?;
+    facts.bit_depth = match bits >> 5 & 3 {
+        0 | 1 => 8,
+        2 => 10,
+        _ => 12,
+    };
+    facts.subsampling = match bits >> 2 & 7 {
+        0b000 => Some(Subsampling::S444),
+        0b010 => Some(Subsampling::S422),
+        0b011 => Some(Subsampling::S420),
+        0b001 => None,
+        _ => Some(Subsampling::S400),
+    };
+    if facts.subsampling == Some(Subsampling::S400) {
+        facts.colour = Colour::Grey;
+    }
+    Ok(())
+}
+
+/// `colr`: an ICC profile, or code points of H.273: primaries u16 · transfer u16 · matrix u16 · range u1.
+fn colour(head: &mut Head<'_>, facts: &mut Facts, content: &Range<u64>) -> Result<(), ProbeError> {
+    const MATRIX_IDENTITY: u16 = 0;
+    let kind: Kind = head.field(content, 0)?;
+    match &kind {
+        b"prof" | b"rICC" => facts.profile_bytes = (content.end - content.start).saturating_sub(4),
+        b"nclx" => {
+            let [_, _, t1, t0, m1, m0] = head.field(content, 4)?;
+            if matches!(u16::from_be_bytes([t1, t0]), TRANSFER_PQ | TRANSFER_HLG) {
+                facts.unsupported = Some(Unsupported::Hdr);
+            }
+            if u16::from_be_bytes([m1, m0]) == MATRIX_IDENTITY && facts.colour == Colour::Ycc {
+                facts.colour = Colour::Rgb;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn is_alpha(head: &mut Head<'_>, content: &Range<u64>) -> Result<bool, ProbeError> {
+    let urn = content.start + VERSION_BYTES;
+    for alpha in ALPHA_URNS {
+        let fits = urn + alpha.len() as u64 <= content.end;
+        if fits && head.bytes(urn, alpha.len())? == alpha {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `pitm`: an id of 16 bits in version 0, of 32 bits later.
+fn primary_item(head: &mut Head<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
+    let [version, _, _, _] = head.field(pitm, 0)?;
+    item_id(head, pitm, VERSION_BYTES, version)
+}
+
+/// The item id at `offset` in `content`; it has [`item_id_bytes`] bytes.
+fn item_id(
+    head: &mut Head<'_>,
+    content: &Range<u64>,
+    offset: u64,
+    version: u8,
+) -> Result<u32, ProbeError> {
+    match item_id_bytes(version) {
+        2 => Ok(u16::from_be_bytes(head.field(content, offset)?).into()),
+        _ => head.field(content, offset).map(u32::from_be_bytes),
+    }
+}
+
+const fn item_id_bytes(version: u8) -> u64 {
+    if version == 0 { 2 } else { 4 }
+}
+
+fn properties(head: &mut Head<'_>, ipco: &Range<u64>) -> Result<Vec<Property>, ProbeError> {
+    let mut properties = Vec::new();
+    let mut at = ipco.start;
+    while let Some((kind, content)) = next_box(head, at..ipco.end)? {
+        if properties.len() == PROPERTIES_MAX {
+            return Err(ProbeError::malformed("avif with too many properties"));
+        }
+        at = content.end;
+        properties.push((kind, content));
+    }
+    Ok(properties)
+}
+
+/// The numbers of `item`'s properties.
+///
+/// ```text
+/// ipma: version u8 · flags u24 · entries u32 · (item id · count u8 · count × number)…
+///       number: essential u1 · index u7, or u15 when flag 1 is set
+/// ```
+fn associations(head: &mut Head<'_>, iprp: &Range<u64>, item: u32) -> Result<Vec<u16>, ProbeError> {
+    let mut at = iprp.start;
+    while let Some((kind, content)) = next_box(head, at..iprp.end)? {
+        at = content.end;
+        if kind != *b"ipma" {
+            continue;
+        }
+        let [version, _, _, flags] = head.field(&content, 0)?;
+        let number_bytes = 1 + u64::from(flags & 1);
+        let mut entry = VERSION_BYTES + 4;
+        while entry < content.end - content.start {
+            let id = item_id(head, &content, entry, version)?;
+            let counted = entry + item_id_bytes(version);
+            let [count] = head.field(&content, counted)?;
+            let first = counted + 1;
+            let end = first + u64::from(count) * number_bytes;
+            if id == item {
+                let offsets = (first..end).step_by(number_bytes as usize);
+                let numbers = offsets.map(|offset| match number_bytes {
+                    1 => head.field(&content, offset).map(|[n]| u16::from(n & 0x7f)),
+                    _ => {
+                        let number = head.field(&content, offset)?;
+                        Ok(u16::from_be_bytes(number) & 0x7fff)
+                    }
+                });
+                return numbers.collect();
+            }
+            entry = end;
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The content of the first box of `kind` in `area`, without which there is no picture.
+fn child(head: &mut Head<'_>, area: &Range<u64>, kind: &Kind) -> Result<Range<u64>, ProbeError> {
+    let found = find(head, area, kind)?;
+    found.ok_or(ProbeError::malformed("avif without a picture"))
+}
+
+/// The content of the first box of `kind` in `area`.
+fn find(
+    head: &mut Head<'_>,
+    area: &Range<u64>,
+    kind: &Kind,
+) -> Result<Option<Range<u64>>, ProbeError> {
+    let mut at = area.start;
+    while let Some((found, content)) = next_box(head, at..area.end)? {
+        if found == *kind {
+            return Ok(Some(content));
+        }
+        at = content.end;
+    }
+    Ok(None)
+}
+
+/// The box at the start of `area`, which must lie in it; `None` at its end.
+///
+/// ```text
+/// size u32 · kind · [size u64 when the first is 1] · content          size 0: to the end
+/// ```
+fn next_box(head: &mut Head<'_>, area: Range<u64>) -> Result<Option<Property>, ProbeError> {
+    if area.end <= area.start {
+        return Ok(None);
+    }
+    let [s3, s2, s1, s0, kind @ ..]: [u8; 8] = head.array(area.start)?;
+    let (size, head_bytes) = match u32::from_be_bytes([s3, s2, s1, s0]) {
+        0 => (area.end - area.start, 8),
+        1 => (u64::from_be_bytes(head.array(area.start + 8)?), 16),
+        size => (size.into(), 8),
+    };
+    if size < head_bytes || area.end - area.start < size {
+        return Err(ProbeError::malformed("avif box that exceeds its parent"));
+    }
+    let content = area.start + head_bytes..area.start + size;
+    Ok(Some((kind, content)))
+}

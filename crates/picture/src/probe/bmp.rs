@@ -1,0 +1,77 @@
+//! BMP: the file header, and as much of the bitmap header as its version has.
+//!
+//! ```text
+//! 0 "BM" · 2 size · 10 offset of pixels · 14 header's size
+//! of 12:       18 width u16 · 20 height u16 · 24 bits
+//! of 16…124:   18 width i32 · 22 height i32, negative when rows run downwards · 28 bits · 30 compression
+//! of 56…124:   66 alpha mask        of 124:   70 colour space · 130 profile's size
+//! ```
+//! Source: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
+
+use super::head::Head;
+use super::{Colour, Facts, ProbeError, Unsupported};
+use crate::{Format, Size};
+
+const HEADER_OS2: u32 = 12;
+const HEADER_INFO: u32 = 40;
+const HEADER_V3: u32 = 56;
+const HEADER_V5: u32 = 124;
+
+const PLAIN: u32 = 0;
+const RLE8: u32 = 1;
+const RLE4: u32 = 2;
+const BIT_FIELDS: u32 = 3;
+const ALPHA_BIT_FIELDS: u32 = 6;
+
+/// `PROFILE_EMBEDDED`.
+const SPACE_EMBEDDED: u32 = u32::from_be_bytes(*b"MBED");
+
+pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+    let header_bytes = u32::from_le_bytes(head.array(14)?);
+    if header_bytes == HEADER_OS2 {
+        let [w0, w1, h0, h1, _, _, bits, _] = head.array(18)?;
+        let size = Size::new(
+            u16::from_le_bytes([w0, w1]).into(),
+            u16::from_le_bytes([h0, h1]).into(),
+        );
+        return Ok(facts(size, bits.into(), PLAIN));
+    }
+    let width = i32::from_le_bytes(head.array(18)?);
+    let height = i32::from_le_bytes(head.array(22)?);
+    let Ok(width_px) = u32::try_from(width) else {
+        return Err(ProbeError::malformed("bmp of negative width"));
+    };
+    let bits = u16::from_le_bytes(head.array(28)?);
+    let compression = match header_bytes {
+        HEADER_INFO.. => u32::from_le_bytes(head.array(30)?),
+        _ => PLAIN,
+    };
+    let mut facts = facts(
+        Size::new(width_px, height.unsigned_abs()),
+        bits,
+        compression,
+    );
+    let has_masks = matches!(compression, BIT_FIELDS | ALPHA_BIT_FIELDS);
+    if has_masks && (HEADER_V3 <= header_bytes || compression == ALPHA_BIT_FIELDS) {
+        facts.alpha = head.array(66)? != [0; 4];
+    }
+    if header_bytes == HEADER_V5 && u32::from_le_bytes(head.array(70)?) == SPACE_EMBEDDED {
+        facts.profile_bytes = u32::from_le_bytes(head.array(130)?).into();
+    }
+    Ok(facts)
+}
+
+fn facts(size: Size, bits: u16, compression: u32) -> Facts {
+    let usual = match compression {
+        PLAIN => matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32),
+        RLE8 => bits == 8,
+        RLE4 => bits == 4,
+        BIT_FIELDS | ALPHA_BIT_FIELDS => matches!(bits, 16 | 32),
+        _ => false,
+    };
+    Facts {
+        lossless: true,
+        unsupported: (!usual).then_some(Unsupported::Compression),
+        ..Facts::new(Format::Bmp, size, Colour::Rgb)
+    }
+}

@@ -1,0 +1,62 @@
+//! The orientation in an EXIF block, which is a TIFF file of its own.
+//!
+//! ```text
+//! 0  "II" little-endian or "MM" big-endian · 2  42 · 4  offset of the first directory
+//! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or its offset u32
+//! ```
+
+use super::head::Head;
+use super::{ProbeError, ProbeErrorKind};
+use crate::Orientation;
+use std::ops::Range;
+
+/// Entries of a directory that are looked at; cameras write about a dozen, sorted by tag.
+const ENTRIES_MAX: u64 = 256;
+const ENTRY_BYTES: u64 = 12;
+const TAG_ORIENTATION: u16 = 0x0112;
+const TYPE_SHORT: u16 = 3;
+
+/// The orientation that the block at `block` states; upright where it states none, or is broken: EXIF is a remark
+/// beside the picture, and what cannot be read of it must not cost the picture.
+pub(super) fn orientation(
+    head: &mut Head<'_>,
+    block: Range<u64>,
+) -> Result<Orientation, ProbeError> {
+    match stated(head, block) {
+        Ok(stated) => Ok(stated.unwrap_or_default()),
+        Err(err) if err.kind == ProbeErrorKind::Io => Err(err),
+        Err(_) => Ok(Orientation::Upright),
+    }
+}
+
+fn stated(head: &mut Head<'_>, block: Range<u64>) -> Result<Option<Orientation>, ProbeError> {
+    // JPEG puts this before the TIFF, and some writers of WebP and PNG do too.
+    let prefix: [u8; 6] = head.field(&block, 0)?;
+    let tiff = match &prefix {
+        b"Exif\0\0" => block.start + 6..block.end,
+        _ => block,
+    };
+    let big_endian = match &head.field(&tiff, 0)? {
+        b"II\x2a\0" => false,
+        b"MM\0\x2a" => true,
+        _ => return Ok(None),
+    };
+    let u16 = |bytes: [u8; 2]| match big_endian {
+        true => u16::from_be_bytes(bytes),
+        false => u16::from_le_bytes(bytes),
+    };
+    let directory = u64::from(match big_endian {
+        true => u32::from_be_bytes(head.field(&tiff, 4)?),
+        false => u32::from_le_bytes(head.field(&tiff, 4)?),
+    });
+    let count = u64::from(u16(head.field(&tiff, directory)?));
+    for index in 0..count.min(ENTRIES_MAX) {
+        let at = directory + 2 + index * ENTRY_BYTES;
+        if u16(head.field(&tiff, at)?) == TAG_ORIENTATION {
+            let is_short = u16(head.field(&tiff, at + 2)?) == TYPE_SHORT;
+            let value = u16(head.field(&tiff, at + 8)?);
+            return Ok(Orientation::from_exif(value).filter(|_| is_short));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,98 @@
+//! GIF: the screen, then block after block until a second image shows that it moves.
+//!
+//! ```text
+//! "GIF89a" · screen: width u16 · height u16 · flags · background · aspect · [global colours]
+//! 21 label sub-blocks… 0                                        extension
+//! 2C x y width height u16 · flags · [local colours] · code size · sub-blocks… 0        image
+//! 3B                                                            end
+//! ```
+//! Source: GIF89a specification. Decoders differ on broken ends, so an end of file counts as the end of the picture.
+
+use super::head::Head;
+use super::{Colour, Facts, ProbeError};
+use crate::{Format, Size};
+
+/// Bytes that are walked in search of a second image. A first image longer than this is taken to be one of many:
+/// wrongly refusing to convert costs bytes, wrongly converting freezes an animation.
+const WALK_BYTES_MAX: u64 = 2 << 20;
+
+const SCREEN_END: u64 = 13;
+const EXTENSION: u8 = 0x21;
+const GRAPHIC_CONTROL: u8 = 0xf9;
+const IMAGE: u8 = 0x2c;
+const END: u8 = 0x3b;
+
+pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+    let [w0, w1, h0, h1, flags]: [u8; 5] = head.array(6)?;
+    let screen = Size::new(
+        u16::from_le_bytes([w0, w1]).into(),
+        u16::from_le_bytes([h0, h1]).into(),
+    );
+    let mut facts = Facts {
+        lossless: true,
+        ..Facts::new(Format::Gif, screen, Colour::Rgb)
+    };
+    let mut at = SCREEN_END + colours_bytes(flags);
+    let mut images = 0;
+    head.widen();
+    while at < head.len_bytes() {
+        if WALK_BYTES_MAX < at {
+            facts.animated = true;
+            return Ok(facts);
+        }
+        let [kind] = head.array(at)?;
+        match kind {
+            EXTENSION => {
+                let [_, label] = head.array(at)?;
+                if label == GRAPHIC_CONTROL && images == 0 {
+                    // Length, then flags of which the lowest says that one colour is transparent.
+                    let [_, flags] = head.array(at + 2)?;
+                    facts.alpha |= flags & 1 != 0;
+                }
+                at = skip_sub_blocks(head, at + 2)?;
+            }
+            IMAGE => {
+                images += 1;
+                if images == 2 {
+                    facts.animated = true;
+                    return Ok(facts);
+                }
+                let [x0, x1, y0, y1, w0, w1, h0, h1, flags] = head.array(at + 1)?;
+                let covers = [x0, x1, y0, y1] == [0; 4]
+                    && screen.width_px <= u16::from_le_bytes([w0, w1]).into()
+                    && screen.height_px <= u16::from_le_bytes([h0, h1]).into();
+                facts.alpha |= !covers;
+                at = skip_sub_blocks(head, at + 10 + colours_bytes(flags) + 1)?;
+            }
+            END => break,
+            // After an image, padding and rubbish are common, and decoders stop there.
+            _ if images != 0 => break,
+            _ => return Err(ProbeError::malformed("gif with an unknown block")),
+        }
+    }
+    match (images, head.len_bytes() <= at) {
+        (0, true) => Err(ProbeError::truncated()),
+        (0, false) => Err(ProbeError::malformed("gif without an image")),
+        _ => Ok(facts),
+    }
+}
+
+/// Length of the colour table that `flags` announce.
+fn colours_bytes(flags: u8) -> u64 {
+    match flags & 0x80 {
+        0 => 0,
+        _ => 3 << ((flags & 7) + 1),
+    }
+}
+
+/// The offset behind the chain of sub-blocks at `at`, or a later one than the file or the walk has.
+fn skip_sub_blocks(head: &mut Head<'_>, mut at: u64) -> Result<u64, ProbeError> {
+    while at < head.len_bytes() && at <= WALK_BYTES_MAX {
+        let [length] = head.array(at)?;
+        at += 1 + u64::from(length);
+        if length == 0 {
+            break;
+        }
+    }
+    Ok(at)
+}

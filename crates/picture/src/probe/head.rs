@@ -1,0 +1,119 @@
+//! Positioned reads through one small window, counted and bounded.
+
+use super::{ProbeError, ReadAt};
+use std::io;
+use std::ops::Range;
+
+/// Most positioned reads of one probe. A camera's JPEG takes one to a handful; long XMP or ICC chains some hundreds.
+pub const PROBE_READS_MAX: u32 = 1024;
+/// Most bytes of one read.
+pub const PROBE_READ_BYTES_MAX: usize = 64 * 1024;
+/// Most bytes of all reads of one probe.
+pub const PROBE_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes a read fetches at first. Headers sit at the start and are seldom longer.
+const WINDOW_BYTES: usize = 4096;
+
+/// The bytes of a file of which only a few are wanted.
+pub(super) struct Head<'a> {
+    source: &'a dyn ReadAt,
+    len_bytes: u64,
+    /// What the last read brought.
+    window: Vec<u8>,
+    /// Offset of the window in the file.
+    window_at: u64,
+    window_bytes: usize,
+    reads_left: u32,
+    bytes_left: u64,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(source: &'a dyn ReadAt, len_bytes: u64) -> Head<'a> {
+        Head {
+            source,
+            len_bytes,
+            window: Vec::new(),
+            window_at: 0,
+            window_bytes: WINDOW_BYTES,
+            reads_left: PROBE_READS_MAX,
+            bytes_left: PROBE_BYTES_MAX,
+        }
+    }
+
+    /// Length of the file.
+    pub(super) fn len_bytes(&self) -> u64 {
+        self.len_bytes
+    }
+
+    /// Reads as much as allowed at once from here on, for a walk that touches everything.
+    pub(super) fn widen(&mut self) {
+        self.window_bytes = PROBE_READ_BYTES_MAX;
+    }
+
+    /// The `count` bytes at `offset`.
+    ///
+    /// # Panics
+    /// When `count` exceeds a small window; no parser asks for more at once.
+    pub(super) fn bytes(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
+        assert!(count <= WINDOW_BYTES, "{count} bytes of a header at once");
+        let end = offset.checked_add(count as u64);
+        if end.is_none_or(|end| self.len_bytes < end) {
+            return Err(ProbeError::truncated());
+        }
+        let inside = offset
+            .checked_sub(self.window_at)
+            .is_some_and(|skip| skip + count as u64 <= self.window.len() as u64);
+        if !inside {
+            self.fetch(offset, count)?;
+        }
+        let start = (offset - self.window_at) as usize;
+        Ok(&self.window[start..start + count])
+    }
+
+    /// The `N` bytes at `offset`.
+    pub(super) fn array<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], ProbeError> {
+        let bytes = self.bytes(offset, N)?;
+        Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
+    }
+
+    /// The `N` bytes at `offset` in `part`, a segment, chunk or box that must hold them.
+    pub(super) fn field<const N: usize>(
+        &mut self,
+        part: &Range<u64>,
+        offset: u64,
+    ) -> Result<[u8; N], ProbeError> {
+        let at = part.start.saturating_add(offset);
+        if part.end < at.saturating_add(N as u64) {
+            return Err(ProbeError::malformed("part shorter than its fields"));
+        }
+        self.array(at)
+    }
+
+    /// Moves the window to `offset`, where at least `count` bytes must follow.
+    fn fetch(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
+        let wanted = (self.len_bytes - offset).min(self.window_bytes as u64) as usize;
+        self.window.resize(wanted, 0);
+        self.window_at = offset;
+        let mut filled = 0;
+        while filled < count {
+            let left = (wanted - filled) as u64;
+            if self.reads_left == 0 || self.bytes_left < left {
+                return Err(ProbeError::malformed("header takes too many reads"));
+            }
+            self.reads_left -= 1;
+            self.bytes_left -= left;
+            let at = offset + filled as u64;
+            match self.source.read_at(at, &mut self.window[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read.min(wanted - filled),
+                Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+                Err(err) => return Err(ProbeError::io(err)),
+            }
+        }
+        self.window.truncate(filled);
+        if filled < count {
+            return Err(ProbeError::truncated());
+        }
+        Ok(())
+    }
+}

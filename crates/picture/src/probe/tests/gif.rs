@@ -1,0 +1,75 @@
+use super::write::*;
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn blocks() {
+    let image = |blocks: &[u8]| gif_image(SIZE, blocks);
+    let netscape = [&b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0"[..]].concat();
+    let mut inset = image(&[9]);
+    inset[1] = 1;
+    let mut local = image(&[]);
+    local[9] = 0x81;
+    local.splice(10..10, [0; 12]);
+    let one = |blocks: &[Vec<u8>]| gif(SIZE, blocks);
+    check(
+        &[
+            ("one image", one(&[image(&[255, 255, 7])])),
+            (
+                "one image that says it loops",
+                one(&[netscape, image(&[9])]),
+            ),
+            ("two images", one(&[image(&[9]), image(&[9])])),
+            ("transparent", one(&[gif_control(1), image(&[9])])),
+            ("opaque", one(&[gif_control(0), image(&[9])])),
+            ("transparent second", one(&[image(&[9]), gif_control(1)])),
+            ("local colours", one(&[local])),
+            ("image beside the corner", one(&[inset])),
+            (
+                "image smaller than the screen",
+                one(&[gif_image((640, 479), &[9])]),
+            ),
+            (
+                "comment behind the image",
+                one(&[image(&[9]), b"\x21\xfe\x02hi\0".to_vec()]),
+            ),
+            (
+                "rubbish behind the image",
+                one(&[image(&[9]), b"rubbish".to_vec()]),
+            ),
+            (
+                "cut in the image",
+                one(&[image(&[255, 255])])[..100].to_vec(),
+            ),
+            ("cut in the control", one(&[gif_control(1)])[..22].to_vec()),
+            ("no image", one(&[])),
+            ("nothing but a screen", one(&[])[..19].to_vec()),
+            ("unknown block", one(&[b"x".to_vec()])),
+            ("no pixels", gif((0, 0), &[image(&[9])])),
+            (
+                "first image longer than the walk",
+                one(&[image(&[255; 9000])]),
+            ),
+        ],
+        expect![[r#"
+            one image: Gif 640x480 Rgb 8 lossless
+            one image that says it loops: Gif 640x480 Rgb 8 lossless
+            two images: Gif 640x480 Rgb 8 animated lossless
+            transparent: Gif 640x480 Rgb 8 alpha lossless
+            opaque: Gif 640x480 Rgb 8 lossless
+            transparent second: Gif 640x480 Rgb 8 lossless
+            local colours: Gif 640x480 Rgb 8 lossless
+            image beside the corner: Gif 640x480 Rgb 8 alpha lossless
+            image smaller than the screen: Gif 640x480 Rgb 8 alpha lossless
+            comment behind the image: Gif 640x480 Rgb 8 lossless
+            rubbish behind the image: Gif 640x480 Rgb 8 lossless
+            cut in the image: Gif 640x480 Rgb 8 lossless
+            cut in the control: Truncated: header is cut off
+            no image: Malformed: gif without an image
+            nothing but a screen: Truncated: header is cut off
+            unknown block: Malformed: gif with an unknown block
+            no pixels: Malformed: picture without pixels
+            first image longer than the walk: Gif 640x480 Rgb 8 animated lossless
+        "#]],
+    );
+}

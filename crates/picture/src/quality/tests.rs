@@ -1,0 +1,45 @@
+use super::*;
+
+#[test]
+fn every_table_rises_and_keeps_to_its_ends() {
+    for target in Target::ALL {
+        for stage in [Stage::Quick, Stage::Better] {
+            let settings: Vec<u8> = (1..=100)
+                .map(|quality| native(quality, target, stage))
+                .collect();
+            assert!(settings.is_sorted(), "{target:?} {stage:?}");
+            assert_eq!(
+                (settings[0], settings[99]),
+                (1, 100),
+                "{target:?} {stage:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn knots_are_met_and_the_way_between_them_is_straight() {
+    let table = [
+        (Target::Jpeg, Stage::Quick, 37, 37),
+        (Target::Webp, Stage::Quick, 70, 80),
+        (Target::Webp, Stage::Quick, 80, 85),
+        (Target::Webp, Stage::Quick, 75, 83),
+        (Target::Webp, Stage::Quick, 72, 81),
+        (Target::Avif, Stage::Quick, 80, 67),
+        (Target::Avif, Stage::Better, 80, 65),
+        (Target::Avif, Stage::Better, 65, 56),
+        (Target::Avif, Stage::Better, 100, 100),
+    ];
+    for (target, stage, quality_pct, setting) in table {
+        assert_eq!(
+            native(quality_pct, target, stage),
+            setting,
+            "{target:?} {quality_pct}"
+        );
+    }
+}
+
+#[test]
+fn the_default_is_webp_80() {
+    assert_eq!(native(DEFAULT_QUALITY_PCT, Target::Webp, Stage::Quick), 80);
+}

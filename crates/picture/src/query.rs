@@ -1,0 +1,417 @@
+//! A request's query string, read into a recipe. Two stages: what was typed, then what it means.
+
+#[cfg(test)]
+mod tests;
+
+use crate::Target;
+use crate::recipe::{ASKED_SIDE_PX_MAX, Fit, Recipe};
+use std::{error, fmt};
+
+/// Longest part of a parameter's name that an error repeats, in characters.
+const NAME_CHARS_MAX: usize = 32;
+
+/// What a query asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ask {
+    /// The picture.
+    pub recipe: Recipe,
+    /// A JSON description instead of the picture (`meta=full`).
+    pub meta: bool,
+}
+
+/// What is wrong with a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueryErrorKind {
+    /// No such parameter.
+    Unknown,
+    /// Planned, and not built.
+    NotYet,
+    /// Given twice.
+    Duplicate,
+    /// Does not go with another parameter, or needs one that is missing.
+    Contradiction,
+    /// Not a value, or one out of range.
+    Value,
+}
+
+/// Why a query is refused; always the client's fault. Safe to show: printable ASCII, bounded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError {
+    /// What a caller may act on.
+    pub kind: QueryErrorKind,
+    /// Name of the parameter at fault.
+    pub parameter: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl QueryError {
+    fn new(kind: QueryErrorKind, parameter: &str, problem: impl Into<String>) -> QueryError {
+        let printable = |char: char| if char.is_ascii_graphic() { char } else { '?' };
+        QueryError {
+            kind,
+            parameter: parameter
+                .chars()
+                .take(NAME_CHARS_MAX)
+                .map(printable)
+                .collect(),
+            problem: problem.into(),
+        }
+    }
+
+    fn value(parameter: Parameter, problem: impl Into<String>) -> QueryError {
+        QueryError::new(QueryErrorKind::Value, parameter.name(), problem)
+    }
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.parameter, self.problem)
+    }
+}
+
+impl error::Error for QueryError {}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parameter {
+    W,
+    H,
+    Fit,
+    Dpr,
+    Enlarge,
+    Width,
+    Height,
+    MaxWidth,
+    MaxHeight,
+    Q,
+    Format,
+    Meta,
+}
+
+impl Parameter {
+    const ALL: [Parameter; 12] = [
+        Parameter::W,
+        Parameter::H,
+        Parameter::Fit,
+        Parameter::Dpr,
+        Parameter::Enlarge,
+        Parameter::Width,
+        Parameter::Height,
+        Parameter::MaxWidth,
+        Parameter::MaxHeight,
+        Parameter::Q,
+        Parameter::Format,
+        Parameter::Meta,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Parameter::W => "w",
+            Parameter::H => "h",
+            Parameter::Fit => "fit",
+            Parameter::Dpr => "dpr",
+            Parameter::Enlarge => "enlarge",
+            Parameter::Width => "width",
+            Parameter::Height => "height",
+            Parameter::MaxWidth => "max_width",
+            Parameter::MaxHeight => "max_height",
+            Parameter::Q => "q",
+            Parameter::Format => "format",
+            Parameter::Meta => "meta",
+        }
+    }
+}
+
+/// Names that DESIGN §3 promises and that have no meaning yet.
+const PLANNED: [&str; 7] = ["crop", "focus", "rotate", "flip", "blur", "sharpen", "bg"];
+
+/// Reads the part of a request target behind `?`.
+///
+/// # Errors
+/// [`QueryError`] for the first parameter that is unknown, given twice, out of range or at odds with another.
+pub fn parse_query(query: &str) -> Result<Ask, QueryError> {
+    let typed = Typed::read(query)?;
+    let (width_px, height_px, fit, enlarge) = typed.size()?;
+    let format = typed.format()?;
+    let quality_pct = typed.number(Parameter::Q, 100)?;
+    let recipe = Recipe {
+        width_px,
+        height_px,
+        fit,
+        enlarge,
+        // PNG is lossless, so all its qualities are one.
+        quality_pct: quality_pct
+            .filter(|_| format != Some(Target::Png))
+            .map(|quality| quality as u8),
+        format,
+    };
+    Ok(Ask {
+        recipe,
+        meta: typed.meta()?,
+    })
+}
+
+/// The decoded value of each parameter, in the order of [`Parameter::ALL`].
+struct Typed([Option<String>; Parameter::ALL.len()]);
+
+/// Width and height of the box, how the picture meets it, and whether it may grow.
+type Wanted = (Option<u32>, Option<u32>, Fit, bool);
+
+impl Typed {
+    fn read(query: &str) -> Result<Typed, QueryError> {
+        let mut typed = Typed([const { None }; Parameter::ALL.len()]);
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = percent_decoded(name, name)?;
+            let value = percent_decoded(&name, value)?;
+            let Some(parameter) = Parameter::ALL.iter().find(|known| known.name() == name) else {
+                return Err(unknown(&name));
+            };
+            if typed.0[*parameter as usize].replace(value).is_some() {
+                let kind = QueryErrorKind::Duplicate;
+                return Err(QueryError::new(kind, &name, "given more than once"));
+            }
+        }
+        Ok(typed)
+    }
+
+    fn value(&self, parameter: Parameter) -> Option<&str> {
+        self.0[parameter as usize].as_deref()
+    }
+
+    /// The first of `parameters` that was given.
+    fn first(&self, parameters: &[Parameter]) -> Option<Parameter> {
+        let mut parameters = parameters.iter().copied();
+        parameters.find(|parameter| self.value(*parameter).is_some())
+    }
+
+    /// A whole number of 1…`max`.
+    fn number(&self, parameter: Parameter, max: u32) -> Result<Option<u32>, QueryError> {
+        let Some(value) = self.value(parameter) else {
+            return Ok(None);
+        };
+        match digits(value) {
+            Some(number @ 1..) if number <= max => Ok(Some(number)),
+            _ => Err(QueryError::value(
+                parameter,
+                format!("must be a whole number of 1 to {max}"),
+            )),
+        }
+    }
+
+    fn size(&self) -> Result<Wanted, QueryError> {
+        use Parameter::{Dpr, Enlarge, Fit, H, Height, MaxHeight, MaxWidth, W, Width};
+        let ours = self.first(&[W, H, Fit, Dpr, Enlarge]);
+        let exact = self.first(&[Width, Height]);
+        let bounds = self.first(&[MaxWidth, MaxHeight]);
+        match (ours, exact, bounds) {
+            (Some(one), Some(other), _)
+            | (Some(one), _, Some(other))
+            | (_, Some(one), Some(other)) => Err(contradiction(
+                one,
+                format!("cannot stand beside {}", other.name()),
+            )),
+            (Some(_), None, None) => self.box_by_our_names(),
+            (None, Some(_), None) => self.box_by_exact_names(),
+            (None, None, _) => {
+                let (width, height) = self.sides(MaxWidth, MaxHeight)?;
+                Ok((width, height, crate::Fit::Inside, false))
+            }
+        }
+    }
+
+    /// `w h fit dpr enlarge`.
+    fn box_by_our_names(&self) -> Result<Wanted, QueryError> {
+        let (width, height) = self.sides(Parameter::W, Parameter::H)?;
+        let needs_box = self.first(&[Parameter::Fit, Parameter::Dpr, Parameter::Enlarge]);
+        if let (None, None, Some(parameter)) = (width, height, needs_box) {
+            return Err(contradiction(parameter, "needs w or h"));
+        }
+        let fit = self.fit()?;
+        if fit != Fit::Inside && (width.is_none() || height.is_none()) {
+            return Err(contradiction(
+                Parameter::Fit,
+                "needs both w and h, unless inside",
+            ));
+        }
+        let dpr_pct = self.dpr_pct()?;
+        let scaled = |side: u32| (side * dpr_pct + 50) / 100;
+        let (width, height) = (width.map(scaled), height.map(scaled));
+        if width.max(height) > Some(ASKED_SIDE_PX_MAX) {
+            let problem = format!("w and h must be at most {ASKED_SIDE_PX_MAX} after dpr");
+            return Err(QueryError::value(Parameter::Dpr, problem));
+        }
+        Ok((width, height, fit, self.enlarge()?))
+    }
+
+    /// `width height`, as WebP Server Go means them: both crop, one alone keeps the shape, and nothing is resized when
+    /// a side is beyond the picture's. For one alone that is what [`Fit::Inside`] does.
+    fn box_by_exact_names(&self) -> Result<Wanted, QueryError> {
+        let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
+        let fit = match (width, height) {
+            (Some(_), Some(_)) => Fit::CoverOrKeep,
+            _ => Fit::Inside,
+        };
+        Ok((width, height, fit, false))
+    }
+
+    fn sides(
+        &self,
+        width: Parameter,
+        height: Parameter,
+    ) -> Result<(Option<u32>, Option<u32>), QueryError> {
+        Ok((
+            self.number(width, ASKED_SIDE_PX_MAX)?,
+            self.number(height, ASKED_SIDE_PX_MAX)?,
+        ))
+    }
+
+    fn fit(&self) -> Result<Fit, QueryError> {
+        match self.value(Parameter::Fit) {
+            None | Some("inside") => Ok(Fit::Inside),
+            Some("cover") => Ok(Fit::Cover),
+            Some("contain") => Ok(Fit::Contain),
+            Some("fill") => Ok(Fit::Fill),
+            Some(_) => Err(QueryError::value(
+                Parameter::Fit,
+                "must be inside, cover, contain or fill",
+            )),
+        }
+    }
+
+    /// Device pixels a CSS pixel, in hundredths.
+    fn dpr_pct(&self) -> Result<u32, QueryError> {
+        let Some(value) = self.value(Parameter::Dpr) else {
+            return Ok(100);
+        };
+        let (whole, decimals) = value.split_once('.').unwrap_or((value, "00"));
+        let hundredths = match decimals.len() {
+            1 => digits(decimals).map(|tenths| tenths * 10),
+            2 => digits(decimals),
+            _ => None,
+        };
+        let whole = digits(whole).filter(|whole| *whole <= 8);
+        match whole
+            .zip(hundredths)
+            .map(|(whole, hundredths)| whole * 100 + hundredths)
+        {
+            Some(pct @ 100..=800) => Ok(pct),
+            _ => Err(QueryError::value(
+                Parameter::Dpr,
+                "must be a number of 1 to 8 with at most 2 decimals",
+            )),
+        }
+    }
+
+    fn enlarge(&self) -> Result<bool, QueryError> {
+        match self.value(Parameter::Enlarge) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(QueryError::value(
+                Parameter::Enlarge,
+                "must be true or false",
+            )),
+        }
+    }
+
+    fn format(&self) -> Result<Option<Target>, QueryError> {
+        match self.value(Parameter::Format) {
+            None | Some("auto") => Ok(None),
+            Some(name) => match Target::from_extension(name) {
+                Some(target) => Ok(Some(target)),
+                None => Err(QueryError::value(
+                    Parameter::Format,
+                    "must be auto, avif, webp, jpeg or png",
+                )),
+            },
+        }
+    }
+
+    fn meta(&self) -> Result<bool, QueryError> {
+        match self.value(Parameter::Meta) {
+            None => Ok(false),
+            Some("full") => Ok(true),
+            Some(_) => Err(QueryError::value(Parameter::Meta, "must be full")),
+        }
+    }
+}
+
+fn contradiction(parameter: Parameter, problem: impl Into<String>) -> QueryError {
+    QueryError::new(QueryErrorKind::Contradiction, parameter.name(), problem)
+}
+
+/// A number written in decimal digits alone; `str::parse` would take a sign.
+fn digits(text: &str) -> Option<u32> {
+    let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| all_digits)
+}
+
+fn percent_decoded(parameter: &str, text: &str) -> Result<String, QueryError> {
+    let malformed = || {
+        let problem = "malformed percent-encoding";
+        QueryError::new(QueryErrorKind::Value, parameter, problem)
+    };
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let high = bytes.next().and_then(hex_digit).ok_or_else(malformed)?;
+                let low = bytes.next().and_then(hex_digit).ok_or_else(malformed)?;
+                high << 4 | low
+            }
+            b'+' => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).map_err(|_| malformed())
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+fn unknown(name: &str) -> QueryError {
+    if PLANNED.contains(&name) {
+        return QueryError::new(QueryErrorKind::NotYet, name, "not supported yet");
+    }
+    let problem = match nearest(name) {
+        Some(nearest) => format!("unknown parameter, did you mean {nearest}?"),
+        None => {
+            let known = Parameter::ALL.map(Parameter::name).join(", ");
+            format!("unknown parameter, known are {known}")
+        }
+    };
+    QueryError::new(QueryErrorKind::Unknown, name, problem)
+}
+
+/// The known name that takes the fewest edits from `name`, when those leave at least half of it standing.
+fn nearest(name: &str) -> Option<&'static str> {
+    if NAME_CHARS_MAX < name.len() {
+        return None;
+    }
+    let known = Parameter::ALL.iter().map(|parameter| parameter.name());
+    let edits = known.map(|known| (edits(name.as_bytes(), known.as_bytes()), known));
+    let (edits, nearest) = edits.min_by_key(|(edits, _)| *edits)?;
+    (edits * 2 <= nearest.len()).then_some(nearest)
+}
+
+/// Levenshtein's distance, row by row.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(!a.eq_ignore_ascii_case(b));
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

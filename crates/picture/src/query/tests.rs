@@ -1,0 +1,295 @@
+use super::*;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+/// What becomes of each of `queries`, which stand apart by white space.
+fn check(queries: &str, expect: Expect) {
+    let mut table = String::new();
+    for query in queries.split_whitespace() {
+        let outcome = match parse_query(query) {
+            Ok(Ask {
+                recipe,
+                meta: false,
+            }) => format!("{recipe}"),
+            Ok(Ask { recipe, meta: true }) => format!("{recipe} with meta"),
+            Err(err) => format!("{:?}: {err}", err.kind),
+        };
+        table.push_str(&format!("{query} -> {outcome}\n"));
+    }
+    expect.assert_eq(&table);
+}
+
+#[test]
+fn nothing_asked() {
+    for query in ["", "&", "&&", "format=auto"] {
+        let ask = parse_query(query).expect("a sound query");
+        assert!(ask.recipe.is_identity() && !ask.meta, "{query}");
+    }
+}
+
+#[test]
+fn sizes() {
+    check(
+        "w=640
+         h=480&w=640&
+         w=1
+         w=16384
+         w=%36%34%30
+         %77=640
+         w=0640",
+        expect![[r#"
+            w=640 -> w=640
+            h=480&w=640& -> w=640&h=480
+            w=1 -> w=1
+            w=16384 -> w=16384
+            w=%36%34%30 -> w=640
+            %77=640 -> w=640
+            w=0640 -> w=640
+        "#]],
+    );
+}
+
+#[test]
+fn fits() {
+    check(
+        "w=640&fit=inside
+         w=640&h=480&fit=cover
+         w=640&h=480&fit=contain
+         w=640&h=480&fit=fill
+         w=640&dpr=1
+         w=640&dpr=2
+         w=33&dpr=1.5
+         w=33&h=10&dpr=1.25
+         w=2048&dpr=8
+         w=640&enlarge=true
+         w=640&enlarge=1
+         w=640&enlarge=false
+         w=640&enlarge=0",
+        expect![[r#"
+            w=640&fit=inside -> w=640
+            w=640&h=480&fit=cover -> w=640&h=480&fit=cover
+            w=640&h=480&fit=contain -> w=640&h=480&fit=contain
+            w=640&h=480&fit=fill -> w=640&h=480&fit=fill
+            w=640&dpr=1 -> w=640
+            w=640&dpr=2 -> w=1280
+            w=33&dpr=1.5 -> w=50
+            w=33&h=10&dpr=1.25 -> w=41&h=13
+            w=2048&dpr=8 -> w=16384
+            w=640&enlarge=true -> w=640&enlarge=true
+            w=640&enlarge=1 -> w=640&enlarge=true
+            w=640&enlarge=false -> w=640
+            w=640&enlarge=0 -> w=640
+        "#]],
+    );
+}
+
+#[test]
+fn qualities_and_formats() {
+    check(
+        "q=80
+         q=100
+         format=auto
+         format=avif
+         format=webp
+         format=jpeg
+         format=jpg
+         format=PNG
+         format=png&q=80
+         meta=full
+         q=1&format=webp&h=9&meta=full",
+        expect![[r#"
+            q=80 -> q=80
+            q=100 -> q=100
+            format=auto -> 
+            format=avif -> format=avif
+            format=webp -> format=webp
+            format=jpeg -> format=jpeg
+            format=jpg -> format=jpeg
+            format=PNG -> format=png
+            format=png&q=80 -> format=png
+            meta=full ->  with meta
+            q=1&format=webp&h=9&meta=full -> h=9&format=webp&q=1 with meta
+        "#]],
+    );
+}
+
+#[test]
+fn parameters_of_webp_server_go() {
+    check(
+        "width=200
+         height=200
+         width=400&height=800
+         max_width=200
+         max_height=100&max_width=200
+         width=200&q=50&format=avif&meta=full",
+        expect![[r#"
+            width=200 -> w=200
+            height=200 -> h=200
+            width=400&height=800 -> width=400&height=800
+            max_width=200 -> w=200
+            max_height=100&max_width=200 -> w=200&h=100
+            width=200&q=50&format=avif&meta=full -> w=200&format=avif&q=50 with meta
+        "#]],
+    );
+}
+
+#[test]
+fn values_out_of_range() {
+    check(
+        "w
+         w=
+         w=0
+         w=16385
+         w=99999999999999999999
+         w=-1
+         w=+640
+         w=640px
+         w=6.5
+         w=%
+         w=%4
+         w=%zz
+         w=%ff
+         %ff=1
+         q=0
+         q=101
+         q=high",
+        expect![[r#"
+            w -> Value: w: must be a whole number of 1 to 16384
+            w= -> Value: w: must be a whole number of 1 to 16384
+            w=0 -> Value: w: must be a whole number of 1 to 16384
+            w=16385 -> Value: w: must be a whole number of 1 to 16384
+            w=99999999999999999999 -> Value: w: must be a whole number of 1 to 16384
+            w=-1 -> Value: w: must be a whole number of 1 to 16384
+            w=+640 -> Value: w: must be a whole number of 1 to 16384
+            w=640px -> Value: w: must be a whole number of 1 to 16384
+            w=6.5 -> Value: w: must be a whole number of 1 to 16384
+            w=% -> Value: w: malformed percent-encoding
+            w=%4 -> Value: w: malformed percent-encoding
+            w=%zz -> Value: w: malformed percent-encoding
+            w=%ff -> Value: w: malformed percent-encoding
+            %ff=1 -> Value: %ff: malformed percent-encoding
+            q=0 -> Value: q: must be a whole number of 1 to 100
+            q=101 -> Value: q: must be a whole number of 1 to 100
+            q=high -> Value: q: must be a whole number of 1 to 100
+        "#]],
+    );
+}
+
+#[test]
+fn words_out_of_range() {
+    check(
+        "format=jxl
+         format=
+         fit=crop&w=640&h=480
+         w=640&h=480&fit=Cover
+         w=640&enlarge=yes
+         w=640&dpr=0.5
+         w=640&dpr=9
+         w=640&dpr=8.01
+         w=640&dpr=1.234
+         w=640&dpr=2.
+         w=640&dpr=.5
+         w=640&dpr=1e1
+         w=16384&dpr=1.01
+         meta=1",
+        expect![[r#"
+            format=jxl -> Value: format: must be auto, avif, webp, jpeg or png
+            format= -> Value: format: must be auto, avif, webp, jpeg or png
+            fit=crop&w=640&h=480 -> Value: fit: must be inside, cover, contain or fill
+            w=640&h=480&fit=Cover -> Value: fit: must be inside, cover, contain or fill
+            w=640&enlarge=yes -> Value: enlarge: must be true or false
+            w=640&dpr=0.5 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=9 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=8.01 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=1.234 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=2. -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=.5 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=1e1 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after dpr
+            meta=1 -> Value: meta: must be full
+        "#]],
+    );
+}
+
+#[test]
+fn contradictions() {
+    check(
+        "fit=cover
+         fit=cover&w=640
+         dpr=2
+         enlarge=true
+         w=640&width=640
+         h=480&max_width=640
+         width=200&max_width=400
+         dpr=2&width=200
+         w=640&w=640
+         w=640&%77=480",
+        expect![[r#"
+            fit=cover -> Contradiction: fit: needs w or h
+            fit=cover&w=640 -> Contradiction: fit: needs both w and h, unless inside
+            dpr=2 -> Contradiction: dpr: needs w or h
+            enlarge=true -> Contradiction: enlarge: needs w or h
+            w=640&width=640 -> Contradiction: w: cannot stand beside width
+            h=480&max_width=640 -> Contradiction: h: cannot stand beside max_width
+            width=200&max_width=400 -> Contradiction: width: cannot stand beside max_width
+            dpr=2&width=200 -> Contradiction: dpr: cannot stand beside width
+            w=640&w=640 -> Duplicate: w: given more than once
+            w=640&%77=480 -> Duplicate: w: given more than once
+        "#]],
+    );
+}
+
+#[test]
+fn unknown_names() {
+    check(
+        "crop=1
+         rotate=90
+         widht=1
+         Width=1
+         maxwidth=1
+         formt=webp
+         quality=80
+         x=1
+         utm_source=news
+         a%0d%0ab=1
+         a-name-that-goes-on-and-on-and-on-and-on=1
+         =1",
+        expect![[r#"
+            crop=1 -> NotYet: crop: not supported yet
+            rotate=90 -> NotYet: rotate: not supported yet
+            widht=1 -> Unknown: widht: unknown parameter, did you mean width?
+            Width=1 -> Unknown: Width: unknown parameter, did you mean width?
+            maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
+            formt=webp -> Unknown: formt: unknown parameter, did you mean format?
+            quality=80 -> Unknown: quality: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            x=1 -> Unknown: x: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            utm_source=news -> Unknown: utm_source: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            =1 -> Unknown: : unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+        "#]],
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_text_is_survived(query in "\\PC{0,80}") {
+        if let Err(err) = parse_query(&query) {
+            prop_assert!(err.to_string().bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()));
+            prop_assert!(err.to_string().len() < 200);
+        }
+    }
+
+    #[test]
+    fn a_recipe_is_its_own_query(
+        sides in "(w|h|width|height|max_width|max_height)=[1-9][0-9]{0,3}(&(w|h|width|height|max_width)=[1-9]{1,3})?",
+        more in "(&fit=(inside|cover|contain|fill))?(&enlarge=[01])?(&dpr=1\\.[0-9]{2})?(&q=[1-9][0-9])?(&format=(png|jpg|avif))?",
+    ) {
+        if let Ok(ask) = parse_query(&format!("{sides}{more}")) {
+            let again = parse_query(&ask.recipe.to_string());
+            prop_assert_eq!(again, Ok(ask));
+        }
+    }
+}

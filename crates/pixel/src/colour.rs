@@ -1,0 +1,241 @@
+//! Colour profiles (ICC.1): which pictures are in sRGB already, and how the others get there.
+//!
+//! A profile is never dropped without its meaning: what is not sRGB is either carried into the answer, where every
+//! browser honours it, or the pixels are converted. Carrying is preferred where it is cheap, as it is exact, keeps wide
+//! gamuts and needs no RGB; but only RGB profiles of matrix and curves are carried, since the larger ones (printers',
+//! scanners') outweigh a thumbnail and are read differently by different clients.
+
+use crate::range::with_range;
+use crate::rgb::to_packed;
+use moxcms::{
+    ColorProfile, DataColorSpace, Layout as IccLayout, ParsingOptions, RenderingIntent,
+    ToneReprCurve, Transform8BitExecutor, TransformOptions,
+};
+use picture::{Layout, Packed, Range, Raster, Yuv};
+use std::sync::Arc;
+
+/// Longest profile that is carried along. Matrix profiles take 400 to 3,200 bytes.
+pub const CARRY_BYTES_MAX: usize = 4 << 10;
+/// Longest profile that is read at all; those of printers take up to 3 MB.
+pub const PROFILE_BYTES_MAX: usize = 4 << 20;
+
+/// What is to become of a picture's colour profile.
+pub enum Disposition {
+    /// It says sRGB, which is what a picture without profile means.
+    Drop,
+    /// It goes into the answer as it is.
+    Carry,
+    /// The pixels are to be converted to sRGB, and the profile dropped.
+    Convert(Converter),
+    /// It cannot be read, or does not fit the picture; the pixels are taken as sRGB. The text says why, for the log.
+    Malformed(String),
+}
+
+/// Converts pixels to sRGB. Made by [`judge`] for one form of raster.
+pub struct Converter(Kind);
+
+enum Kind {
+    /// Grey in, grey out.
+    Curve(Box<[u8; 256]>),
+    Pixels(Layout, Arc<Transform8BitExecutor>),
+}
+
+/// Decides what is to become of `profile`, which came with `raster`.
+#[must_use]
+pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
+    let options = ParsingOptions {
+        max_profile_size: PROFILE_BYTES_MAX,
+        ..ParsingOptions::default()
+    };
+    let parsed = match ColorProfile::new_from_slice_with_options(profile, options) {
+        Ok(parsed) => parsed,
+        Err(err) => return Disposition::Malformed(err.to_string()),
+    };
+    let judged = match (parsed.color_space, Form::of(raster)) {
+        (DataColorSpace::Rgb, Form::Rgb | Form::Rgba) if is_srgb(&parsed) => Ok(Disposition::Drop),
+        (DataColorSpace::Rgb, Form::Rgb | Form::Rgba)
+            if is_matrix(&parsed) && profile.len() <= CARRY_BYTES_MAX =>
+        {
+            Ok(Disposition::Carry)
+        }
+        (DataColorSpace::Rgb, Form::Rgb) => pixels(&parsed, Layout::Rgb),
+        (DataColorSpace::Rgb, Form::Rgba) => pixels(&parsed, Layout::Rgba),
+        (DataColorSpace::Cmyk, Form::Cmyk) => pixels(&parsed, Layout::Cmyk),
+        // A decoder may have spread grey over three channels, which are equal then.
+        (DataColorSpace::Gray, Form::Grey | Form::Rgb | Form::Rgba) => {
+            curve(&parsed, IccLayout::Gray)
+        }
+        (DataColorSpace::Rgb, Form::Grey) => curve(&parsed, IccLayout::Rgb),
+        (space, form) => return Disposition::Malformed(format!("{space:?} profile on {form:?}")),
+    };
+    judged.unwrap_or_else(|err| Disposition::Malformed(err.to_string()))
+}
+
+impl Converter {
+    /// The picture in sRGB: grey stays grey, everything else comes back as RGB or RGBA.
+    ///
+    /// # Panics
+    /// When the raster is of another form than the one that was judged.
+    #[must_use]
+    pub fn to_srgb(&self, raster: Raster) -> Raster {
+        match (&self.0, raster) {
+            (Kind::Curve(curve), Raster::Yuv(yuv)) => Raster::Yuv(curved(yuv, curve)),
+            (Kind::Curve(curve), Raster::Packed(mut packed)) => {
+                for pixel in packed.data.chunks_exact_mut(packed.layout.channels()) {
+                    for sample in &mut pixel[..3] {
+                        *sample = curve[usize::from(*sample)];
+                    }
+                }
+                Raster::Packed(packed)
+            }
+            (Kind::Pixels(layout, transform), raster) => {
+                let packed = to_packed(raster);
+                assert_eq!(packed.layout, *layout, "the form that was judged");
+                Raster::Packed(transformed(&packed, transform.as_ref()))
+            }
+        }
+    }
+
+    /// Whether the conversion works on RGB, so that planes are best scaled to 4:4:4 before it.
+    #[must_use]
+    pub fn needs_rgb(&self) -> bool {
+        matches!(self.0, Kind::Pixels(..))
+    }
+}
+
+/// Rasters as profiles see them.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Grey,
+    Rgb,
+    Rgba,
+    Cmyk,
+}
+
+impl Form {
+    fn of(raster: &Raster) -> Form {
+        match raster {
+            Raster::Yuv(yuv) if yuv.chroma.is_none() => Form::Grey,
+            Raster::Yuv(yuv) if yuv.alpha.is_some() => Form::Rgba,
+            Raster::Yuv(_) => Form::Rgb,
+            Raster::Packed(packed) => match packed.layout {
+                Layout::Rgb => Form::Rgb,
+                Layout::Rgba => Form::Rgba,
+                Layout::Cmyk => Form::Cmyk,
+            },
+        }
+    }
+}
+
+fn is_matrix(profile: &ColorProfile) -> bool {
+    profile.is_matrix_shaper()
+        && profile.lut_a_to_b_perceptual.is_none()
+        && profile.lut_a_to_b_colorimetric.is_none()
+        && profile.lut_a_to_b_saturation.is_none()
+}
+
+/// Whether the profile maps every 8-bit colour to within one step of itself in sRGB.
+fn is_srgb(profile: &ColorProfile) -> bool {
+    /// Profiles state colorants in 1/65536, and their makers rounded and adapted white in several ways.
+    const COLORANT_TOLERANCE: f64 = 0.0015;
+    let ours = ColorProfile::new_srgb();
+    let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {
+        [a.x - b.x, a.y - b.y, a.z - b.z]
+            .iter()
+            .all(|difference| difference.abs() <= COLORANT_TOLERANCE)
+    };
+    is_matrix(profile)
+        && near(profile.red_colorant, ours.red_colorant)
+        && near(profile.green_colorant, ours.green_colorant)
+        && near(profile.blue_colorant, ours.blue_colorant)
+        && [&profile.red_trc, &profile.green_trc, &profile.blue_trc]
+            .into_iter()
+            .all(|curve| curve.as_ref().is_some_and(is_srgb_curve))
+}
+
+fn is_srgb_curve(curve: &ToneReprCurve) -> bool {
+    let Ok(curve) = curve.make_linear_evaluator() else {
+        return false;
+    };
+    (0..=255_u8).all(|code| {
+        let encoded = srgb_encoded(curve.evaluate_value(f32::from(code) / 255.0));
+        (encoded * 255.0 - f32::from(code)).abs() <= 1.0
+    })
+}
+
+/// IEC 61966-2-1: linear light to sRGB's encoding.
+fn srgb_encoded(linear: f32) -> f32 {
+    if linear <= 0.003_130_8 {
+        linear * 12.92
+    } else {
+        1.055 * linear.powf(1.0 / 2.4) - 0.055
+    }
+}
+
+fn options(profile: &ColorProfile) -> TransformOptions {
+    TransformOptions {
+        // Tables of printers hold a gamut mapping made for pictures; matrices know only the colorimetric way.
+        rendering_intent: if is_matrix(profile) {
+            RenderingIntent::RelativeColorimetric
+        } else {
+            RenderingIntent::Perceptual
+        },
+        ..TransformOptions::default()
+    }
+}
+
+fn pixels(profile: &ColorProfile, layout: Layout) -> Result<Disposition, moxcms::CmsError> {
+    let (from, to) = match layout {
+        Layout::Rgb => (IccLayout::Rgb, IccLayout::Rgb),
+        // moxcms lays ink out as it does RGBA.
+        Layout::Cmyk => (IccLayout::Rgba, IccLayout::Rgb),
+        Layout::Rgba => (IccLayout::Rgba, IccLayout::Rgba),
+    };
+    let srgb = ColorProfile::new_srgb();
+    let transform = profile.create_transform_8bit(from, &srgb, to, options(profile))?;
+    Ok(Disposition::Convert(Converter(Kind::Pixels(
+        layout, transform,
+    ))))
+}
+
+/// Grey as a table of 256 values. A profile for RGB says what its neutral colours mean.
+fn curve(profile: &ColorProfile, from: IccLayout) -> Result<Disposition, moxcms::CmsError> {
+    let srgb = ColorProfile::new_srgb();
+    let transform = profile.create_transform_8bit(from, &srgb, IccLayout::Rgb, options(profile))?;
+    let greys: Vec<u8> = (0..=255)
+        .flat_map(|grey| vec![grey; from.channels()])
+        .collect();
+    let mut colours = [0; 256 * 3];
+    transform.transform(&greys, &mut colours)?;
+    let curve: Box<[u8; 256]> = Box::new(std::array::from_fn(|grey| colours[3 * grey + 1]));
+    let is_srgb = (0..=255_u8).all(|grey| curve[usize::from(grey)].abs_diff(grey) <= 1);
+    Ok(if is_srgb {
+        Disposition::Drop
+    } else {
+        Disposition::Convert(Converter(Kind::Curve(curve)))
+    })
+}
+
+fn curved(mut yuv: Yuv, curve: &[u8; 256]) -> Yuv {
+    yuv = with_range(yuv, Range::Full);
+    for sample in &mut yuv.luma.data {
+        *sample = curve[usize::from(*sample)];
+    }
+    yuv
+}
+
+fn transformed(packed: &Packed, transform: &Transform8BitExecutor) -> Packed {
+    let layout = match packed.layout {
+        Layout::Rgba => Layout::Rgba,
+        Layout::Rgb | Layout::Cmyk => Layout::Rgb,
+    };
+    let mut data = vec![0; layout.channels() * packed.size.pixels() as usize];
+    transform
+        .transform(&packed.data, &mut data)
+        .expect("both buffers hold the same number of pixels");
+    Packed {
+        size: packed.size,
+        layout,
+        data,
+    }
+}

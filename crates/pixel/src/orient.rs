@@ -1,0 +1,251 @@
+//! The eight orientations of EXIF.
+
+use crate::scale::{shifted, with_subsampling};
+use picture::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
+
+/// The picture turned and mirrored upright.
+///
+/// Planes of 4:2:2 come back as 4:4:0 from a transposition and those of 4:4:0 as 4:2:2; 4:1:1, whose transposition has
+/// no name, goes through 4:2:2. Where a mirrored side is not a multiple of the subsampling, the incomplete chroma samples would
+/// come to lie on the wrong edge, so chroma is filtered to the grid that begins at the new one.
+#[must_use]
+pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
+    if orientation == Orientation::Upright {
+        return raster;
+    }
+    let turn = Turn::of(orientation);
+    match raster {
+        Raster::Yuv(yuv) => Raster::Yuv(orient_yuv(yuv, turn)),
+        Raster::Packed(packed) => Raster::Packed(orient_packed(&packed, turn)),
+    }
+}
+
+/// Where in a picture of `stored` size the pixels of `upright`, a part of the upright picture, are stored.
+///
+/// # Panics
+/// When `upright` is not inside the upright picture.
+#[must_use]
+pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
+    let turn = Turn::of(orientation);
+    let mut rect = upright;
+    if turn.transposes {
+        (rect.x, rect.y) = (rect.y, rect.x);
+        rect.size = rect.size.transposed();
+    }
+    if turn.mirrors_columns {
+        rect.x = stored.width_px - rect.x - rect.size.width_px;
+    }
+    if turn.mirrors_rows {
+        rect.y = stored.height_px - rect.y - rect.size.height_px;
+    }
+    rect
+}
+
+/// An orientation as three independent steps: mirror the stored picture, then exchange rows and columns.
+#[derive(Clone, Copy)]
+struct Turn {
+    mirrors_columns: bool,
+    mirrors_rows: bool,
+    transposes: bool,
+}
+
+impl Turn {
+    fn of(orientation: Orientation) -> Turn {
+        use Orientation::{Flip, Mirror, Transverse, Turn90, Turn180, Turn270};
+        Turn {
+            mirrors_columns: matches!(orientation, Mirror | Turn180 | Transverse | Turn270),
+            mirrors_rows: matches!(orientation, Flip | Turn180 | Transverse | Turn90),
+            transposes: orientation.transposes(),
+        }
+    }
+
+    fn size(self, size: Size) -> Size {
+        if self.transposes {
+            size.transposed()
+        } else {
+            size
+        }
+    }
+}
+
+fn orient_packed(packed: &Packed, turn: Turn) -> Packed {
+    let width = packed.size.width_px as usize;
+    let data = match packed.layout.channels() {
+        3 => {
+            let pixels = packed.data.as_chunks::<3>().0;
+            turned(pixels, width, packed.size, turn).into_flattened()
+        }
+        _ => {
+            let pixels = packed.data.as_chunks::<4>().0;
+            turned(pixels, width, packed.size, turn).into_flattened()
+        }
+    };
+    Packed {
+        size: turn.size(packed.size),
+        layout: packed.layout,
+        data,
+    }
+}
+
+fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
+    let yuv = match yuv.subsampling {
+        Subsampling::S411 if turn.transposes => with_subsampling(yuv, Subsampling::S422),
+        _ => yuv,
+    };
+    let subsampling = match yuv.subsampling {
+        Subsampling::S422 if turn.transposes => Subsampling::S440,
+        Subsampling::S440 if turn.transposes => Subsampling::S422,
+        other => other,
+    };
+    let (across, down) = yuv.subsampling.divisors();
+    let right_px = overhang(turn.mirrors_columns, yuv.size.width_px, across);
+    let down_px = overhang(turn.mirrors_rows, yuv.size.height_px, down);
+    let (right_px, down_px) = if turn.transposes {
+        (down_px, right_px)
+    } else {
+        (right_px, down_px)
+    };
+    let chroma = |plane: &Plane| {
+        let plane = orient_plane(plane, turn);
+        if (right_px, down_px) == (0.0, 0.0) {
+            plane
+        } else {
+            shifted(&plane, right_px, down_px)
+        }
+    };
+    Yuv {
+        size: turn.size(yuv.size),
+        subsampling,
+        range: yuv.range,
+        matrix: yuv.matrix,
+        luma: orient_plane(&yuv.luma, turn),
+        chroma: yuv
+            .chroma
+            .as_ref()
+            .map(|planes| planes.each_ref().map(chroma)),
+        alpha: yuv.alpha.as_ref().map(|alpha| orient_plane(alpha, turn)),
+    }
+}
+
+/// By how many of its samples a mirrored chroma axis begins before the picture: the last stored sample covered
+/// `luma % divisor` luma samples, and the rest of it now lies in front of the first.
+fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
+    if mirrored {
+        f64::from(luma_px.next_multiple_of(divisor) - luma_px) / f64::from(divisor)
+    } else {
+        0.0
+    }
+}
+
+fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
+    let size = turn.size(plane.size);
+    let data = if turn.transposes {
+        transposed_bytes(plane, turn)
+    } else {
+        turned(&plane.data, plane.stride, plane.size, turn)
+    };
+    Plane {
+        size,
+        stride: size.width_px as usize,
+        data,
+    }
+}
+
+/// Side of the blocks in which pixels are transposed, so that the lines they touch stay in the first-level cache.
+const BLOCK: usize = 16;
+
+fn turned<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
+    let (width, height) = (size.width_px as usize, size.height_px as usize);
+    let row = |y: usize| {
+        let y = if turn.mirrors_rows { height - 1 - y } else { y };
+        &pixels[y * stride..y * stride + width]
+    };
+    let mut out = Vec::with_capacity(width * height);
+    if !turn.transposes {
+        for y in 0..height {
+            if turn.mirrors_columns {
+                out.extend(row(y).iter().rev());
+            } else {
+                out.extend_from_slice(row(y));
+            }
+        }
+        return out;
+    }
+    out.resize(width * height, pixels[0]);
+    for top in (0..height).step_by(BLOCK) {
+        for left in (0..width).step_by(BLOCK) {
+            for y in top..(top + BLOCK).min(height) {
+                let row = row(y);
+                for x in left..(left + BLOCK).min(width) {
+                    let from = if turn.mirrors_columns {
+                        width - 1 - x
+                    } else {
+                        x
+                    };
+                    out[x * height + y] = row[from];
+                }
+            }
+        }
+    }
+    out
+}
+
+/// As [`turned`], for the case that matters: photographs held upright are stored lying, and each of their planes is
+/// transposed in squares of 8 × 8 bytes, a square being eight registers.
+fn transposed_bytes(plane: &Plane, turn: Turn) -> Vec<u8> {
+    let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
+    let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);
+    let column = |x: usize| {
+        if turn.mirrors_columns {
+            width - 1 - x
+        } else {
+            x
+        }
+    };
+    let mut out = vec![0; width * height];
+    let (whole_width, whole_height) = (width / 8 * 8, height / 8 * 8);
+    // Walking down first fills whole cache lines of the result.
+    for left in (0..whole_width).step_by(8) {
+        let first = column(left).min(column(left + 7));
+        for top in (0..whole_height).step_by(8) {
+            let square = std::array::from_fn(|y| {
+                let bytes = row(top + y)[first..].first_chunk();
+                u64::from_le_bytes(*bytes.expect("eight columns from `first` are inside the row"))
+            });
+            for (x, line) in transpose_square(square).into_iter().enumerate() {
+                let x = if turn.mirrors_columns {
+                    left + 7 - x
+                } else {
+                    left + x
+                };
+                out[x * height + top..][..8].copy_from_slice(&line.to_le_bytes());
+            }
+        }
+    }
+    for y in 0..height {
+        let row = row(y);
+        let done = if y < whole_height { whole_width } else { 0 };
+        for x in done..width {
+            out[x * height + y] = row[column(x)];
+        }
+    }
+    out
+}
+
+/// Rows to columns: exchanges 4 × 4, then 2 × 2, then single bytes across the diagonal (Hacker's Delight §7-3).
+fn transpose_square(mut rows: [u64; 8]) -> [u64; 8] {
+    const STEPS: [(usize, u32, u64); 3] = [
+        (4, 32, 0x0000_0000_ffff_ffff),
+        (2, 16, 0x0000_ffff_0000_ffff),
+        (1, 8, 0x00ff_00ff_00ff_00ff),
+    ];
+    for (distance, bits, low) in STEPS {
+        for first in (0..8).filter(|row| row & distance == 0) {
+            let second = first + distance;
+            let exchanged = ((rows[first] >> bits) ^ rows[second]) & low;
+            rows[second] ^= exchanged;
+            rows[first] ^= exchanged << bits;
+        }
+    }
+    rows
+}

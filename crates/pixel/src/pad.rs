@@ -1,0 +1,127 @@
+//! Margins around a picture that does not fill its frame.
+
+use picture::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
+
+/// The picture in the middle of a frame of `frame`, on transparency where it has alpha and on white elsewhere.
+///
+/// Planes with subsampled chroma are placed on a whole chroma sample, up to a pixel left of or above the middle, so that
+/// no sample needs filtering. Chroma samples that lie half on the picture are weighed with the margin's lack of colour.
+///
+/// # Panics
+/// When the picture is larger than `frame`.
+#[must_use]
+pub fn pad(raster: Raster, frame: Size) -> Raster {
+    let size = raster.size();
+    if size == frame {
+        return raster;
+    }
+    assert!(
+        size.width_px <= frame.width_px && size.height_px <= frame.height_px,
+        "{size:?} in {frame:?}"
+    );
+    let left_px = (frame.width_px - size.width_px) / 2;
+    let top_px = (frame.height_px - size.height_px) / 2;
+    match raster {
+        Raster::Yuv(yuv) => Raster::Yuv(pad_yuv(&yuv, frame, left_px, top_px)),
+        Raster::Packed(packed) => Raster::Packed(pad_packed(&packed, frame, left_px, top_px)),
+    }
+}
+
+fn pad_packed(packed: &Packed, frame: Size, left_px: u32, top_px: u32) -> Packed {
+    let margin: &[u8] = match packed.layout {
+        Layout::Rgb => &[255; 3],
+        Layout::Rgba | Layout::Cmyk => &[0; 4],
+    };
+    let mut data = margin.repeat(frame.pixels() as usize);
+    let row_bytes = packed.size.width_px as usize * margin.len();
+    let frame_bytes = frame.width_px as usize * margin.len();
+    let start = top_px as usize * frame_bytes + left_px as usize * margin.len();
+    let rows = data[start..].chunks_mut(frame_bytes);
+    for (to, from) in rows.zip(packed.data.chunks_exact(row_bytes)) {
+        to[..row_bytes].copy_from_slice(from);
+    }
+    Packed {
+        size: frame,
+        layout: packed.layout,
+        data,
+    }
+}
+
+fn pad_yuv(yuv: &Yuv, frame: Size, left_px: u32, top_px: u32) -> Yuv {
+    let white = match yuv.range {
+        Range::Full => 255,
+        Range::Limited => 235,
+    };
+    let (across, down) = yuv.subsampling.divisors();
+    let (left, top) = (left_px / across, top_px / down);
+    let at = (left * across, top * down);
+    let chroma = |plane: &Plane| {
+        let mut plane = faded(plane, yuv.size, (across, down), at, frame);
+        plane = pad_plane(&plane, yuv.subsampling.chroma(frame), (left, top), 128);
+        plane
+    };
+    Yuv {
+        size: frame,
+        subsampling: yuv.subsampling,
+        range: yuv.range,
+        matrix: yuv.matrix,
+        luma: pad_plane(&yuv.luma, frame, at, white),
+        chroma: yuv
+            .chroma
+            .as_ref()
+            .map(|planes| planes.each_ref().map(chroma)),
+        alpha: yuv
+            .alpha
+            .as_ref()
+            .map(|alpha| pad_plane(alpha, frame, at, 0)),
+    }
+}
+
+/// A chroma plane whose last column and row are mixed with grey as far as they will lie on the margin.
+fn faded(
+    plane: &Plane,
+    luma: Size,
+    (across, down): (u32, u32),
+    (left_px, top_px): (u32, u32),
+    frame: Size,
+) -> Plane {
+    let mut plane = plane.clone();
+    let covered_columns = part(luma.width_px, across, frame.width_px - left_px);
+    let covered_rows = part(luma.height_px, down, frame.height_px - top_px);
+    let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
+    for y in 0..height {
+        let end = y * plane.stride + width;
+        fade(&mut plane.data[end - 1..end], covered_columns, across);
+    }
+    let last = (height - 1) * plane.stride;
+    fade(&mut plane.data[last..last + width], covered_rows, down);
+    plane
+}
+
+/// How many of the luma samples of an axis' last chroma sample belong to the picture; all of them where the frame ends
+/// with it, as nothing else is there.
+fn part(luma_px: u32, divisor: u32, room_px: u32) -> u32 {
+    match luma_px % divisor {
+        0 => divisor,
+        _ if luma_px == room_px => divisor,
+        rest => rest,
+    }
+}
+
+fn fade(samples: &mut [u8], covered: u32, divisor: u32) {
+    let (covered, divisor) = (covered as u16, divisor as u16);
+    for sample in samples {
+        let sum = u16::from(*sample) * covered + 128 * (divisor - covered);
+        *sample = ((sum + divisor / 2) / divisor) as u8;
+    }
+}
+
+fn pad_plane(plane: &Plane, frame: Size, (left, top): (u32, u32), margin: u8) -> Plane {
+    let mut out = Plane::filled(frame, margin);
+    let width = plane.size.width_px as usize;
+    for y in 0..plane.size.height_px {
+        let start = (top + y) as usize * out.stride + left as usize;
+        out.data[start..start + width].copy_from_slice(plane.row(y));
+    }
+    out
+}

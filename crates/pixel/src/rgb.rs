@@ -1,0 +1,266 @@
+//! Between planes, RGB and ink.
+
+use crate::range::with_range;
+use crate::scale::with_subsampling;
+use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use yuv::{
+    BufferStoreMut, YuvConversionMode, YuvGrayImage, YuvPlanarImage, YuvPlanarImageMut, YuvRange,
+    YuvStandardMatrix,
+};
+
+/// The picture as RGB, or RGBA where it has alpha.
+#[must_use]
+pub fn to_packed(raster: Raster) -> Packed {
+    let yuv = match raster {
+        Raster::Packed(packed) => return packed,
+        Raster::Yuv(yuv) => with_subsampling(yuv, Subsampling::S444),
+    };
+    let (size, stride) = (yuv.size, yuv.size.width_px * 3);
+    let mut rgb = vec![0; size.pixels() as usize * 3];
+    let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
+    let converted = match &yuv.chroma {
+        None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
+        Some(chroma) => {
+            let image = planar_image(&yuv.luma, chroma);
+            yuv::yuv444_to_rgb(&image, &mut rgb, stride, range, matrix)
+        }
+    };
+    converted.expect("planes and buffer have the sizes the picture states");
+    match &yuv.alpha {
+        None => Packed {
+            size,
+            layout: Layout::Rgb,
+            data: rgb,
+        },
+        Some(alpha) => Packed {
+            size,
+            layout: Layout::Rgba,
+            data: with_alpha(&rgb, alpha),
+        },
+    }
+}
+
+/// The picture as planes. Planes in the same matrix are filtered to `subsampling` and brought into `range`; others go
+/// through RGB. Grey planes stay grey.
+///
+/// # Panics
+/// For ink, and for subsamplings other than 4:2:0 and 4:4:4.
+#[must_use]
+pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
+    match raster {
+        Raster::Yuv(yuv) if yuv.matrix == matrix || yuv.chroma.is_none() => {
+            with_range(with_subsampling(yuv, subsampling), range)
+        }
+        other => to_yuv(&to_packed(other), subsampling, range, matrix),
+    }
+}
+
+fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
+    let Size {
+        width_px: width,
+        height_px: height,
+    } = packed.size;
+    let chroma_size = subsampling.chroma(packed.size);
+    let mut luma = Plane::filled(packed.size, 0);
+    let mut chroma = [0, 1].map(|_| Plane::filled(chroma_size, 0));
+    let [cb, cr] = &mut chroma;
+    let mut image = YuvPlanarImageMut {
+        y_plane: BufferStoreMut::Borrowed(&mut luma.data),
+        y_stride: width,
+        u_plane: BufferStoreMut::Borrowed(&mut cb.data),
+        u_stride: chroma_size.width_px,
+        v_plane: BufferStoreMut::Borrowed(&mut cr.data),
+        v_stride: chroma_size.width_px,
+        width,
+        height,
+    };
+    let convert = match (packed.layout, subsampling) {
+        (Layout::Rgb, Subsampling::S420) => yuv::rgb_to_yuv420,
+        (Layout::Rgb, Subsampling::S444) => yuv::rgb_to_yuv444,
+        (Layout::Rgba, Subsampling::S420) => yuv::rgba_to_yuv420,
+        (Layout::Rgba, Subsampling::S444) => yuv::rgba_to_yuv444,
+        (layout, other) => panic!("{layout:?} to {other:?}"),
+    };
+    convert(
+        &mut image,
+        &packed.data,
+        width * packed.layout.channels() as u32,
+        range_of(range),
+        matrix_of(matrix),
+        YuvConversionMode::Balanced,
+    )
+    .expect("planes and buffer have the sizes the picture states");
+    let mut yuv = Yuv {
+        size: packed.size,
+        subsampling,
+        range,
+        matrix,
+        luma,
+        chroma: Some(chroma),
+        alpha: None,
+    };
+    if packed.layout == Layout::Rgba {
+        yuv.alpha = Some(alpha_of(packed));
+        if subsampling == Subsampling::S420 {
+            weigh_chroma(&mut yuv, packed);
+        }
+    }
+    yuv
+}
+
+/// Ink without a profile as RGB: each ink takes its light away, as every viewer does that knows no better.
+///
+/// # Panics
+/// When the picture is not [`Layout::Cmyk`].
+#[must_use]
+pub fn ink_to_rgb(packed: &Packed) -> Packed {
+    assert_eq!(packed.layout, Layout::Cmyk);
+    let light = |ink: u8, black: u8| {
+        let product = u16::from(255 - ink) * u16::from(255 - black);
+        ((product + 127) / 255) as u8
+    };
+    Packed {
+        size: packed.size,
+        layout: Layout::Rgb,
+        data: packed
+            .data
+            .as_chunks()
+            .0
+            .iter()
+            .flat_map(|&[c, m, y, k]| [light(c, k), light(m, k), light(y, k)])
+            .collect(),
+    }
+}
+
+/// Replaces the chroma of blocks that are partly transparent by that of their visible colour.
+///
+/// The plain mean gave the colours under transparent pixels, which are arbitrary, the same weight, and they would show
+/// as a fringe around every cut-out.
+fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
+    let (width, height) = (
+        packed.size.width_px as usize,
+        packed.size.height_px as usize,
+    );
+    let pixels = packed.data.as_chunks::<4>().0;
+    let Some([cb, cr]) = &mut yuv.chroma else {
+        return;
+    };
+    let coefficients = Coefficients::of(yuv.range, yuv.matrix);
+    for block_y in 0..cb.size.height_px as usize {
+        let top = &pixels[2 * block_y * width..][..width];
+        let bottom = &pixels[(2 * block_y + 1).min(height - 1) * width..][..width];
+        for block_x in 0..cb.size.width_px as usize {
+            let left = 2 * block_x;
+            let right = (left + 1).min(width - 1);
+            let block = [top[left], top[right], bottom[left], bottom[right]];
+            if let Some(rgb) = visible_mean(block) {
+                let at = block_y * cb.stride + block_x;
+                (cb.data[at], cr.data[at]) = coefficients.chroma(rgb);
+            }
+        }
+    }
+}
+
+/// The mean colour weighed by alpha; `None` where all alphas are equal and the plain mean was right.
+fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
+    let alpha = block[0][3];
+    if block.iter().all(|pixel| pixel[3] == alpha) {
+        return None;
+    }
+    let weight: f32 = block.iter().map(|pixel| f32::from(pixel[3])).sum();
+    Some([0, 1, 2].map(|channel| {
+        let sum: f32 = block
+            .iter()
+            .map(|pixel| f32::from(pixel[channel]) * f32::from(pixel[3]))
+            .sum();
+        sum / weight
+    }))
+}
+
+/// What chroma is made with (ITU-T H.273 §8.3).
+struct Coefficients {
+    red: f32,
+    blue: f32,
+    /// Extent of the chroma range.
+    span: f32,
+}
+
+impl Coefficients {
+    fn of(range: Range, matrix: Matrix) -> Coefficients {
+        let (red, blue) = match matrix {
+            Matrix::Bt601 => (0.299, 0.114),
+            Matrix::Bt709 => (0.2126, 0.0722),
+            Matrix::Bt2020 => (0.2627, 0.0593),
+        };
+        let span = match range {
+            Range::Full => 255.0,
+            Range::Limited => 224.0,
+        };
+        Coefficients { red, blue, span }
+    }
+
+    fn chroma(&self, [r, g, b]: [f32; 3]) -> (u8, u8) {
+        let luma = self.red * r + (1.0 - self.red - self.blue) * g + self.blue * b;
+        let scale = |difference: f32, weight: f32| {
+            // `as` saturates at 0 and 255.
+            (128.0 + self.span / 255.0 * difference / (2.0 * (1.0 - weight))).round() as u8
+        };
+        (scale(b - luma, self.blue), scale(r - luma, self.red))
+    }
+}
+
+fn alpha_of(packed: &Packed) -> Plane {
+    let pixels = packed.data.as_chunks::<4>().0;
+    Plane {
+        size: packed.size,
+        stride: packed.size.width_px as usize,
+        data: pixels.iter().map(|pixel| pixel[3]).collect(),
+    }
+}
+
+fn with_alpha(rgb: &[u8], alpha: &Plane) -> Vec<u8> {
+    let alphas = (0..alpha.size.height_px).flat_map(|y| alpha.row(y));
+    rgb.as_chunks()
+        .0
+        .iter()
+        .zip(alphas)
+        .flat_map(|(&[r, g, b], &a)| [r, g, b, a])
+        .collect()
+}
+
+fn planar_image<'a>(luma: &'a Plane, [cb, cr]: &'a [Plane; 2]) -> YuvPlanarImage<'a, u8> {
+    YuvPlanarImage {
+        y_plane: &luma.data,
+        y_stride: luma.stride as u32,
+        u_plane: &cb.data,
+        u_stride: cb.stride as u32,
+        v_plane: &cr.data,
+        v_stride: cr.stride as u32,
+        width: luma.size.width_px,
+        height: luma.size.height_px,
+    }
+}
+
+fn grey_image(luma: &Plane) -> YuvGrayImage<'_, u8> {
+    YuvGrayImage {
+        y_plane: &luma.data,
+        y_stride: luma.stride as u32,
+        width: luma.size.width_px,
+        height: luma.size.height_px,
+    }
+}
+
+const fn range_of(range: Range) -> YuvRange {
+    match range {
+        Range::Full => YuvRange::Full,
+        Range::Limited => YuvRange::Limited,
+    }
+}
+
+const fn matrix_of(matrix: Matrix) -> YuvStandardMatrix {
+    match matrix {
+        Matrix::Bt601 => YuvStandardMatrix::Bt601,
+        Matrix::Bt709 => YuvStandardMatrix::Bt709,
+        Matrix::Bt2020 => YuvStandardMatrix::Bt2020,
+    }
+}

@@ -1,0 +1,328 @@
+//! Crop, scale and chroma subsampling in one step.
+
+use crate::rgb::to_packed;
+use crate::subsample::reduce;
+use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8, U8x3, U8x4};
+use fast_image_resize::{Filter, FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
+use picture::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
+use std::f64::consts::PI;
+
+/// Part of a picture, in its pixels. Edges may lie inside a pixel: after a JPEG was decoded at a fraction of its size,
+/// most do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Distance from the left edge.
+    pub left_px: f64,
+    /// Distance from the top edge.
+    pub top_px: f64,
+    /// Extent; above zero.
+    pub width_px: f64,
+    /// Extent; above zero.
+    pub height_px: f64,
+}
+
+impl Area {
+    /// All of a picture of `size`.
+    #[must_use]
+    pub fn whole(size: Size) -> Area {
+        Area {
+            left_px: 0.0,
+            top_px: 0.0,
+            width_px: f64::from(size.width_px),
+            height_px: f64::from(size.height_px),
+        }
+    }
+
+    /// The same part after the picture was reduced by `across` and `down`.
+    #[must_use]
+    pub fn divided(self, across: u32, down: u32) -> Area {
+        let (across, down) = (f64::from(across), f64::from(down));
+        Area {
+            left_px: self.left_px / across,
+            top_px: self.top_px / down,
+            width_px: self.width_px / across,
+            height_px: self.height_px / down,
+        }
+    }
+
+    fn is_size(&self, size: Size) -> bool {
+        self.width_px == f64::from(size.width_px) && self.height_px == f64::from(size.height_px)
+    }
+
+    fn begins_on_a_pixel(&self) -> bool {
+        self.left_px.fract() == 0.0 && self.top_px.fract() == 0.0
+    }
+
+    /// The smallest rectangle of whole pixels around the area.
+    fn outer(&self, size: Size) -> Rect {
+        let x = self.left_px.floor();
+        let y = self.top_px.floor();
+        let right = (self.left_px + self.width_px).ceil();
+        let bottom = (self.top_px + self.height_px).ceil();
+        assert!(
+            0.0 <= x
+                && 0.0 <= y
+                && x < right
+                && y < bottom
+                && right <= f64::from(size.width_px)
+                && bottom <= f64::from(size.height_px),
+            "{self:?} of {size:?}"
+        );
+        Rect {
+            x: x as u32,
+            y: y as u32,
+            size: Size::new((right - x) as u32, (bottom - y) as u32),
+        }
+    }
+}
+
+impl From<Rect> for Area {
+    fn from(rect: Rect) -> Area {
+        Area {
+            left_px: f64::from(rect.x),
+            top_px: f64::from(rect.y),
+            ..Area::whole(rect.size)
+        }
+    }
+}
+
+/// `area` of the picture at `size`; planes come back with chroma in `chroma`, or without any if they had none.
+///
+/// Nothing outside the pixels that `area` touches flows into the result. A picture that needs no change is returned as
+/// it came. Planes with alpha come back as RGBA when their size changes, since only premultiplied colours can be
+/// filtered.
+///
+/// # Panics
+/// When `size` is empty, `area` is not inside the picture, or `chroma` is [`Subsampling::S400`].
+#[must_use]
+pub fn scale(raster: Raster, area: Area, size: Size, chroma: Subsampling) -> Raster {
+    assert!(size.pixels() != 0, "{size:?}");
+    let mut scaler = Scaler::new(area.is_size(size));
+    match raster {
+        Raster::Yuv(ref yuv) if yuv.alpha.is_some() && !scaler.copies_luma => {
+            Raster::Packed(scaler.packed(to_packed(raster), area, size))
+        }
+        Raster::Yuv(yuv) => Raster::Yuv(scaler.yuv(yuv, area, size, chroma)),
+        Raster::Packed(packed) => Raster::Packed(scaler.packed(packed, area, size)),
+    }
+}
+
+/// The same planes with chroma in `subsampling`.
+pub(crate) fn with_subsampling(yuv: Yuv, subsampling: Subsampling) -> Yuv {
+    let size = yuv.size;
+    Scaler::new(true).yuv(yuv, Area::whole(size), size, subsampling)
+}
+
+/// A plane filtered to the grid that lies `right_px` and `down_px` further, with its edges repeated.
+pub(crate) fn shifted(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
+    let size = plane.size;
+    let extended = extended(plane);
+    let area = Area {
+        left_px: right_px,
+        top_px: down_px,
+        ..Area::whole(size)
+    };
+    Scaler::new(true).plane(extended, area, size)
+}
+
+/// One row and one column more, repeating the last ones.
+fn extended(plane: &Plane) -> Plane {
+    let size = Size::new(plane.size.width_px + 1, plane.size.height_px + 1);
+    let mut data = Vec::with_capacity(size.pixels() as usize);
+    for y in 0..size.height_px {
+        let row = plane.row(y.min(plane.size.height_px - 1));
+        data.extend_from_slice(row);
+        data.push(row[row.len() - 1]);
+    }
+    tight(size, data)
+}
+
+struct Scaler {
+    resizer: Resizer,
+    /// Luma keeps its size: at most the grid of chroma changes.
+    copies_luma: bool,
+    /// The fourth channel is alpha.
+    premultiplies: bool,
+}
+
+impl Scaler {
+    fn new(copies_luma: bool) -> Scaler {
+        Scaler {
+            resizer: Resizer::new(),
+            copies_luma,
+            premultiplies: false,
+        }
+    }
+
+    fn yuv(&mut self, yuv: Yuv, area: Area, size: Size, chroma: Subsampling) -> Yuv {
+        assert!(chroma != Subsampling::S400, "scaling does not drop colour");
+        let from = yuv.subsampling;
+        Yuv {
+            size,
+            subsampling: match from {
+                Subsampling::S400 => from,
+                _ => chroma,
+            },
+            range: yuv.range,
+            matrix: yuv.matrix,
+            luma: self.plane(yuv.luma, area, size),
+            chroma: yuv
+                .chroma
+                .map(|planes| planes.map(|plane| self.chroma(plane, (from, chroma), area, size))),
+            alpha: yuv.alpha.map(|alpha| self.plane(alpha, area, size)),
+        }
+    }
+
+    /// A chroma plane for the luma that `area` of the old luma gives at `size`.
+    fn chroma(
+        &mut self,
+        plane: Plane,
+        (from, to): (Subsampling, Subsampling),
+        area: Area,
+        size: Size,
+    ) -> Plane {
+        let (from_x, from_y) = from.divisors();
+        let (to_x, to_y) = to.divisors();
+        let area = area.divided(from_x, from_y);
+        let coarser = to_x.is_multiple_of(from_x) && to_y.is_multiple_of(from_y);
+        if self.copies_luma && coarser && area.begins_on_a_pixel() {
+            let blocks = cut(plane, area);
+            return reduce(blocks, to_x / from_x, to_y / from_y);
+        }
+        if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
+            return self.plane(plane, area, to.chroma(size));
+        }
+        // The new grid of chroma reaches beyond the picture, where there is nothing to filter: go through the grid of
+        // luma, and let the means repeat its edge. That costs little, as most of the work grows with the source.
+        reduce(self.plane(plane, area, size), to_x, to_y)
+    }
+
+    fn plane(&mut self, plane: Plane, area: Area, size: Size) -> Plane {
+        if area.is_size(size) && area.begins_on_a_pixel() {
+            return cut(plane, area);
+        }
+        let stride = u32::try_from(plane.stride).expect("rows are shorter than 2^32 samples");
+        let stored = Size::new(stride, plane.size.height_px);
+        let outer = area.outer(plane.size);
+        let rows = TypedImageRef::<U8>::from_buffer(stored.width_px, stored.height_px, &plane.data)
+            .expect("a plane has stride × height bytes");
+        tight(size, self.resize(&rows, outer, area, size))
+    }
+
+    fn packed(&mut self, packed: Packed, area: Area, size: Size) -> Packed {
+        if area == Area::whole(packed.size) && size == packed.size {
+            return packed;
+        }
+        let (from, data) = (packed.size, &packed.data);
+        let data = match packed.layout {
+            Layout::Rgb => self.pixels::<U8x3>(data, from, area, size),
+            Layout::Rgba | Layout::Cmyk => {
+                self.premultiplies = packed.layout == Layout::Rgba;
+                self.pixels::<U8x4>(data, from, area, size)
+            }
+        };
+        Packed {
+            size,
+            layout: packed.layout,
+            data,
+        }
+    }
+
+    fn pixels<P: PixelTrait>(
+        &mut self,
+        data: &[u8],
+        from: Size,
+        area: Area,
+        size: Size,
+    ) -> Vec<u8> {
+        let rows = TypedImageRef::<P>::from_buffer(from.width_px, from.height_px, data)
+            .expect("a packed picture has a pixel's bytes for each pixel");
+        self.resize(&rows, area.outer(from), area, size)
+    }
+
+    /// The one call into the resizer. It sees the pixels of `outer` and no others.
+    fn resize<P: PixelTrait>(
+        &mut self,
+        rows: &TypedImageRef<P>,
+        outer: Rect,
+        area: Area,
+        size: Size,
+    ) -> Vec<u8> {
+        let kernel = if self.copies_luma {
+            FilterType::Bilinear
+        } else {
+            lanczos3()
+        };
+        let (left, width) = inside(area.left_px, area.width_px, outer.x, outer.size.width_px);
+        let (top, height) = inside(area.top_px, area.height_px, outer.y, outer.size.height_px);
+        let options = ResizeOptions::new()
+            .resize_alg(ResizeAlg::Convolution(kernel))
+            .use_alpha(self.premultiplies)
+            .crop(left, top, width, height);
+        let Size {
+            width_px,
+            height_px,
+        } = outer.size;
+        let view = TypedCroppedImage::from_ref(rows, outer.x, outer.y, width_px, height_px)
+            .expect("the outer rectangle is inside the picture");
+        let mut data = vec![0; size.pixels() as usize * P::size()];
+        let mut target = TypedImage::<P>::from_buffer(size.width_px, size.height_px, &mut data)
+            .expect("the buffer was made for this size");
+        self.resizer
+            .resize_typed(&view, &mut target, &options)
+            .expect("the area is inside its outer rectangle");
+        data
+    }
+}
+
+/// The resizer's own Lanczos3 takes two sines a tap, in doubles, and makes its taps anew for every plane. With t = πx/3
+/// one sine does: sinc(x) · sinc(x/3) = sin 3t · sin t / 3t², and sin 3t = sin t · (3 − 4 sin² t).
+fn lanczos3() -> FilterType {
+    fn weight(x: f64) -> f64 {
+        let t = x * (PI / 3.0);
+        if t == 0.0 {
+            return 1.0;
+        }
+        if x.abs() >= 3.0 {
+            return 0.0;
+        }
+        // A single is exact to a thousandth of what the resizer rounds weights to.
+        let square = f64::from((t as f32).sin().powi(2));
+        square * (3.0 - 4.0 * square) / (3.0 * t * t)
+    }
+    let filter = Filter::new("Lanczos3", weight, 3.0).expect("a support above zero");
+    FilterType::Custom(filter)
+}
+
+/// A stretch of the picture's axis as a stretch of a view that begins at `origin` and has `length` pixels; rounding must
+/// not let it reach beyond.
+fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
+    let start = start - f64::from(origin);
+    let length = f64::from(length);
+    if start + extent <= length {
+        (start, extent)
+    } else {
+        (start, (length - start).next_down())
+    }
+}
+
+/// The pixels that `area` touches, as they are.
+fn cut(plane: Plane, area: Area) -> Plane {
+    let Rect { x, y, size } = area.outer(plane.size);
+    if size == plane.size {
+        return plane;
+    }
+    let columns = x as usize..(x + size.width_px) as usize;
+    let data = (y..y + size.height_px).flat_map(|y| &plane.row(y)[columns.clone()]);
+    tight(size, data.copied().collect())
+}
+
+fn tight(size: Size, data: Vec<u8>) -> Plane {
+    assert_eq!(data.len() as u64, size.pixels());
+    Plane {
+        size,
+        stride: size.width_px as usize,
+        data,
+    }
+}

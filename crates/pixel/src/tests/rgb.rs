@@ -1,0 +1,144 @@
+use super::*;
+use crate::range::with_range;
+use crate::{ink_to_rgb, to_packed, to_planes};
+
+const RANGES: [Range; 2] = [Range::Full, Range::Limited];
+const MATRICES: [Matrix; 3] = [Matrix::Bt601, Matrix::Bt709, Matrix::Bt2020];
+
+#[test]
+fn planes_become_the_rgb_of_the_definition() {
+    for range in RANGES {
+        for matrix in MATRICES {
+            for (width, height) in [(1, 1), (7, 3), (64, 5), (33, 17)] {
+                let size = Size::new(width, height);
+                let mut answers = Vec::new();
+                for poison in [0, 255] {
+                    let noise = noise_yuv(size, Subsampling::S444, true, Some(poison));
+                    // Brings the samples into the range; below its black there is only black.
+                    let yuv = Yuv {
+                        matrix,
+                        ..with_range(noise, range)
+                    };
+                    let [cb, cr] = yuv.chroma.as_ref().expect("4:4:4");
+                    let mut expected = Vec::new();
+                    for y in 0..height {
+                        for x in 0..width as usize {
+                            let sample = [yuv.luma.row(y)[x], cb.row(y)[x], cr.row(y)[x]];
+                            expected.extend(naive::rgb_of(sample, range, matrix));
+                            expected.push(yuv.alpha.as_ref().expect("alpha").row(y)[x]);
+                        }
+                    }
+                    let packed = to_packed(Raster::Yuv(yuv));
+                    assert_eq!((packed.size, packed.layout), (size, Layout::Rgba));
+                    assert_near(&packed.data, &expected, 1.0, 1);
+                    answers.push(packed);
+                }
+                assert_eq!(answers[0], answers[1], "padding leaks");
+            }
+        }
+    }
+}
+
+#[test]
+fn grey_planes_become_equal_channels() {
+    for range in RANGES {
+        let noise = noise_yuv(Size::new(19, 5), Subsampling::S400, false, Some(9));
+        let yuv = with_range(noise, range);
+        let mut expected = Vec::new();
+        for y in 0..5 {
+            for &luma in yuv.luma.row(y) {
+                expected.extend(naive::rgb_of([luma, 128, 128], range, Matrix::Bt601));
+            }
+        }
+        let packed = to_packed(Raster::Yuv(yuv));
+        assert!(
+            packed
+                .data
+                .as_chunks()
+                .0
+                .iter()
+                .all(|[r, g, b]| r == g && g == b)
+        );
+        assert_near(&packed.data, &expected, 1.0, 1);
+    }
+}
+
+#[test]
+fn rgb_becomes_the_planes_of_the_definition() {
+    for range in RANGES {
+        for matrix in MATRICES {
+            for (width, height) in [(1, 1), (7, 3), (64, 5), (33, 17)] {
+                let packed = noise_packed(Size::new(width, height), Layout::Rgb);
+                let yuv = to_planes(
+                    Raster::Packed(packed.clone()),
+                    Subsampling::S444,
+                    range,
+                    matrix,
+                );
+                let mut expected = [Vec::new(), Vec::new(), Vec::new()];
+                for &pixel in packed.data.as_chunks().0 {
+                    let sample = naive::yuv_of(pixel, range, matrix);
+                    for (plane, value) in expected.iter_mut().zip(sample) {
+                        plane.push(value.round().clamp(0.0, 255.0) as u8);
+                    }
+                }
+                let [cb, cr] = yuv.chroma.expect("4:4:4");
+                for (plane, expected) in [yuv.luma, cb, cr].iter().zip(&expected) {
+                    assert_near(&plane.data, expected, 1.0, 1);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn chroma_of_420_is_the_mean_of_its_block_with_edges_repeated() {
+    for (width, height) in [(2, 2), (7, 3), (64, 6), (33, 17)] {
+        let packed = noise_packed(Size::new(width, height), Layout::Rgb);
+        let yuv = to_planes(
+            Raster::Packed(packed.clone()),
+            Subsampling::S420,
+            Range::Full,
+            Matrix::Bt601,
+        );
+        let pixels = packed.data.as_chunks::<3>().0;
+        let mut expected = [Vec::new(), Vec::new()];
+        for y in 0..height.div_ceil(2) {
+            for x in 0..width.div_ceil(2) {
+                let block = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| {
+                    let x = (2 * x + dx).min(width - 1);
+                    let y = (2 * y + dy).min(height - 1);
+                    naive::yuv_of(pixels[(y * width + x) as usize], Range::Full, Matrix::Bt601)
+                });
+                for (channel, plane) in expected.iter_mut().enumerate() {
+                    let sum: f64 = block.iter().map(|sample| sample[channel + 1]).sum();
+                    plane.push((sum / 4.0).round().clamp(0.0, 255.0) as u8);
+                }
+            }
+        }
+        for (plane, expected) in yuv.chroma.expect("4:2:0").iter().zip(&expected) {
+            assert_near(&plane.data, expected, 0.6, 2);
+        }
+    }
+}
+
+#[test]
+fn ink_takes_its_light_away() {
+    let packed = Packed {
+        size: Size::new(4, 1),
+        layout: Layout::Cmyk,
+        data: vec![0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 255, 0, 128, 255, 128],
+    };
+    let rgb = ink_to_rgb(&packed);
+    assert_eq!(rgb.layout, Layout::Rgb);
+    assert_eq!(rgb.data, [255, 255, 255, 0, 255, 255, 0, 0, 0, 127, 63, 0]);
+}
+
+proptest! {
+    #[test]
+    fn planes_and_back_lose_at_most_rounding(size in any_size(40)) {
+        let packed = smooth_rgb(size);
+        let yuv = to_planes(Raster::Packed(packed.clone()), Subsampling::S444, Range::Full, Matrix::Bt601);
+        assert_near(&to_packed(Raster::Yuv(yuv)).data, &packed.data, 0.8, 3);
+    }
+}

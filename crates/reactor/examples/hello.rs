@@ -1,0 +1,107 @@
+//! The least HTTP server on the reactor: one fixed answer of about 150 bytes, to measure what a turn of the loop costs
+//! before anything is done with the request. It counts blank lines and understands nothing else.
+//!
+//! `hello [ADDRESS] [CORES] [FILE]`; with FILE each answer is that file, by sendfile.
+
+use std::fs::File;
+use std::io::{IoSlice, Write};
+use std::rc::Rc;
+
+use reactor::{Conn, Core, Ended, FileRange, Limits, Stop, bind, run, usable_cores};
+
+const BODY: &str = "{\"message\":\"Hello, World!\"}";
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or("127.0.0.1:3334".to_owned());
+    let cores = arguments
+        .next()
+        .map(|count| count.parse().expect("CORES is a number"));
+    let file = arguments
+        .next()
+        .map(|path| File::open(path).expect("FILE can be opened"));
+    let mut limits = Limits::default();
+    if let Some(cores) = cores {
+        limits.cores_max = cores;
+    }
+    let cores = usable_cores(&limits).expect("the kernel tells");
+    let address = address.parse().expect("ADDRESS is IP:PORT");
+    let listeners = bind(&[address], &cores, &limits).expect("the address is free");
+    eprintln!("{} cores at {:?}", cores.len(), listeners.addresses());
+    run(listeners, &limits, b"", &Stop::new(), |core: &Core| {
+        let answer = Rc::new(Answer::new(core.clone(), file.as_ref()));
+        move |conn| {
+            let answer = Rc::clone(&answer);
+            async move {
+                match serve(conn, &answer).await {
+                    // A client that goes in the middle, as load generators do.
+                    Ok(()) | Err(Ended::Socket(_)) => {}
+                    Err(ended) => eprintln!("{ended:?}"),
+                }
+            }
+        }
+    })
+    .expect("the cores start");
+}
+
+struct Answer {
+    core: Core,
+    file: Option<(File, u64)>,
+}
+
+impl Answer {
+    fn new(core: Core, file: Option<&File>) -> Answer {
+        let file = file.map(|file| {
+            let len = file.metadata().expect("FILE has a size").len();
+            (file.try_clone().expect("a descriptor is left"), len)
+        });
+        Answer { core, file }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let body_len = self
+            .file
+            .as_ref()
+            .map_or(BODY.len() as u64, |(_, len)| *len);
+        out.extend_from_slice(
+            b"HTTP/1.1 200 OK\r\nServer: hello\r\nContent-Type: application/json\r\nDate: ",
+        );
+        out.extend_from_slice(&self.core.clock().http_date());
+        write!(out, "\r\nContent-Length: {body_len}\r\n\r\n").expect("a Vec grows");
+        if self.file.is_none() {
+            out.extend_from_slice(BODY.as_bytes());
+        }
+    }
+}
+
+async fn serve(mut conn: Conn, answer: &Answer) -> Result<(), Ended> {
+    let mut request = [0; 4096];
+    let mut out = Vec::with_capacity(4096);
+    loop {
+        let read = conn.read(&mut request).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        let requests = request[..read]
+            .windows(4)
+            .filter(|bytes| bytes == b"\r\n\r\n")
+            .count();
+        for _ in 0..requests {
+            answer.write(&mut out);
+            if let Some((file, len)) = &answer.file {
+                conn.write_file(
+                    &out,
+                    FileRange {
+                        file,
+                        offset: 0,
+                        len: *len,
+                    },
+                )
+                .await?;
+                out.clear();
+            }
+        }
+        conn.write_all(&mut [IoSlice::new(&out)]).await?;
+        out.clear();
+    }
+}

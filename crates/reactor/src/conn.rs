@@ -1,0 +1,224 @@
+//! One accepted connection, and reading and writing it under its deadline.
+
+use std::fs::File;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown};
+use tokio::io::{AsyncRead, Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::{Core, Deadline, Ended, Wait, file};
+
+/// One accepted connection. Its task owns it; dropping it closes the socket.
+#[derive(Debug)]
+pub struct Conn {
+    /// The socket, with `TCP_NODELAY` set.
+    pub stream: TcpStream,
+    /// The client's address.
+    pub peer: SocketAddr,
+    /// When it is to be ended; armed for [`Wait::FirstByte`] since accept.
+    pub deadline: Deadline,
+    /// The core that serves it.
+    pub core: Core,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRange<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// First byte sent.
+    pub offset: u64,
+    /// Bytes sent.
+    pub len: u64,
+}
+
+impl Conn {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, core: &Core) -> Conn {
+        Conn {
+            stream,
+            peer,
+            deadline: Deadline::new(core),
+            core: core.clone(),
+        }
+    }
+
+    /// Waits until there is something to read, or the end, without holding a buffer meanwhile. Cancel-safe.
+    ///
+    /// # Errors
+    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
+    pub async fn readable(&self) -> Result<(), Ended> {
+        self.deadline.read_begun();
+        self.deadline
+            .within(self.stream.readable())
+            .await?
+            .map_err(Ended::Socket)
+    }
+
+    /// Reads what is there, and waits when nothing is. 0 is the end: the client sends no more. The first bytes of a
+    /// request arm [`Wait::Head`]. Cancel-safe.
+    ///
+    /// # Errors
+    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
+        let Conn {
+            stream, deadline, ..
+        } = self;
+        deadline.read_begun();
+        let read = poll_fn(|context| poll_read(stream, context, buffer));
+        let read = deadline.within(read).await?.map_err(Ended::Socket)?;
+        deadline.request_begun();
+        Ok(read)
+    }
+
+    /// Writes all parts in order, with one system call when the socket has room. Waits as [`Wait::Write`], each time the
+    /// client takes something anew; afterwards nothing is armed, so that the next read waits as [`Wait::Idle`].
+    ///
+    /// A dropped call leaves an answer half written: close then.
+    ///
+    /// # Errors
+    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
+    pub async fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
+        let mut left = parts;
+        // Drops leading empty parts, which would read as "nothing written".
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            let written = self
+                .when_writable(|| match &*left {
+                    // `send` costs the kernel less than `writev`.
+                    [last] => self.stream.try_write(last),
+                    _ => self.stream.try_write_vectored(left),
+                })
+                .await?;
+            IoSlice::advance_slices(&mut left, written);
+        }
+        self.deadline.disarm();
+        Ok(())
+    }
+
+    /// Writes `head`, then the part of the file without copying it, joined to the head in full packets. Takes turns
+    /// with other connections every `sendfile_slice_bytes`. What the page cache lacks is read on the blocking pool
+    /// first. Deadlines and dropping: as [`Conn::write_all`].
+    ///
+    /// # Errors
+    /// As [`Conn::write_all`], [`Ended::File`], and [`Ended::ShortFile`] when the file ends early. The client has then
+    /// been promised bytes that do not exist: close.
+    pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
+        // Holds the head back until the body's first bytes fill the packet; without a body it would be held for 200 ms.
+        let more = match body.len {
+            0 => SendFlags::empty(),
+            _ => SendFlags::MORE,
+        };
+        let mut head = head;
+        while !head.is_empty() {
+            let sent = self.when_writable(|| self.send(head, more)).await?;
+            head = &head[sent..];
+        }
+        let mut offset = body.offset;
+        let end = body.offset.saturating_add(body.len);
+        while offset < end {
+            let slice = (end - offset).min(self.core.limits().sendfile_slice_bytes as u64);
+            file::load(body.file, offset, slice)
+                .await
+                .map_err(Ended::File)?;
+            let sent = self
+                .when_writable(|| self.send_file(body.file, offset, slice as usize))
+                .await?;
+            if sent == 0 {
+                return Err(Ended::ShortFile {
+                    missing_bytes: end - offset,
+                });
+            }
+            offset += sent as u64;
+            if offset < end {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.deadline.disarm();
+        Ok(())
+    }
+
+    /// Ends the connection so that what was written arrives although the client still sends: closes our side, then
+    /// drops what comes until the client closes, or `linger_ms` or `linger_bytes_max` are over. To close with bytes
+    /// unread would send a reset, which discards an answer that is on its way (RFC 9112 §9.6).
+    ///
+    /// # Errors
+    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket; the connection is closed all the same.
+    pub async fn linger(mut self) -> Result<(), Ended> {
+        rustix::net::shutdown(&self.stream, Shutdown::Write)
+            .map_err(|errno| Ended::Socket(errno.into()))?;
+        self.deadline.arm(Wait::Linger);
+        let mut left = self.core.limits().linger_bytes_max;
+        while 0 < left {
+            let stream = &mut self.stream;
+            // The buffer lives in the poll, so that it adds nothing to the size of every connection's task.
+            let read = poll_fn(|context| poll_read(stream, context, &mut [0; 4096]));
+            match self.deadline.within(read).await?.map_err(Ended::Socket)? {
+                0 => break,
+                read => left = left.saturating_sub(read),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries `write`; only when the socket is full does it arm the deadline and wait.
+    async fn when_writable(
+        &self,
+        mut write: impl FnMut() -> io::Result<usize>,
+    ) -> Result<usize, Ended> {
+        loop {
+            match write() {
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // No TCP socket says EIO: `sendfile` passes on what the disk said.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
+                    return Err(Ended::File(error));
+                }
+                Err(error) => return Err(Ended::Socket(error)),
+            }
+            self.deadline.arm(Wait::Write);
+            self.deadline
+                .within(self.stream.writable())
+                .await?
+                .map_err(Ended::Socket)?;
+        }
+    }
+
+    fn send(&self, bytes: &[u8], flags: SendFlags) -> io::Result<usize> {
+        self.stream.try_io(Interest::WRITABLE, || {
+            let flags = flags | SendFlags::NOSIGNAL;
+            Ok(rustix::net::send(self.stream.as_fd(), bytes, flags)?)
+        })
+    }
+
+    fn send_file(&self, file: &File, offset: u64, len: usize) -> io::Result<usize> {
+        let mut offset = offset;
+        self.stream.try_io(Interest::WRITABLE, || {
+            Ok(rustix::fs::sendfile(
+                self.stream.as_fd(),
+                file,
+                Some(&mut offset),
+                len,
+            )?)
+        })
+    }
+}
+
+/// `AsyncRead` and not `try_read`: after a short read it knows that the socket is empty, and saves a system call.
+fn poll_read(
+    stream: &mut TcpStream,
+    context: &mut Context<'_>,
+    buffer: &mut [u8],
+) -> Poll<io::Result<usize>> {
+    let mut buffer = ReadBuf::new(buffer);
+    Pin::new(stream)
+        .poll_read(context, &mut buffer)
+        .map_ok(|()| buffer.filled().len())
+}

@@ -1,0 +1,77 @@
+//! What each core counts, readable from any thread.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::Wait;
+
+/// One core's counters. Only that core writes them; two cache lines of their own keep cores from disturbing each other.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Counters {
+    pub(crate) accepted: Counter,
+    pub(crate) closed: Counter,
+    pub(crate) shed: Counter,
+    pub(crate) evicted: Counter,
+    pub(crate) accept_failed: Counter,
+    pub(crate) timed_out: [Counter; Wait::COUNT],
+}
+
+impl Counters {
+    /// Connections handed to the handler.
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.accepted.value()
+    }
+
+    /// Connections whose task has ended.
+    #[must_use]
+    pub fn closed(&self) -> u64 {
+        self.closed.value()
+    }
+
+    /// Connections open now.
+    #[must_use]
+    pub fn open(&self) -> u64 {
+        // `closed` is read first, so that a connection that ends in between is counted as open, not as minus one.
+        let closed = self.closed();
+        self.accepted().saturating_sub(closed)
+    }
+
+    /// Connections turned away at once, for want of room or of descriptors.
+    #[must_use]
+    pub fn shed(&self) -> u64 {
+        self.shed.value()
+    }
+
+    /// Idle connections ended to make room.
+    #[must_use]
+    pub fn evicted(&self) -> u64 {
+        self.evicted.value()
+    }
+
+    /// Failures of accept: no descriptors, no memory, or a client gone before its turn.
+    #[must_use]
+    pub fn accept_failed(&self) -> u64 {
+        self.accept_failed.value()
+    }
+
+    /// Connections ended because `wait` took too long.
+    #[must_use]
+    pub fn timed_out(&self, wait: Wait) -> u64 {
+        self.timed_out[wait as usize].value()
+    }
+}
+
+/// A counter with one writer, so that counting is a plain load and store and no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn count(&self) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    fn value(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}

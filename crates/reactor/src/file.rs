@@ -1,0 +1,53 @@
+//! Keeping `sendfile` from sleeping on a disk.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::os::unix::fs::FileExt;
+
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+/// Bytes read at a time to fill the page cache.
+const CHUNK_BYTES: usize = 128 << 10;
+
+/// Brings a part of a file into the page cache, on the blocking pool, unless it seems to be there.
+///
+/// "Seems": only the last page is asked for, since files are read and evicted front to back. A wrong guess lets
+/// `sendfile` wait for the disk once. A file that ends before the part is no error here.
+pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    if len == 0 || is_cached(file, offset + len - 1)? {
+        return Ok(());
+    }
+    let file = file.try_clone()?;
+    tokio::task::spawn_blocking(move || read_through(&file, offset, len))
+        .await
+        .map_err(io::Error::other)?
+}
+
+fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
+    let mut byte = [0];
+    let mut bytes = [IoSliceMut::new(&mut byte)];
+    match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
+        Ok(_) => Ok(true),
+        Err(Errno::AGAIN) => Ok(false),
+        // The file system cannot tell: memory (before Linux 6.6) or a network, and for the latter `sendfile` may wait.
+        Err(Errno::OPNOTSUPP) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_through(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let end = offset + len;
+    let mut offset = offset;
+    while offset < end {
+        let want = (end - offset).min(CHUNK_BYTES as u64) as usize;
+        match file.read_at(&mut chunk[..want], offset)? {
+            0 => break,
+            read => offset += read as u64,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

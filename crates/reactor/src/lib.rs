@@ -1,0 +1,99 @@
+//! One pinned, single-threaded tokio runtime a core, each with its own listeners, connections and clock. No routes,
+//! no HTTP but the text of a `Date` field.
+//!
+//! Principal type: [`Conn`], one accepted connection, handed to the core's handler. [`bind`] opens the sockets,
+//! [`run`] serves them until [`Stop`] is triggered.
+//!
+//! ```text
+//!            ┌ thread core-0, pinned ────────────────────────────────────────────┐
+//! kernel ──► │ listener ─► accept loop ─► handler(Conn), a local task each       │
+//! spreads    │               │  cap reached: an idle connection goes, or this one │
+//! by         │               └─ tick, twice a second: Clock, due deadlines       │
+//! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
+//! PORT  ──►  ┌ thread core-1 … shares nothing but the count of open connections ──┐
+//! ```
+//!
+//! ```no_run
+//! use std::io::IoSlice;
+//! use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
+//!
+//! async fn echo(mut conn: Conn) -> Result<(), Ended> {
+//!     let mut buffer = [0; 1024];
+//!     loop {
+//!         let read = conn.read(&mut buffer).await?; // the first bytes arm Wait::Head
+//!         if read == 0 {
+//!             return Ok(());
+//!         }
+//!         conn.deadline.disarm(); // while an answer is made
+//!         conn.write_all(&mut [IoSlice::new(&buffer[..read])]).await?; // then Wait::Idle
+//!     }
+//! }
+//!
+//! let limits = Limits::default();
+//! let listeners = bind(&["127.0.0.1:7".parse().unwrap()], &usable_cores(&limits)?, &limits)?;
+//! let stop = Stop::new(); // a clone of it goes to whoever handles signals
+//! let drained = run(listeners, &limits, b"", &stop, |core| {
+//!     println!("core {} starts", core.index()); // build what this core owns
+//!     |conn| async {
+//!         if let Err(ended) = echo(conn).await {
+//!             println!("{ended:?}");
+//!         }
+//!     }
+//! })?;
+//! println!("{} connections dropped", drained.dropped);
+//! # Ok::<(), reactor::Error>(())
+//! ```
+//!
+//! Threads: one a core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and not pinned. A core
+//! owns its state: `start` runs on its thread and may build it of `Rc` and `Cell`. The only shared writes are the count
+//! of open connections, on accept and close, and [`Counters`], each written by one core. A process started from a
+//! core's thread inherits its one processor, so start helpers before [`run`] or from another thread.
+//!
+//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield after 128 operations
+//! that did not wait, and [`Conn::write_file`] yields after each slice, so that no connection holds a core.
+//!
+//! Time: [`Clock`] is set from the system once a tick, so a request costs no clock read and no timer. A [`Deadline`] is
+//! two stores; the tick wakes those that are due, none early and none later than two ticks, which is a second, after.
+//!
+//! No room: at `connections_max` an idle connection of the same core is ended for the new one, or, if a short search
+//! finds none, the new one gets `shed_answer` and is closed. Without descriptors a reserved one serves to do the same.
+//!
+//! Drain: when stopped, each core takes what its backlog still holds, closes its listeners, and ends the connections
+//! that wait for a request, new ones after a second. Busy ones finish; those left after `drain_ms_max` are dropped, and
+//! [`run`] says how many. Tasks a handler spawned beside its connection are dropped then too.
+//!
+//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the host's fault, or that of who chose
+//! the address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must
+//! stay ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
+
+#![forbid(unsafe_code)]
+
+mod accept;
+mod clock;
+mod conn;
+mod core;
+mod cores;
+mod counters;
+mod deadline;
+mod descriptors;
+mod error;
+mod file;
+mod limits;
+mod listen;
+mod run;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+pub use clock::{Clock, HTTP_DATE_BYTES};
+pub use conn::{Conn, FileRange};
+pub use core::Core;
+pub use cores::{CoreId, usable_cores};
+pub use counters::Counters;
+pub use deadline::{Deadline, Ended, Wait};
+pub use descriptors::raise_descriptors_max;
+pub use error::{Error, ErrorKind};
+pub use limits::Limits;
+pub use listen::{Listeners, bind};
+pub use run::{Drained, run};
+pub use stop::Stop;

@@ -1,0 +1,73 @@
+//! Everything the reactor bounds.
+
+/// Bounds of a reactor. Times are kept by a tick of half a second: a deadline fires up to a second late, never early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Cores served, of those this process may use. Default 256.
+    pub cores_max: usize,
+    /// Connections a listener holds between handshake and accept; the kernel cuts it to `net.core.somaxconn`.
+    /// Default 4096.
+    pub backlog: u32,
+    /// Open connections of the whole process. Beyond it an idle connection of the core is ended, or, when it finds
+    /// none, the new one is shed. Default 16384.
+    pub connections_max: usize,
+    /// Threads for work that may sleep, over all cores; each core has at least one. Default 64.
+    pub blocking_threads_max: usize,
+    /// From accept to the first byte. Default 10,000 ms.
+    pub first_byte_ms: u64,
+    /// From the first byte of a request to the end of its head. Default 10,000 ms.
+    pub head_ms: u64,
+    /// Between two requests of one connection. Default 75,000 ms.
+    pub idle_ms: u64,
+    /// Without room for more of an answer. The kernel tells of room once a third of the socket's buffer is free, so
+    /// this is a minimum rate too: a client that takes a byte now and then does not last. Default 60,000 ms.
+    pub write_stall_ms: u64,
+    /// From our end of a connection to the client's, in [`crate::Conn::linger`]. Default 2,000 ms.
+    pub linger_ms: u64,
+    /// Most bytes dropped meanwhile. Default 64 KiB.
+    pub linger_bytes_max: usize,
+    /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
+    /// waited for. Default 30,000 ms.
+    pub drain_ms_max: u64,
+    /// Most bytes of a file sent before other connections get their turn. Default 1 MiB.
+    pub sendfile_slice_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            cores_max: 256,
+            backlog: 4096,
+            connections_max: 16_384,
+            blocking_threads_max: 64,
+            first_byte_ms: 10_000,
+            head_ms: 10_000,
+            idle_ms: 75_000,
+            write_stall_ms: 60_000,
+            linger_ms: 2_000,
+            linger_bytes_max: 64 << 10,
+            drain_ms_max: 30_000,
+            sendfile_slice_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Whether a reactor can work within these.
+    ///
+    /// # Errors
+    /// The name of a bound that must not be zero.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let bounds = [
+            ("cores_max", self.cores_max),
+            ("backlog", self.backlog as usize),
+            ("connections_max", self.connections_max),
+            ("blocking_threads_max", self.blocking_threads_max),
+            ("sendfile_slice_bytes", self.sendfile_slice_bytes),
+        ];
+        match bounds.iter().find(|(_, bound)| *bound == 0) {
+            Some((name, _)) => Err(name),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Running the cores: one thread each, from start to drained.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::thread::CpuSet;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::task::coop::unconstrained;
+use tokio::task::{JoinError, JoinSet, yield_now};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+
+use crate::accept::Acceptor;
+use crate::clock::TICK_MS;
+use crate::listen::CoreListeners;
+use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
+
+/// How a reactor ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were still busy at the drain's deadline, and were dropped.
+    pub dropped: usize,
+}
+
+/// Serves until `stop` is triggered and the drain is over. Blocks the calling thread.
+///
+/// On each core's thread `start` makes what the core owns and returns the handler of its connections. `shed_answer` is
+/// what a connection gets that there is no room for; it may be empty.
+///
+/// # Errors
+/// A core could not be started; then none is left running.
+///
+/// # Panics
+/// When a handler panics: the other cores drain, then the panic goes on here.
+pub fn run<S, H, F>(
+    listeners: Listeners,
+    limits: &Limits,
+    shed_answer: &'static [u8],
+    stop: &Stop,
+    start: S,
+) -> Result<Drained, Error>
+where
+    S: Fn(&Core) -> H + Sync,
+    H: Fn(Conn) -> F,
+    F: Future<Output = ()> + 'static,
+{
+    let shared = Shared {
+        limits: *limits,
+        blocking_threads: (limits.blocking_threads_max / listeners.cores.len()).max(1),
+        shed_answer,
+        stop: stop.clone(),
+        open: AtomicUsize::new(0),
+        counters: listeners.counters,
+        allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = listeners
+            .cores
+            .into_iter()
+            .enumerate()
+            .map(|(index, listeners)| {
+                let (shared, start) = (&shared, &start);
+                thread::Builder::new()
+                    .name(format!("core-{index}"))
+                    .spawn_scoped(scope, move || {
+                        // Whatever ends one core ends them all.
+                        let _stop_all = StopOnDrop(&shared.stop);
+                        shared.core(index, listeners, start)
+                    })
+                    .inspect_err(|_| shared.stop.trigger())
+                    .map_err(|source| Error::host(format!("start thread core-{index}"), source))
+            })
+            .collect();
+        let mut drained = Drained { dropped: 0 };
+        let mut failed = None;
+        for thread in threads {
+            let ended = thread
+                .and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            match ended {
+                Ok(dropped) => drained.dropped += dropped,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(drained), Err)
+    })
+}
+
+/// What all cores see.
+struct Shared {
+    limits: Limits,
+    blocking_threads: usize,
+    shed_answer: &'static [u8],
+    stop: Stop,
+    /// Open connections of all cores.
+    open: AtomicUsize,
+    counters: Arc<[Counters]>,
+    /// Where the process may run, for threads that are not pinned.
+    allowed: CpuSet,
+}
+
+struct StopOnDrop<'a>(&'a Stop);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.trigger();
+    }
+}
+
+impl Shared {
+    fn core<S, H, F>(
+        &self,
+        index: usize,
+        listeners: CoreListeners,
+        start: &S,
+    ) -> Result<usize, Error>
+    where
+        S: Fn(&Core) -> H,
+        H: Fn(Conn) -> F,
+        F: Future<Output = ()> + 'static,
+    {
+        let CoreListeners { id, sockets } = listeners;
+        let failed = |action: &str| {
+            let action = format!("core-{index} on processor {}: {action}", id.0);
+            move |source| Error::host(action, source)
+        };
+        cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+        let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
+        let served = runtime.block_on(async {
+            let sockets = sockets
+                .into_iter()
+                .map(TcpListener::from_std)
+                .collect::<Result<_, _>>()
+                .map_err(failed("register the listeners"))?;
+            let clock = Clock::new(0, unix_secs());
+            let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
+            let acceptor = Acceptor::new(core.clone(), sockets, self.shed_answer)
+                .map_err(failed("reserve a descriptor"))?;
+            let mut ticks = interval(Duration::from_millis(TICK_MS));
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let serving = Serving {
+                shared: self,
+                handler: start(&core),
+                core,
+                started: Instant::now(),
+                connections: JoinSet::new(),
+                ticks,
+            };
+            Ok(serving.serve(acceptor).await)
+        });
+        // A dropped runtime would wait for its blocking pool without end, and a disk or a share may hang.
+        let left = served.as_ref().map_or(Duration::ZERO, |drained| {
+            drained.deadline.saturating_duration_since(Instant::now())
+        });
+        runtime.shutdown_timeout(left);
+        served.map(|drained| drained.dropped)
+    }
+
+    fn runtime(&self, index: usize) -> std::io::Result<LocalRuntime> {
+        let allowed = self.allowed;
+        Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(self.blocking_threads)
+            .thread_name(format!("core-{index}-file"))
+            .on_thread_start(move || {
+                // A new thread inherits the core's one processor, where it would wait behind the core.
+                if let Err(_narrowed) = cores::pin(&allowed) {
+                    // The host has taken the other processors away since, so this is where it has to stay.
+                }
+            })
+            .build_local(LocalOptions::default())
+    }
+}
+
+/// How one core ended.
+struct CoreDrained {
+    dropped: usize,
+    /// When the drain must be over; what is left of the time belongs to the blocking pool.
+    deadline: Instant,
+}
+
+/// A core at work.
+struct Serving<'a, H> {
+    shared: &'a Shared,
+    core: Core,
+    /// Zero of the core's clock.
+    started: Instant,
+    handler: H,
+    connections: JoinSet<()>,
+    ticks: Interval,
+}
+
+impl<H, F> Serving<'_, H>
+where
+    H: Fn(Conn) -> F,
+    F: Future<Output = ()> + 'static,
+{
+    async fn serve(mut self, mut acceptor: Acceptor) -> CoreDrained {
+        let stop = self.shared.stop.clone();
+        let mut stopped = std::pin::pin!(stop.triggered());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                _ = self.ticks.tick() => {
+                    self.tick();
+                    acceptor.resume();
+                }
+                Some(ended) = self.connections.join_next() => self.ended(ended),
+                (stream, peer) = acceptor.accept() => self.admit(stream, peer, &acceptor),
+            }
+        }
+        self.drain(acceptor).await
+    }
+
+    fn tick(&self) {
+        self.core
+            .tick(self.started.elapsed().as_millis() as u64, unix_secs());
+    }
+
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, acceptor: &Acceptor) {
+        let open = self.shared.open.load(Relaxed);
+        // An evicted connection leaves in this turn, so the bound is passed for that long at most.
+        if self.shared.limits.connections_max <= open && !self.core.evict() {
+            return acceptor.shed(stream);
+        }
+        self.shared.open.fetch_add(1, Relaxed);
+        self.core.counters().accepted.count();
+        let conn = Conn::new(stream, peer, &self.core);
+        self.connections.spawn_local((self.handler)(conn));
+    }
+
+    fn ended(&self, ended: Result<(), JoinError>) {
+        self.shared.open.fetch_sub(1, Relaxed);
+        self.core.counters().closed.count();
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            resume_unwind(error.into_panic());
+        }
+    }
+
+    async fn drain(mut self, mut acceptor: Acceptor) -> CoreDrained {
+        let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
+        // What arrived since the last turn is known to the kernel only; yielding takes one more.
+        yield_now().await;
+        for _ in 0..self.shared.limits.backlog {
+            let Some((stream, peer)) = unconstrained(queued(&mut acceptor)).await else {
+                break;
+            };
+            self.admit(stream, peer, &acceptor);
+        }
+        drop(acceptor);
+        self.core.begin_drain();
+        while !self.connections.is_empty() {
+            tokio::select! {
+                biased;
+                () = sleep_until(deadline) => break,
+                _ = self.ticks.tick() => self.tick(),
+                Some(ended) = self.connections.join_next() => self.ended(ended),
+            }
+        }
+        let dropped = self.connections.len();
+        self.connections.abort_all();
+        while let Some(ended) = self.connections.join_next().await {
+            self.ended(ended);
+        }
+        CoreDrained { dropped, deadline }
+    }
+}
+
+/// The system's clock; a time before 1970 is shown as 1970.
+fn unix_secs() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// A connection that waits in the backlog, if any.
+async fn queued(acceptor: &mut Acceptor) -> Option<(TcpStream, SocketAddr)> {
+    poll_fn(|context| match acceptor.poll_accept(context) {
+        Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}

@@ -1,0 +1,91 @@
+//! A job as a cell brings it: descriptors in, a reply out.
+
+use crate::{Answer, Error, ErrorKind, convert};
+use job::{AllegedReply, Job, Status};
+use picture::{Encoding, Format, Orientation, Plan, Rect, Size};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+/// Does `job`: reads `original`, writes `answer`, and says how it went.
+#[must_use]
+pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
+    match run(job, original, answer) {
+        Ok(done) => {
+            let size_px = (done.size.width_px, done.size.height_px);
+            AllegedReply::new(job.id, Status::Done, size_px, done.bytes.len() as u64)
+                .with_detail(&done.remarks.join("; "))
+        }
+        Err(error) => {
+            AllegedReply::new(job.id, error.kind.status(), (0, 0), 0).with_detail(&error.detail)
+        }
+    }
+}
+
+fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Answer, Error> {
+    let plan = Plan::from_bytes(job.plan)
+        .map_err(|malformed| Error::new(ErrorKind::Failed, malformed.to_string()))?;
+    let original = read(original, job.limits.memory_bytes_max)?;
+    let done = convert(&plan, &original)?;
+    if job.limits.answer_bytes_max < done.bytes.len() as u64 {
+        let detail = format!("answer of {} bytes", done.bytes.len());
+        return Err(Error::new(ErrorKind::TooLarge, detail));
+    }
+    answer
+        .write_all_at(&done.bytes, 0)
+        .map_err(|error| Error::new(ErrorKind::Failed, format!("write answer: {error}")))?;
+    Ok(done)
+}
+
+/// The whole original. Its descriptor was opened for this job alone, so its offset is ours to move; a cell has no
+/// `fstat` to ask for the length.
+fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
+    let failed = |error| Error::new(ErrorKind::Failed, format!("read original: {error}"));
+    let len_bytes = original.seek(SeekFrom::End(0)).map_err(failed)?;
+    if bytes_max < len_bytes {
+        let detail = format!("original of {len_bytes} bytes");
+        return Err(Error::new(ErrorKind::TooLarge, detail));
+    }
+    let mut bytes = vec![0; len_bytes as usize];
+    original.read_exact_at(&mut bytes, 0).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Runs every codec and kernel once, so that what they set up on first use is there before a job is forked.
+///
+/// # Panics
+/// When one of them fails: then this build is broken.
+pub fn warm_up() {
+    codec::warm_up();
+    let size = Size::new(64, 64);
+    let grey = picture::Raster::Packed(picture::Packed {
+        size,
+        layout: picture::Layout::Rgb,
+        data: vec![100; 3 * 64 * 64],
+    });
+    let jpeg = codec::encode(&grey, None, Encoding::Jpeg { quality: 80 })
+        .unwrap_or_else(|error| panic!("warm-up: {error}"));
+    for (orientation, encoding) in [
+        (Orientation::Turn90, Encoding::Png),
+        (
+            Orientation::Upright,
+            Encoding::Webp {
+                quality: 80,
+                method: 2,
+                lossless: false,
+            },
+        ),
+    ] {
+        let plan = Plan {
+            source: Format::Jpeg,
+            stored: size,
+            orientation,
+            crop: Rect { x: 0, y: 0, size },
+            inner: Size::new(24, 24),
+            target: Size::new(24, 24),
+            encoding,
+        };
+        let answer = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
+        assert_eq!(answer.size, plan.target, "warm-up: {encoding:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Why a job has no answer.
+
+use job::Status;
+use std::fmt;
+
+/// What the server does about an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The media's fault: the original cannot be decoded.
+    Undecodable,
+    /// The media's fault: the original is sound, but of a sort that is not handled.
+    Unsupported,
+    /// The media's fault: the original or the answer needs more than the job allows.
+    TooLarge,
+    /// Ours: a malformed plan, or an encoder that failed where it must not.
+    Failed,
+}
+
+impl ErrorKind {
+    /// How a reply says it.
+    #[must_use]
+    pub const fn status(self) -> Status {
+        match self {
+            ErrorKind::Undecodable => Status::Undecodable,
+            ErrorKind::Unsupported => Status::Unsupported,
+            ErrorKind::TooLarge => Status::TooLarge,
+            ErrorKind::Failed => Status::Failed,
+        }
+    }
+}
+
+/// A job without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What to do about it.
+    pub kind: ErrorKind,
+    /// For the log: which step, and what it said.
+    pub detail: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Error {
+        Error {
+            kind,
+            detail: detail.into(),
+        }
+    }
+
+    /// An error of `codec` while it did `step`.
+    pub(crate) fn codec(step: &str, error: &codec::Error) -> Error {
+        let kind = match error.kind {
+            codec::ErrorKind::Undecodable => ErrorKind::Undecodable,
+            codec::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            // A job's memory is its limit, not the host's.
+            codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
+            codec::ErrorKind::Failed => ErrorKind::Failed,
+        };
+        Error::new(kind, format!("{step}: {}", error.detail))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,97 @@
+//! `worker`, the program inside a cell.
+//!
+//! Without arguments it is a zygote, and a cell's pool must have started it. `worker once PLAN_HEX [--repeat N]` does one
+//! job without a cell, from stdin to stdout, and prints the CPU time of each run on stderr: the lab compares the two.
+
+#![forbid(unsafe_code)]
+
+use picture::Plan;
+use rustix::time::{ClockId, clock_gettime};
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+#[global_allocator]
+static HEAP: cell::inside::Heap = cell::inside::Heap;
+
+/// Exit code of a job without an answer.
+const EXIT_FINDINGS: u8 = 1;
+/// Exit code of a command line that means nothing.
+const EXIT_USAGE: u8 = 2;
+/// Exit code of a stream that cannot be read or written.
+const EXIT_HOST: u8 = 3;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [] => cell::inside::serve(worker::warm_up, worker::answer),
+        ["once", plan] => once(plan, "1"),
+        ["once", plan, "--repeat", times] => once(plan, times),
+        _ => usage("no such command"),
+    }
+}
+
+/// One job, `times` over; the answer is that of the last run, as all are equal.
+fn once(plan: &str, times: &str) -> ExitCode {
+    let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
+        return usage("PLAN_HEX is not a plan of this build");
+    };
+    let Ok(times @ 1..) = times.parse::<u32>() else {
+        return usage("N is not a number above zero");
+    };
+    let mut original = Vec::new();
+    if let Err(error) = std::io::stdin().read_to_end(&mut original) {
+        eprintln!("worker: read original: {error}");
+        return ExitCode::from(EXIT_HOST);
+    }
+    worker::warm_up();
+    let run = || {
+        let start_us = cpu_us();
+        let answer = worker::convert(&plan, &original);
+        eprintln!("{}", cpu_us() - start_us);
+        answer
+    };
+    let mut answer = run();
+    for _ in 1..times {
+        answer = run();
+    }
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            eprintln!("worker: {error}");
+            return ExitCode::from(EXIT_FINDINGS);
+        }
+    };
+    for remark in &answer.remarks {
+        eprintln!("worker: {remark}");
+    }
+    if let Err(error) = std::io::stdout().write_all(&answer.bytes) {
+        eprintln!("worker: write answer: {error}");
+        return ExitCode::from(EXIT_HOST);
+    }
+    ExitCode::SUCCESS
+}
+
+fn usage(cause: &str) -> ExitCode {
+    eprintln!("worker: {cause}");
+    eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > answer");
+    ExitCode::from(EXIT_USAGE)
+}
+
+/// CPU time this process has taken.
+fn cpu_us() -> i64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+}
+
+fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    pairs
+        .iter()
+        .map(|&[high, low]| Some((digit(high)? * 16 + digit(low)?) as u8))
+        .collect()
+}

@@ -1,0 +1,63 @@
+//! Running other programs, and saying how long it took.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::stop::Stop;
+
+/// Runs a program to its end with our stdout and stderr.
+///
+/// # Errors
+/// [`Stop::findings`] when it fails, [`Stop::host`] when it cannot be started.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), Stop> {
+    let status = command.status().map_err(|err| unstartable(command, &err))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Stop::findings(format!(
+        "{} failed: {status}",
+        words(command)
+    )))
+}
+
+/// What a program prints on stdout; what it says on stderr is shown only when it fails.
+///
+/// # Errors
+/// As [`succeed`], or when the output is not UTF-8.
+pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
+    let output = command.output().map_err(|err| unstartable(command, &err))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let line = format!("{} failed: {}", words(command), output.status);
+        return Err(Stop::findings(line).hint(said.trim_end()));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|_| Stop::host(format!("{} printed no UTF-8", words(command))))
+}
+
+/// Does `work` between a line that names it and one that says how long it took.
+pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    eprintln!("xtask: {name} …");
+    let start = Instant::now();
+    let result = work();
+    eprintln!("xtask: {name}: {:.1} s", start.elapsed().as_secs_f64());
+    result
+}
+
+pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
+    let program = command.get_program().to_string_lossy();
+    Stop::host(format!("{program}: {err}"))
+}
+
+/// Program and subcommand: enough to know which one it was.
+fn words(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let arguments = command
+        .get_args()
+        .take_while(|word| !word.as_encoded_bytes().starts_with(b"--"));
+    let mut words = vec![program.to_string_lossy()];
+    words.extend(arguments.take(4).map(|word| word.to_string_lossy()));
+    words.join(" ")
+}

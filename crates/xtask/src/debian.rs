@@ -1,0 +1,129 @@
+//! Debian packages: which are needed, which are missing, and how they come.
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::process::Command;
+
+use crate::command::{output, succeed};
+use crate::stop::Stop;
+
+/// What the build needs beyond a Rust toolchain. The C codecs take a C and C++ compiler, cmake (libaom, libavif,
+/// libjpeg-turbo), meson and ninja (dav1d), nasm (all their kernels) and perl (libaom's dispatch tables).
+pub(crate) const BUILD: &[&str] = &[
+    "build-essential",
+    "cmake",
+    "git",
+    "meson",
+    "nasm",
+    "ninja-build",
+    "perl",
+    "pkg-config",
+];
+
+/// What each benchmark runs us against.
+const PEERS: &[(&str, &[&str])] = &[
+    (
+        "image",
+        &[
+            "libavif-bin",
+            "libjpeg-turbo-progs",
+            "libvips-tools",
+            "webp",
+        ],
+    ),
+    ("hit", &["nginx", "wrk"]),
+    ("quality", &[]),
+];
+
+/// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.
+pub(crate) fn peers(name: &str) -> &'static [&'static str] {
+    PEERS
+        .iter()
+        .find(|(lab, _)| *lab == name)
+        .map_or(&[], |(_, packages)| packages)
+}
+
+/// Installs what is missing of `packages`, or says which command does.
+///
+/// # Errors
+/// When packages are missing and we may not install them, or when apt-get fails: the host's fault.
+pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let query = Command::new("dpkg-query")
+        .args(["--show", "--showformat", "${db:Status-Status} ${Package}\n"])
+        .args(packages)
+        .output();
+    let listed = match query {
+        Ok(listed) => listed.stdout,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {
+            eprintln!(
+                "xtask: not a Debian, so nobody checked for {}",
+                packages.join(" ")
+            );
+            return Ok(());
+        }
+        Err(err) => return Err(Stop::host(format!("dpkg-query: {err}"))),
+    };
+    let missing = missing(packages, &String::from_utf8_lossy(&listed));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("xtask: missing packages: {}", missing.join(" "));
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    // Another apt-get, often the machine's own upgrade, holds the lock for minutes.
+    install.extend(["-o", "DPkg::Lock::Timeout=300"]);
+    install.extend(&missing);
+    apt_get(&[&["update"], &install])
+}
+
+/// Runs apt-get once for each row of arguments.
+///
+/// # Errors
+/// When this user may not, with the commands that somebody who may can type.
+pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
+    let Some(prefix) = privilege() else {
+        let typed: Vec<_> = rows
+            .iter()
+            .map(|row| format!("sudo apt-get {}", row.join(" ")))
+            .collect();
+        return Err(Stop::host(
+            "apt-get needs root, and this user is not root and has no sudo without a password",
+        )
+        .hint(typed.join(" && ")));
+    };
+    let words = prefix
+        .iter()
+        .chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+    let words: Vec<_> = words.copied().collect();
+    for row in rows {
+        // stdout is for data; apt-get's chatter is not.
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(*row).stdout(io::stderr());
+        succeed(&mut command).map_err(Stop::on_host)?;
+    }
+    Ok(())
+}
+
+/// Words before a command that needs root, or nothing when we cannot become root unasked.
+fn privilege() -> Option<&'static [&'static str]> {
+    if output(Command::new("id").arg("-u")).is_ok_and(|uid| uid.trim() == "0") {
+        return Some(&[]);
+    }
+    let sudo = Command::new("sudo").args(["-n", "true"]).output();
+    sudo.is_ok_and(|sudo| sudo.status.success())
+        .then_some(&["sudo", "-n"])
+}
+
+/// Those of `packages` that `listed`, in lines of status and name, does not call installed.
+fn missing<'a>(packages: &[&'a str], listed: &str) -> Vec<&'a str> {
+    let installed = |package: &str| {
+        let mut lines = listed.lines().filter_map(|line| line.split_once(' '));
+        lines.any(|(status, name)| status == "installed" && name == package)
+    };
+    let packages = packages.iter().copied();
+    packages.filter(|package| !installed(package)).collect()
+}

@@ -1,0 +1,64 @@
+//! The demo library: photographs from a Debian package, unpacked but not installed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{succeed, timed};
+use crate::debian;
+use crate::stop::{Stop, at};
+
+const PACKAGE: &str = "mate-backgrounds";
+/// Where the package keeps its pictures, in the folders abstract, desktop and nature.
+const PICTURES: &str = "usr/share/backgrounds/mate";
+
+/// The folder `demo` of the checkout, made if it is not there. It appears whole, by one rename.
+///
+/// # Errors
+/// When the package cannot be downloaded or the folder not be written: the host's fault.
+pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
+    let demo = root.join("demo");
+    if demo.is_dir() {
+        return Ok(demo);
+    }
+    let partial = root.join("demo.partial");
+    timed("demo library", || {
+        unpack(&partial)?;
+        fs::rename(partial.join(PICTURES), &demo).map_err(at(&demo))?;
+        fs::remove_dir_all(&partial).map_err(at(&partial))
+    })?;
+    Ok(demo)
+}
+
+fn unpack(partial: &Path) -> Result<(), Stop> {
+    if partial.is_dir() {
+        fs::remove_dir_all(partial).map_err(at(partial))?;
+    }
+    fs::create_dir(partial).map_err(at(partial))?;
+    let download = || {
+        let mut apt_get = Command::new("apt-get");
+        apt_get
+            .args(["--quiet", "download", PACKAGE])
+            .current_dir(partial)
+            .stdout(io::stderr());
+        succeed(&mut apt_get).map_err(Stop::on_host)
+    };
+    if download().is_err() {
+        eprintln!("xtask: asking for {PACKAGE} again with fresh package lists");
+        debian::apt_get(&[&["update"]])?;
+        download()?;
+    }
+    let files = fs::read_dir(partial).map_err(at(partial))?;
+    let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+    let archive = paths.find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+    let archive = archive.ok_or_else(|| {
+        Stop::host(format!(
+            "apt-get download left no package in {}",
+            partial.display()
+        ))
+    })?;
+    let mut extract = Command::new("dpkg");
+    extract.arg("-x").arg(archive).arg(partial);
+    succeed(&mut extract).map_err(Stop::on_host)
+}

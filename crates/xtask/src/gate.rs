@@ -1,0 +1,249 @@
+//! `cargo xtask test`: the steps of the gate, each counted, none skipped because another failed.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use crate::build::{self, Build};
+use crate::command::{succeed, timed, unstartable};
+use crate::stop::{EXIT_FINDINGS, Stop};
+use crate::tidy;
+
+const CARGO_DENY: &str = "0.20.2";
+
+/// One step. Lints and the like count as one test each.
+struct Step {
+    name: &'static str,
+    /// Whether it compiles the server, and so waits for the worker.
+    compiles: bool,
+    run: fn(&Gate) -> Result<Count, Stop>,
+}
+
+/// Cheap steps first: they find most.
+const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        compiles: false,
+        run: fmt,
+    },
+    Step {
+        name: "tidy",
+        compiles: false,
+        run: tidy,
+    },
+    Step {
+        name: "clippy",
+        compiles: true,
+        run: clippy,
+    },
+    Step {
+        name: "unit",
+        compiles: true,
+        run: unit,
+    },
+    Step {
+        name: "deny",
+        compiles: false,
+        run: deny,
+    },
+];
+
+struct Gate {
+    build: Build,
+    /// Whose tests to run; all when none is named.
+    package: Option<String>,
+    bless: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    passed: u32,
+    failed: u32,
+}
+
+impl Count {
+    const PASS: Count = Count {
+        passed: 1,
+        failed: 0,
+    };
+    const FAIL: Count = Count {
+        passed: 0,
+        failed: 1,
+    };
+}
+
+/// Runs all steps, or the one of this name, or the tests of the crate of this name.
+///
+/// # Errors
+/// When there is no such step or crate.
+pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitCode, Stop> {
+    let package = name.filter(|name| build.workspace().has(name));
+    let wanted = if package.is_some() {
+        Some("unit")
+    } else {
+        name
+    };
+    let steps = STEPS
+        .iter()
+        .filter(|step| wanted.is_none_or(|name| name == step.name));
+    let steps: Vec<_> = steps.collect();
+    if steps.is_empty() {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        return Err(Stop::usage(format!(
+            "no step and no crate is called {}",
+            name.unwrap_or("")
+        ))
+        .hint(format!("the steps are {}", names.join(", "))));
+    }
+    let package = package.map(str::to_owned);
+    let mut gate = Gate {
+        build,
+        package,
+        bless,
+    };
+    let mut rows = Vec::new();
+    let mut worker = Count::PASS;
+    if steps.iter().any(|step| step.compiles) {
+        worker = judge(gate.build.worker().map(|()| Count::PASS));
+    }
+    for step in steps {
+        let start = Instant::now();
+        let count = if step.compiles && worker == Count::FAIL {
+            Count::FAIL
+        } else {
+            judge(timed(step.name, || (step.run)(&gate)))
+        };
+        rows.push((step.name, count, start.elapsed().as_secs_f64()));
+    }
+    Ok(summary(&rows))
+}
+
+/// A step that could not be run has failed; the reason goes to the terminal at once.
+fn judge(result: Result<Count, Stop>) -> Count {
+    result.unwrap_or_else(|stop| {
+        eprintln!("{stop}");
+        Count::FAIL
+    })
+}
+
+fn summary(rows: &[(&str, Count, f64)]) -> ExitCode {
+    let mut total = Count::default();
+    for (name, count, seconds) in rows {
+        println!(
+            "{name:<8}{:>6} passed {:>4} failed {seconds:>8.1} s",
+            count.passed, count.failed
+        );
+        total.passed += count.passed;
+        total.failed += count.failed;
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    match total.failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(EXIT_FINDINGS),
+    }
+}
+
+fn fmt(gate: &Gate) -> Result<Count, Stop> {
+    let mut cargo = Command::new(build::cargo());
+    cargo
+        .args(["fmt", "--all", "--check"])
+        .current_dir(gate.build.root());
+    succeed(&mut cargo).map(|()| Count::PASS)
+}
+
+fn tidy(gate: &Gate) -> Result<Count, Stop> {
+    let findings = tidy::run(gate.build.root())?;
+    Ok(if findings == 0 {
+        Count::PASS
+    } else {
+        Count::FAIL
+    })
+}
+
+fn clippy(gate: &Gate) -> Result<Count, Stop> {
+    let mut cargo = gate.build.cargo("clippy");
+    cargo.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]);
+    succeed(&mut cargo).map(|()| Count::PASS)
+}
+
+/// Unit, integration and documentation tests.
+fn unit(gate: &Gate) -> Result<Count, Stop> {
+    let mut cargo = gate.build.cargo("test");
+    cargo.arg("--no-fail-fast");
+    match &gate.package {
+        Some(package) => cargo.args(["--package", package]),
+        None => cargo.arg("--workspace"),
+    };
+    if gate.bless {
+        cargo.env("UPDATE_EXPECT", "1");
+    }
+    let mut child = cargo
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|err| unstartable(&cargo, &err))?;
+    let stdout = child.stdout.take().expect("stdout was asked for");
+    let mut count = Count::default();
+    for line in BufReader::new(stdout).lines() {
+        let line = line.map_err(|err| unstartable(&cargo, &err))?;
+        println!("{line}");
+        if let Some(one) = result_line(&line) {
+            count.passed += one.passed;
+            count.failed += one.failed;
+        }
+    }
+    let status = child.wait().map_err(|err| unstartable(&cargo, &err))?;
+    if !status.success() && count.failed == 0 {
+        // A crate did not compile, or a test ended its whole process.
+        count.failed = 1;
+    }
+    Ok(count)
+}
+
+/// Reads `test result: ok. 12 passed; 0 failed; …`, which ends each test binary.
+fn result_line(line: &str) -> Option<Count> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let mut counts = counts.split("; ");
+    let mut next = |word| counts.next()?.strip_suffix(word)?.trim_end().parse().ok();
+    Some(Count {
+        passed: next("passed")?,
+        failed: next("failed")?,
+    })
+}
+
+/// Licences, sources and bans. Advisories are left out: their list comes from the network, so that a gate which reads
+/// it fails on days when nothing of ours changed.
+fn deny(gate: &Gate) -> Result<Count, Stop> {
+    let tool = cargo_deny(&gate.build)?;
+    let mut check = Command::new(tool);
+    check
+        .args(["--all-features", "check", "bans", "licenses", "sources"])
+        .current_dir(gate.build.root());
+    succeed(&mut check).map(|()| Count::PASS)
+}
+
+/// The tool's program, installed on first use.
+fn cargo_deny(build: &Build) -> Result<PathBuf, Stop> {
+    let folder = build.cache().join(format!("cargo-deny-{CARGO_DENY}"));
+    let program = folder.join("bin/cargo-deny");
+    if !program.is_file() {
+        let mut install = Command::new(build::cargo());
+        install
+            .args([
+                "install",
+                "--quiet",
+                "--locked",
+                "cargo-deny",
+                "--version",
+                CARGO_DENY,
+                "--root",
+            ])
+            .arg(&folder)
+            .env_remove("CARGO_TARGET_DIR");
+        timed("install cargo-deny", || succeed(&mut install))?;
+    }
+    Ok(program)
+}

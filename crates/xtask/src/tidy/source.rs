@@ -1,0 +1,340 @@
+//! What the rules need to know of one Rust file.
+//!
+//! Syntax comes from `syn`. Comments are no syntax: they are what lies between the tokens.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+/// One parsed file.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// The words of the head's `//!` lines.
+    pub(super) crate_doc: String,
+    pub(super) functions: Vec<Function>,
+    /// Names of structs, enums, traits and type aliases.
+    pub(super) types: Vec<Mention>,
+    /// Paths as written, imports one by one: `std::fs::read`. Not those of tests.
+    pub(super) paths: Vec<Mention>,
+    /// Names of macros that are called.
+    pub(super) macros: Vec<Mention>,
+    pub(super) attributes: Vec<Attribute>,
+    /// Functions and impls at the top of the file.
+    pub(super) logic: Vec<Mention>,
+    /// One entry a line, doc comments too, without the slashes.
+    pub(super) comments: Vec<Mention>,
+}
+
+/// Something on a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mention {
+    pub(super) line: usize,
+    pub(super) text: String,
+}
+
+/// A function, or a trait's declaration of one.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) name: String,
+    /// First line of its attributes and documentation.
+    pub(super) top: usize,
+    /// Line of its signature.
+    pub(super) line: usize,
+    /// Line of its closing brace.
+    pub(super) end: usize,
+    /// Without `self`.
+    pub(super) parameters: usize,
+    /// Part of a test.
+    pub(super) test: bool,
+    /// Somebody else chose the signature: a foreign trait, or C.
+    pub(super) dictated: bool,
+}
+
+/// An attribute and its arguments, as tokens.
+#[derive(Debug)]
+pub(super) struct Attribute {
+    pub(super) line: usize,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+impl Source {
+    /// Reads a file; `test` says that all of it is test code.
+    ///
+    /// # Errors
+    /// What the parser says.
+    pub(super) fn parse(text: &str, test: bool) -> Result<Source, String> {
+        let file = syn::parse_file(text).map_err(|err| err.to_string())?;
+        let tokens: TokenStream = text.parse().map_err(|_| "no Rust".to_owned())?;
+        let mut source = Source {
+            comments: comments(text, tokens),
+            ..Source::default()
+        };
+        source.crate_doc = crate_doc(&file.attrs);
+        source.logic = file.items.iter().filter_map(logic).collect();
+        let mut walk = Walk {
+            source,
+            test,
+            dictated: false,
+        };
+        walk.visit_file(&file);
+        Ok(walk.source)
+    }
+}
+
+fn crate_doc(attributes: &[syn::Attribute]) -> String {
+    let lines = attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                syn::Expr::Lit(syn::ExprLit {
+                    lit: syn::Lit::Str(line),
+                    ..
+                }) => Some(line.value()),
+                _ => None,
+            },
+            _ => None,
+        });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn logic(item: &syn::Item) -> Option<Mention> {
+    let text = match item {
+        syn::Item::Fn(function) => format!("fn {}", function.sig.ident),
+        syn::Item::Impl(_) => "impl".to_owned(),
+        _ => return None,
+    };
+    Some(Mention {
+        line: item.span().start().line,
+        text,
+    })
+}
+
+struct Walk {
+    source: Source,
+    /// Inside a test.
+    test: bool,
+    /// Inside the implementation of a trait.
+    dictated: bool,
+}
+
+impl Walk {
+    /// Notes a function that ends on line `end`.
+    fn function(&mut self, attributes: &[syn::Attribute], signature: &syn::Signature, end: usize) {
+        let line = signature.span().start().line;
+        let tops = attributes
+            .iter()
+            .map(|attribute| attribute.span().start().line);
+        let typed = signature.inputs.iter();
+        let typed = typed.filter(|input| matches!(input, syn::FnArg::Typed(_)));
+        self.source.functions.push(Function {
+            name: signature.ident.to_string(),
+            top: tops.min().unwrap_or(line).min(line),
+            line,
+            end,
+            parameters: typed.count(),
+            test: self.test,
+            dictated: self.dictated || signature.abi.is_some(),
+        });
+    }
+
+    fn named(&mut self, name: &syn::Ident) {
+        let line = name.span().start().line;
+        self.source.types.push(Mention {
+            line,
+            text: name.to_string(),
+        });
+    }
+
+    fn path(&mut self, line: usize, text: String) {
+        if !self.test {
+            self.source.paths.push(Mention { line, text });
+        }
+    }
+
+    /// Visits an item as test code if its attributes say so.
+    fn item(&mut self, attributes: &[syn::Attribute], visit: impl FnOnce(&mut Walk)) {
+        let outside = self.test;
+        self.test |= attributes.iter().any(is_test);
+        visit(self);
+        self.test = outside;
+    }
+}
+
+fn is_test(attribute: &syn::Attribute) -> bool {
+    let path = attribute.path();
+    path.segments
+        .last()
+        .is_some_and(|last| last.ident == "test")
+        || path.is_ident("cfg") && arguments(attribute) == "test"
+}
+
+fn end_line(body: &syn::Block) -> usize {
+    body.span().end().line
+}
+
+fn arguments(attribute: &syn::Attribute) -> String {
+    match &attribute.meta {
+        syn::Meta::List(list) => list.tokens.to_string(),
+        syn::Meta::Path(_) | syn::Meta::NameValue(_) => String::new(),
+    }
+}
+
+fn joined(path: &syn::Path) -> String {
+    let names = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string());
+    names.collect::<Vec<_>>().join("::")
+}
+
+/// The imports of a use tree, each as a whole path.
+fn imports(tree: &syn::UseTree, prefix: &str, found: &mut Vec<String>) {
+    match tree {
+        syn::UseTree::Path(path) => {
+            imports(&path.tree, &format!("{prefix}{}::", path.ident), found);
+        }
+        syn::UseTree::Name(name) => found.push(format!("{prefix}{}", name.ident)),
+        syn::UseTree::Rename(rename) => found.push(format!("{prefix}{}", rename.ident)),
+        syn::UseTree::Glob(_) => found.push(format!("{prefix}*")),
+        syn::UseTree::Group(group) => {
+            group
+                .items
+                .iter()
+                .for_each(|item| imports(item, prefix, found));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Walk {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.item(&item.attrs, |walk| visit::visit_item_mod(walk, item));
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let mut found = Vec::new();
+        imports(&item.tree, "", &mut found);
+        let line = item.span().start().line;
+        self.item(&item.attrs, |walk| {
+            found.into_iter().for_each(|path| walk.path(line, path))
+        });
+        visit::visit_item_use(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.item(&item.attrs, |walk| {
+            walk.function(&item.attrs, &item.sig, end_line(&item.block));
+            visit::visit_item_fn(walk, item);
+        });
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let outside = self.dictated;
+        self.dictated = item.trait_.is_some();
+        self.item(&item.attrs, |walk| visit::visit_item_impl(walk, item));
+        self.dictated = outside;
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.item(&item.attrs, |walk| {
+            walk.function(&item.attrs, &item.sig, end_line(&item.block));
+            visit::visit_impl_item_fn(walk, item);
+        });
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        let end = item.span().end().line;
+        self.function(&item.attrs, &item.sig, end);
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.named(&item.ident);
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.named(&item.ident);
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.named(&item.ident);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.named(&item.ident);
+        visit::visit_item_type(self, item);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.path(path.span().start().line, joined(path));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let name = call.path.segments.last().map(|last| last.ident.to_string());
+        let line = call.span().start().line;
+        let name = name.into_iter().map(|text| Mention { line, text });
+        self.source.macros.extend(name);
+        visit::visit_macro(self, call);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        self.source.attributes.push(Attribute {
+            line: attribute.span().start().line,
+            name: joined(attribute.path()),
+            arguments: arguments(attribute),
+        });
+    }
+}
+
+/// What lies between the tokens, and the tokens that doc comments turn into, line by line.
+fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
+    let mut comments = Vec::new();
+    let mut end = 0;
+    let mut line = 1;
+    let mut take = |from: usize, to: usize, comment: bool| {
+        for (index, part) in text[from..to].split('\n').enumerate() {
+            line += usize::from(index != 0);
+            let words = part.trim().trim_start_matches(['/', '*', '!']).trim();
+            if comment && !words.is_empty() {
+                let text = words.to_owned();
+                comments.push(Mention { line, text });
+            }
+        }
+    };
+    for range in ranges(tokens) {
+        if range.end <= end {
+            // Of the tokens of a doc comment, each spans all of it.
+            continue;
+        }
+        take(end, range.start, true);
+        let token = &text[range.clone()];
+        take(
+            range.start,
+            range.end,
+            token.starts_with("//") || token.starts_with("/*"),
+        );
+        end = range.end;
+    }
+    take(end, text.len(), true);
+    comments
+}
+
+/// Bytes of every token, in order.
+fn ranges(tokens: TokenStream) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                found.push(group.span_open().byte_range());
+                found.extend(ranges(group.stream()));
+                found.push(group.span_close().byte_range());
+            }
+            leaf => found.push(leaf.span().byte_range()),
+        }
+    }
+    found
+}

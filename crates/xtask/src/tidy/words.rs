@@ -1,0 +1,182 @@
+//! What is said in comments and attributes, and what is left in the code by mistake.
+
+use super::source::{Mention, Source};
+use super::{Finding, Rule, Tree};
+
+/// Shortest text of a crate's documentation: what it is, and what it is not.
+const CRATE_DOC_WORDS_MIN: usize = 12;
+/// A call without obligations "takes numbers only"; every other proof is longer.
+const SAFETY_WORDS_MIN: usize = 3;
+/// Proofs that could be pasted over any call.
+const RITUALS: &[&str] = &[
+    "valid parameters",
+    "valid arguments",
+    "this is safe",
+    "is safe here",
+    "safe to call",
+    "trust me",
+];
+/// Marks of unfinished work in comments.
+const UNFINISHED: &[&str] = &["FIXME", "TODO", "XXX", "HACK"];
+/// Macros that do not stay.
+const PASSING: &[&str] = &["dbg", "todo", "unimplemented"];
+/// Folders at the root of somebody's machine.
+const MACHINE_FOLDERS: &[&str] = &["home", "root", "work", "Users"];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "crate-doc",
+        cure: "begin lib.rs or main.rs with `//!`: what the crate is and is not, its principal type, units, errors",
+        check: crate_doc,
+    },
+    Rule {
+        name: "safety",
+        cure: "give the obligation, the line or event that met it, and what would break it",
+        check: safety,
+    },
+    Rule {
+        name: "unfinished",
+        cure: "do it, or file an issue and take the word out",
+        check: unfinished,
+    },
+    Rule {
+        name: "passing",
+        cure: "take it out; an unreachable branch is a `panic!` or `unreachable!` that says why",
+        check: passing,
+    },
+    Rule {
+        name: "allow-reason",
+        cure: "write #[allow(…, reason = \"…\")], or better `expect`",
+        check: allow_reason,
+    },
+    Rule {
+        name: "ignored-test",
+        cure: "mend the test or delete it",
+        check: ignored_test,
+    },
+    Rule {
+        name: "machine-path",
+        cure: "paths come from arguments, the environment or the manifest's folder; examples use /srv or relative ones",
+        check: machine_path,
+    },
+];
+
+fn crate_doc(tree: &Tree) -> Vec<Finding> {
+    let roots = tree.roots(tree.workspace.members.iter()).into_iter();
+    let poor = roots
+        .filter(|(_, source)| source.crate_doc.split_whitespace().count() < CRATE_DOC_WORDS_MIN);
+    poor.map(|(file, _)| file.finding(0, "does not say what the crate is"))
+        .collect()
+}
+
+fn safety(tree: &Tree) -> Vec<Finding> {
+    tree.each_source(|source| {
+        let proofs = proofs(source).into_iter();
+        let rituals = proofs.filter(|proof| {
+            let text = proof.text.to_lowercase();
+            text.split_whitespace().count() < SAFETY_WORDS_MIN
+                || RITUALS.iter().any(|ritual| text.contains(ritual))
+        });
+        rituals
+            .map(|proof| (proof.line, format!("proves nothing: {}", proof.text)))
+            .collect()
+    })
+}
+
+/// The text of each SAFETY comment, over all of its lines.
+fn proofs(source: &Source) -> Vec<Mention> {
+    let mut proofs: Vec<Mention> = Vec::new();
+    let mut next_line = 0;
+    for comment in &source.comments {
+        if let Some(text) = comment.text.strip_prefix("SAFETY:") {
+            let text = text.trim().to_owned();
+            proofs.push(Mention {
+                line: comment.line,
+                text,
+            });
+        } else if comment.line == next_line
+            && let Some(proof) = proofs.last_mut()
+        {
+            proof.text.push(' ');
+            proof.text.push_str(&comment.text);
+        } else {
+            continue;
+        }
+        next_line = comment.line + 1;
+    }
+    proofs
+}
+
+fn unfinished(tree: &Tree) -> Vec<Finding> {
+    tree.each_source(|source| {
+        let comments = source.comments.iter();
+        let marked = comments.filter_map(|comment| {
+            let mut words = comment.text.split(|letter: char| !letter.is_alphanumeric());
+            let mark = words.find(|word| UNFINISHED.contains(word))?;
+            Some((comment.line, format!("says {mark}")))
+        });
+        marked.collect()
+    })
+}
+
+fn passing(tree: &Tree) -> Vec<Finding> {
+    tree.each_source(|source| {
+        let macros = source.macros.iter();
+        let passing = macros.filter(|called| PASSING.contains(&called.text.as_str()));
+        passing
+            .map(|called| (called.line, format!("calls {}!", called.text)))
+            .collect()
+    })
+}
+
+fn allow_reason(tree: &Tree) -> Vec<Finding> {
+    tree.each_source(|source| {
+        let attributes = source.attributes.iter();
+        let silent = attributes.filter(|attribute| {
+            matches!(attribute.name.as_str(), "allow" | "expect")
+                && !attribute.arguments.contains("reason =")
+        });
+        silent
+            .map(|attribute| {
+                (
+                    attribute.line,
+                    format!(
+                        "{}({}) gives no reason",
+                        attribute.name, attribute.arguments
+                    ),
+                )
+            })
+            .collect()
+    })
+}
+
+fn ignored_test(tree: &Tree) -> Vec<Finding> {
+    tree.each_source(|source| {
+        let attributes = source.attributes.iter();
+        let ignored = attributes.filter(|attribute| attribute.name == "ignore");
+        ignored
+            .map(|attribute| (attribute.line, "ignores a test".to_owned()))
+            .collect()
+    })
+}
+
+fn machine_path(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let mut folders = MACHINE_FOLDERS.iter();
+            if let Some(folder) = folders.find(|folder| starts_path(text, &format!("/{folder}/"))) {
+                findings.push(file.finding(line, format!("names a path in {folder}")));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `root` stands in `text` where a path begins, not in the middle of another.
+fn starts_path(text: &str, root: &str) -> bool {
+    text.match_indices(root).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        before.is_none_or(|letter| !letter.is_alphanumeric() && !"._-~*})/>$".contains(letter))
+    })
+}
