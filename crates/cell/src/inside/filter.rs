@@ -98,7 +98,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_close_range, Always),
     allow(libc::SYS_prlimit64, Is(0, 0)),
     allow(libc::SYS_setitimer, Always),
-    allow(libc::SYS_sched_setscheduler, Is(1, libc::SCHED_IDLE as u32)),
+    allow(libc::SYS_sched_setscheduler, Is(0, 0)),
     allow(libc::SYS_seccomp, Is(0, FILTER_MODE)),
     allow(libc::SYS_set_robust_list, Always),
     // The zygote: fork, reap, report. A child has no socket of this number, and loses `clone` by its second filter.
