@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
+/// Children ordered beyond those that may live. More than two, and a renewal waits for as many jobs.
+const ORDERED_AHEAD: usize = 2;
+
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
     program: OwnedFd,
@@ -127,9 +130,10 @@ impl Keeper {
         }
     }
 
-    /// Has the serving zygote fork until there are as many children as the limits say.
+    /// Orders as many children as the limits say, and a few ahead, so that the zygote replaces one that ended without
+    /// being told.
     fn refill(&mut self, now: Instant) {
-        let wanted = self.shared.limits.children();
+        let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
             return;
         };

@@ -26,6 +26,7 @@ impl Zygote {
         let null = above(null.as_fd())?;
         let start = Command::Start {
             max_memory_bytes: limits.max_memory_bytes,
+            children: limits.children() as u64,
         };
         // Sent before anybody can hang up: a program that ends at once is then always found by its reports.
         channel::send(control.as_fd(), &start.to_bytes(), &[], SendFlags::DONTWAIT)?;
@@ -33,7 +34,7 @@ impl Zygote {
         Ok(Zygote { process, control })
     }
 
-    /// Asks for a child that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
+    /// Asks for a child, now or when another ended, that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
         let command = Command::Fork(slot).to_bytes();
         channel::send(
@@ -72,7 +73,7 @@ impl Zygote {
 
 /// The worker inherits nothing of the server's environment.
 fn environment(limits: &Limits) -> Vec<CString> {
-    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216:glibc.malloc.trim_threshold=1073741824";
+    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
     if limits.hugepages {
         vec![tunables.to_owned()]
     } else {
