@@ -112,7 +112,7 @@ fn gif(picture: &Packed) -> Vec<u8> {
         .collect();
     let pixels = picture.data.as_chunks::<3>().0.iter();
     let indexes: Vec<u8> = pixels
-        .map(|&[r, g, b]| r / 64 << 4 | g / 64 << 2 | b / 64)
+        .map(|&[r, g, b]| 16 * (r / 64) + 4 * (g / 64) + b / 64)
         .collect();
     let frame = gif::Frame::from_palette_pixels(width, height, indexes, palette, None);
     let mut encoder =
