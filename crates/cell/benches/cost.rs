@@ -1,62 +1,142 @@
-//! What a cell costs.
+//! What a cell costs: time from hand-over to answer, and CPU time of all that takes part.
+//!
+//! `cargo bench` runs enough jobs to compare; without `--bench`, as in a test, each job runs a few times. CPU is what to
+//! look at on a machine that does other work too. `cargo bench -- touch` runs the jobs with that in their name.
+
+use cell::{Limits, Pool, Task};
+use job::JobLimits;
+use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+/// Name of the job, and the attacker's plan for it. The first is the cell's own, with nothing in it.
+const JOBS: [(&str, &str); 6] = [
+    ("nothing", ""),
+    ("echo of 1 KB", "echo"),
+    ("touch 1 MiB", "touch 1048576"),
+    ("touch 4 MiB", "touch 4194304"),
+    ("touch 16 MiB", "touch 16777216"),
+    ("spin 10 ms", "spin 10000"),
+];
+
 fn main() {
-    let elf = &std::fs::read(env!("CARGO_BIN_EXE_attacker")).unwrap();
-    let pool = cell::Pool::start(elf, cell::Limits::default()).unwrap();
-    let original = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
-    let run = |plan: &str| {
-        pool.run(cell::Task {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let rounds = match arguments.iter().any(|argument| argument == "--bench") {
+        true => 1_000,
+        false => 10,
+    };
+    let only = arguments.iter().find(|argument| !argument.starts_with('-'));
+    let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo built it");
+    let limits = Limits {
+        // A renewal within a row would count for it.
+        jobs_per_zygote: u32::MAX,
+        ..Limits::default()
+    };
+    let pool = Pool::start(&elf, limits).expect("the attacker boots");
+    println!("{:12} {:>28} {:>44}", "", "wall µs", "CPU µs a job");
+    println!(
+        "{:12} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "job", "p50", "p99", "acquire", "child", "zygote", "server", "all"
+    );
+    for (name, plan) in JOBS {
+        if only.is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        measure(&pool, name, plan, rounds);
+    }
+}
+
+fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let original = File::open(path).expect("this crate has a manifest");
+    settle(pool);
+    let before = (pool.stats(), zygote_us(), server_us());
+    let mut walls = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let begin = Instant::now();
+        let task = Task {
             original: original.as_fd(),
             plan: plan.as_bytes(),
             size_px: None,
-            limits: job::JobLimits {
+            limits: JobLimits {
                 answer_bytes_max: 16 << 20,
                 memory_bytes_max: 1 << 30,
                 cpu_ms_max: 1_000,
             },
-            wall_ms_max: 1_000,
-        })
-        .unwrap()
-    };
-    for plan in [
-        "",
-        "echo",
-        "touch 1048576",
-        "touch 4194304",
-        "touch 16777216",
-        "spin 10000",
-    ] {
-        let mut times = Vec::new();
-        let mut inner = Vec::new();
-        let before = pool.stats();
-        let begin = Instant::now();
-        for _ in 0..300 {
-            let t = Instant::now();
-            let f = run(plan);
-            times.push(t.elapsed().as_micros() as u64);
-            inner.push(f.cpu_us);
-        }
-        let all = begin.elapsed();
-        let cpu = pool.stats().cpu_us - before.cpu_us;
-        if plan.starts_with("touch") {
-            let f = run(plan);
-            let mut b = vec![0; f.answer_bytes as usize];
-            std::os::unix::fs::FileExt::read_at(&f.body, &mut b, 0).unwrap();
-            println!("{}", String::from_utf8_lossy(&b));
-        }
-        times.sort();
-        inner.sort();
-        println!(
-            "{plan:16} wall p50 {} p99 {} us; child's cpu p50 {}; whole {:?} a job; reaped cpu {} a job; wait {}",
-            times[150],
-            times[297],
-            inner[150],
-            all / 300,
-            cpu / 300,
-            (pool.stats().acquire_us - before.acquire_us) / 300
-        );
-        std::thread::sleep(Duration::from_millis(20));
+            wall_ms_max: 8_000,
+            idle: false,
+        };
+        pool.run(task).expect("an honest job");
+        walls.push(begin.elapsed());
     }
+    settle(pool);
+    let after = (pool.stats(), zygote_us(), server_us());
+    walls.sort_unstable();
+    let each = |sum: u64| sum / rounds as u64;
+    let child = each(after.0.cpu_us - before.0.cpu_us);
+    let zygote = each(after.1 - before.1);
+    let server = each(after.2 - before.2);
+    println!(
+        "{name:12} {:>8} {:>8} {:>10} {child:>10} {zygote:>10} {server:>10} {:>10}",
+        walls[rounds / 2].as_micros(),
+        walls[rounds * 99 / 100].as_micros(),
+        each(after.0.acquire_us - before.0.acquire_us),
+        child + zygote + server,
+    );
+}
+
+/// Waits until every child is ready, so that the work of one row does not count for the next.
+fn settle(pool: &Pool) {
+    let all = u64::from(pool.limits().concurrency + pool.limits().spare);
+    while pool.stats().ready < all {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn server_us() -> u64 {
+    (thread_ns("/proc/self/task") + 500) / 1_000
+}
+
+/// CPU time of all processes that bear the zygote's name and are ours, children included that live now.
+fn zygote_us() -> u64 {
+    let mut sum = 0;
+    let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", keeper())) else {
+        return 0;
+    };
+    for first in text.split_whitespace() {
+        sum += thread_ns(&format!("/proc/{first}/task"));
+        let children = fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
+        for child in children.expect("it runs").split_whitespace().take(1) {
+            sum += thread_ns(&format!("/proc/{child}/task"));
+        }
+    }
+    sum / 1_000
+}
+
+/// The thread that started the zygote.
+fn keeper() -> String {
+    for task in fs::read_dir("/proc/self/task").expect("procfs") {
+        let path = task.expect("procfs").path();
+        let name = fs::read_to_string(path.join("comm")).expect("procfs");
+        if name.trim() == "cell keeper" {
+            return path
+                .file_name()
+                .expect("a thread's id")
+                .to_string_lossy()
+                .into_owned();
+        }
+    }
+    panic!("the pool has a keeper");
+}
+
+/// Time on a CPU of all threads in a directory of tasks.
+fn thread_ns(tasks: &str) -> u64 {
+    let mut sum = 0;
+    for task in fs::read_dir(tasks).expect("it runs") {
+        let path = task.expect("it runs").path().join("schedstat");
+        let text = fs::read_to_string(path).expect("schedstat is built in");
+        let first = text.split(' ').next().expect("three numbers");
+        sum += first.parse::<u64>().expect("nanoseconds");
+    }
+    sum
 }

@@ -25,8 +25,12 @@ pub(crate) struct Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// The first packet.
-    Start { max_memory_bytes: u64 },
-    /// Fork a child that serves the socket beside this packet.
+    Start {
+        max_memory_bytes: u64,
+        /// Most children alive at one time.
+        children: u64,
+    },
+    /// Fork a child that serves the socket beside this packet, as soon as there is room for one.
     Fork(SlotId),
 }
 
@@ -56,14 +60,20 @@ const BROKEN: u64 = 7;
 impl Command {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         match self {
-            Command::Start { max_memory_bytes } => words(&[START, max_memory_bytes]),
+            Command::Start {
+                max_memory_bytes,
+                children,
+            } => words(&[START, max_memory_bytes, children]),
             Command::Fork(SlotId(slot)) => words(&[FORK, slot]),
         }
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Command> {
         match *numbers(bytes)?.as_slice() {
-            [START, max_memory_bytes] => Some(Command::Start { max_memory_bytes }),
+            [START, max_memory_bytes, children] => Some(Command::Start {
+                max_memory_bytes,
+                children,
+            }),
             [FORK, slot] => Some(Command::Fork(SlotId(slot))),
             _ => None,
         }
@@ -143,3 +153,6 @@ fn numbers(bytes: &[u8]) -> Option<Vec<u64>> {
     let numbers = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
     rest.is_empty().then(|| numbers.collect())
 }
+
+#[cfg(test)]
+mod tests;

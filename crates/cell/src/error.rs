@@ -32,6 +32,15 @@ impl Error {
         }
     }
 
+    /// A job that had to work and did not.
+    pub(crate) fn failed(action: &str, failure: &Failure) -> Error {
+        let kind = match failure.kind {
+            FailureKind::Host => ErrorKind::Host,
+            _ => ErrorKind::Worker,
+        };
+        Error::new(kind, format!("{action}: {failure}"))
+    }
+
     pub(crate) fn host(action: impl Into<String>, source: impl Into<io::Error>) -> Error {
         Error {
             kind: ErrorKind::Host,

@@ -29,6 +29,7 @@ const EXIT_FAILED: i32 = 4;
 /// tables that every job would fill otherwise, and must leave no thread behind. `work` runs in a child that dies after
 /// it, on a job, its original (read only) and its answer (of fixed size). It ends within the job's limits or the child is
 /// killed; what it replies is completed with what it used. A panic is a reply of [`job::Status::Failed`].
+/// Plans of less than two bytes never reach `work`: they are the probe's.
 ///
 /// `work` can read, write and seek its descriptors, allocate memory and ask for the time. [`std::fs::File::metadata`]
 /// fails: seek to the end for a length.

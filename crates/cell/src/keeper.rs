@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
+/// Children ordered beyond those that may live. More than two, and a renewal waits for as many jobs.
+const ORDERED_AHEAD: usize = 2;
+
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
     program: OwnedFd,
@@ -127,9 +130,10 @@ impl Keeper {
         }
     }
 
-    /// Has the serving zygote fork until there are as many children as the limits say.
+    /// Orders as many children as the limits say, and a few ahead, so that the zygote replaces one that ended without
+    /// being told.
     fn refill(&mut self, now: Instant) {
-        let wanted = self.shared.limits.children();
+        let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
             return;
         };
@@ -209,7 +213,8 @@ impl Keeper {
                 match self.zygotes[index].zygote.report() {
                     Ok(Some((report, pidfd))) => self.take(index, report, pidfd),
                     Ok(None) => break,
-                    Err(errno) => self.lose(index, &format!("worker: {errno}")),
+                    Err(Errno::PIPE | Errno::CONNRESET) => self.lose(index, worker("it ended")),
+                    Err(errno) => self.lose(index, worker(&errno.to_string())),
                 }
             }
         }
@@ -218,7 +223,7 @@ impl Keeper {
     fn take(&mut self, index: usize, report: Report, pidfd: Option<OwnedFd>) {
         match report {
             Report::Ready(jail) => self.serve(index, jail),
-            Report::Broken(text) => self.lose(index, &format!("worker: {}", text.escape_debug())),
+            Report::Broken(text) => self.lose(index, worker(&text)),
             Report::Forked(id) => {
                 let Some(child) = self.children.get_mut(&id) else {
                     return;
@@ -255,19 +260,24 @@ impl Keeper {
 
     /// The zygote is ready: it takes over from the one that served until now.
     fn serve(&mut self, index: usize, jail: Jail) {
-        for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {
-            tended.state = State::Retired;
-            self.shared.counters.zygote_renewals.add(1);
-            if tended.zygote.retire().is_err() {
-                // It hung up already; its reports end with an error, which `hear` finds.
-                continue;
-            }
+        let limits = &self.shared.limits;
+        let process = &self.zygotes[index].zygote.process;
+        let posture = posture(process, jail, limits.hugepages);
+        let (given, wanted) = (posture.isolation(), limits.min_isolation);
+        if given < wanted {
+            let why = format!("this host gives isolation {given}, and min_isolation is {wanted}");
+            return self.lose(index, Error::new(ErrorKind::Host, why));
         }
-        let tended = &mut self.zygotes[index];
-        tended.state = State::Serving { forks: 0 };
-        let hugepages = self.shared.limits.hugepages;
+        for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {
+            // When it hung up already, `hear` finds that too.
+            if tended.zygote.retire().is_ok() {
+                self.shared.counters.zygote_renewals.add(1);
+            }
+            tended.state = State::Retired;
+        }
+        self.zygotes[index].state = State::Serving { forks: 0 };
         let mut queue = self.shared.queue();
-        queue.posture = Some(posture(&tended.zygote.process, jail, hugepages));
+        queue.posture = Some(posture);
         queue.trouble = None;
         drop(queue);
         if let Some(started) = self.started.take() {
@@ -276,7 +286,7 @@ impl Keeper {
     }
 
     /// A zygote that died. What it forked lives on where it can; what it had yet to fork is asked of the next one.
-    fn lose(&mut self, index: usize, why: &str) {
+    fn lose(&mut self, index: usize, error: Error) {
         let tended = &mut self.zygotes[index];
         let generation = tended.generation;
         let state = std::mem::replace(&mut tended.state, State::Dead);
@@ -290,7 +300,7 @@ impl Keeper {
             return;
         }
         self.shared.counters.zygote_deaths.add(1);
-        self.fail(Error::new(ErrorKind::Worker, why));
+        self.fail(error);
     }
 
     /// Looks for orphans that ended: nobody else tells.
@@ -314,7 +324,7 @@ impl Keeper {
     fn bury(&mut self, now: Instant) {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
         if let Some(index) = self.zygotes.iter().position(|tended| late(tended.state)) {
-            self.lose(index, "worker: not ready in time");
+            self.lose(index, worker("not ready in time"));
         }
         let children = &self.children;
         self.zygotes.retain(|tended| {
@@ -362,4 +372,9 @@ fn posture(process: &Process, jail: Jail, hugepages: bool) -> Posture {
         no_capabilities: !jail.capabilities,
         hugepages: HugePages::read(hugepages),
     }
+}
+
+/// A worker's text reaches the operator's terminal, so control characters do not pass.
+fn worker(why: &str) -> Error {
+    Error::new(ErrorKind::Worker, format!("worker: {}", why.escape_debug()))
 }

@@ -1,4 +1,41 @@
-//! Sandboxes for one job: a process that is jailed before it sees a byte from outside, and dies after its answer.
+//! Sandboxes for one job: a process that is jailed before it sees a byte from outside, and dies after its answer. It
+//! knows no picture: what a plan means is between the job's author and the worker.
+//!
+//! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main` calls.
+//!
+//! ```text
+//! server                                         worker: one static program, from a sealed memfd
+//!  Pool::run ──┬─ socket: job + 2 descriptors ─► child ─ one job ─ reply ─ death
+//!   (any       │  pidfd: to kill it                ▲
+//!   thread)    │                                   │ forks ahead
+//!  keeper ─────┴─ socket: fork, forked, reaped ─ zygote ◄── init (keeps the process namespace alive)
+//! ```
+//!
+//! The zygote never sees a job, so a child inherits nothing of the jobs before it; what a job leaves behind dies with its
+//! child. A slot is a socket and a pidfd whatever stands behind them, so that a microVM's helper can take a child's
+//! place.
+//!
+//! The jail, in the order in which it closes:
+//!
+//! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups, and another user where the server is root;
+//!    a user namespace where it is not; none of them where the host refuses (`spawn`).
+//! 2. Its death with the server's; the standard streams from `/dev/null`, all other descriptors closed but the socket.
+//! 3. Limits: no core file, few descriptors, address space. First choice of the out-of-memory killer; no merged pages.
+//! 4. No capabilities, `no_new_privs`, not dumpable.
+//! 5. Init is split off, with a filter that lets it wait and exit.
+//! 6. Landlock without a rule.
+//! 7. Warm-up, the only code of the worker that runs with most system calls. It has seen no byte from outside.
+//! 8. The filter: an allow-list without paths, sockets, processes, executable memory or sleep. What it denies kills.
+//! 9. In a child: the zygote's descriptors replaced, a second filter that takes `clone` and `ppoll`, and with the job its
+//!    limits on memory, file size and CPU time. The server watches the wall time.
+//!
+//! What was applied stands in [`Posture`]; [`Limits::min_isolation`] says how much there must be.
+//!
+//! Units and limits: every bound is a field of [`Limits`] or of [`job::JobLimits`], in bytes, milliseconds or processes.
+//! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say who is at fault: media, worker or
+//! host. A reply is believed only as far as [`job::AllegedReply::verify`] goes, and the answer only once it is sealed.
+//! Threads: [`Pool`] is shared by any number of them and blocks; one of its own, the keeper, starts zygotes and refills.
+//! Sources: the kernel's documentation of seccomp, Landlock, namespaces and memfd seals.
 
 mod channel;
 mod control;
@@ -9,6 +46,7 @@ mod limits;
 mod memfd;
 mod pool;
 mod posture;
+mod probe;
 mod slot;
 mod spawn;
 mod stats;
@@ -19,5 +57,6 @@ mod zygote;
 pub use error::{Error, ErrorKind, Failure, FailureKind};
 pub use limits::Limits;
 pub use pool::{Finished, Pool, Task};
-pub use posture::{HugePages, Posture};
+pub use posture::{HugePages, Isolation, Posture};
+pub use probe::{Probe, probe};
 pub use stats::Stats;

@@ -1,5 +1,7 @@
 //! What a pool may use.
 
+use crate::posture::Isolation;
+
 /// Bounds of a pool and of every job in it. The names are those of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -26,6 +28,8 @@ pub struct Limits {
     pub max_restart_pause_ms: u32,
     /// Heap of the worker in transparent huge pages, where the host has them. Default true.
     pub hugepages: bool,
+    /// Least isolation with which the pool starts. Default [`Isolation::Filter`].
+    pub min_isolation: Isolation,
 }
 
 impl Default for Limits {
@@ -42,6 +46,7 @@ impl Default for Limits {
             max_answer_bytes: 256 << 20,
             max_restart_pause_ms: 5_000,
             hugepages: true,
+            min_isolation: Isolation::Filter,
         }
     }
 }

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +35,8 @@ const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 pub struct Task<'a> {
     /// The original, a file; the pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
-    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. An empty plan is the probe's: the cell answers it itself.
+    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. Plans of less than two bytes are the
+    /// probe's: the cell serves them itself.
     pub plan: &'a [u8],
     /// Size of the answer, when it is a picture.
     pub size_px: Option<(u32, u32)>,
@@ -42,6 +44,8 @@ pub struct Task<'a> {
     pub limits: JobLimits,
     /// Wall time the job may take, in milliseconds; lowered to the pool's limit.
     pub wall_ms_max: u32,
+    /// The job runs only when a core has nothing else to do; its wall time passes all the same.
+    pub idle: bool,
 }
 
 /// A job's answer.
@@ -176,6 +180,7 @@ impl Pool {
             id: self.job_ids.fetch_add(1, Ordering::Relaxed),
             limits,
             seed,
+            idle: task.idle,
             plan: task.plan,
         };
         let original = reopen(task.original)
@@ -372,8 +377,8 @@ impl Drop for Pool {
     }
 }
 
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
             .field("limits", &self.shared.limits)
             .finish_non_exhaustive()

@@ -25,6 +25,20 @@ pub enum HugePages {
     Refused,
 }
 
+/// How much stands around a job. Each level has what those before it have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isolation {
+    /// A system call filter and no way to gain privileges; no cell has less.
+    #[default]
+    Filter,
+    /// And Landlock, so that two mechanisms of the kernel deny files and sockets.
+    Landlock,
+    /// And namespaces of its own.
+    Namespaces,
+    /// And a machine of its own.
+    MicroVm,
+}
+
 /// The isolation a pool really has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posture {
@@ -48,6 +62,31 @@ pub struct Posture {
     pub hugepages: HugePages,
 }
 
+impl Posture {
+    /// The highest level that holds without a gap below it.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        if self.landlock_abi.is_none() {
+            Isolation::Filter
+        } else if self.namespaces.is_empty() {
+            Isolation::Landlock
+        } else {
+            Isolation::Namespaces
+        }
+    }
+}
+
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Isolation::Filter => "filter",
+            Isolation::Landlock => "landlock",
+            Isolation::Namespaces => "namespaces",
+            Isolation::MicroVm => "microvm",
+        })
+    }
+}
+
 impl fmt::Display for Posture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let yes = |yes: bool| if yes { "yes" } else { "no" };
@@ -66,6 +105,7 @@ impl fmt::Display for Posture {
             HugePages::Refused => "refused by the host",
         };
         writeln!(f, "backend          {}", self.backend)?;
+        writeln!(f, "isolation        {}", self.isolation())?;
         writeln!(f, "namespaces       {namespaces}")?;
         writeln!(f, "own user         {}", yes(self.own_user))?;
         writeln!(

@@ -181,8 +181,9 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
 }
 
 fn fail(entry: &mut Entry) -> c_int {
-    // SAFETY: errno is the calling thread's, which is held: this memory is shared, and its owner waits.
-    entry.errno = unsafe { *libc::__errno_location() };
+    // That of the thread that waits, since its memory is shared. Reading it allocates nothing.
+    let error = std::io::Error::last_os_error();
+    entry.errno = error.raw_os_error().unwrap_or(libc::EIO);
     EXEC_FAILED
 }
 

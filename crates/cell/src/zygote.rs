@@ -24,27 +24,24 @@ impl Zygote {
         let theirs = above(theirs.as_fd())?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = above(null.as_fd())?;
-        let process = spawn(program, theirs.as_fd(), null.as_fd(), &environment(limits))?;
         let start = Command::Start {
             max_memory_bytes: limits.max_memory_bytes,
+            children: limits.children() as u64,
         };
-        let zygote = Zygote { process, control };
-        zygote.send(start, &[])?;
-        Ok(zygote)
+        // Sent before anybody can hang up: a program that ends at once is then always found by its reports.
+        channel::send(control.as_fd(), &start.to_bytes(), &[], SendFlags::DONTWAIT)?;
+        let process = spawn(program, theirs.as_fd(), null.as_fd(), &environment(limits))?;
+        Ok(Zygote { process, control })
     }
 
-    /// Asks for a child that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
+    /// Asks for a child, now or when another ended, that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.send(Command::Fork(slot), &[socket])
-    }
-
-    fn send(&self, command: Command, descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
-        let flags = SendFlags::DONTWAIT;
+        let command = Command::Fork(slot).to_bytes();
         channel::send(
             self.control.as_fd(),
-            &command.to_bytes(),
-            descriptors,
-            flags,
+            &command,
+            &[socket],
+            SendFlags::DONTWAIT,
         )
     }
 
@@ -76,7 +73,7 @@ impl Zygote {
 
 /// The worker inherits nothing of the server's environment.
 fn environment(limits: &Limits) -> Vec<CString> {
-    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216:glibc.malloc.trim_threshold=1073741824";
+    let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
     if limits.hugepages {
         vec![tunables.to_owned()]
     } else {

@@ -36,6 +36,8 @@ pub struct Job<'a> {
     pub limits: JobLimits,
     /// Fresh entropy, since a forked cell has none of its own.
     pub seed: [u8; 16],
+    /// Runs only when a core has nothing else to do.
+    pub idle: bool,
     /// What to do, in a form that only the worker and the job's author know.
     pub plan: &'a [u8],
 }
@@ -61,6 +63,7 @@ impl<'a> Job<'a> {
         out.extend_from_slice(&self.limits.cpu_ms_max.to_le_bytes());
         out.extend_from_slice(&(self.plan.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.seed);
+        out.extend_from_slice(&u32::from(self.idle).to_le_bytes());
         out.resize(JOB_HEADER_BYTES, 0);
         out.extend_from_slice(self.plan);
         out
@@ -87,6 +90,7 @@ impl<'a> Job<'a> {
         let cpu_ms_max = fields.u32();
         let plan_bytes = fields.u32() as usize;
         let seed = fields.array();
+        let idle = fields.u32() != 0;
         if plan_bytes != plan.len() || PLAN_BYTES_MAX < plan_bytes {
             return Err(Malformed::Length);
         }
@@ -98,6 +102,7 @@ impl<'a> Job<'a> {
                 cpu_ms_max,
             },
             seed,
+            idle,
             plan,
         })
     }

@@ -25,6 +25,7 @@ fn a_job_survives_the_wire() {
         id: 7,
         limits: LIMITS,
         seed: [9; 16],
+        idle: true,
         plan: b"plan",
     };
     let bytes = job.to_bytes();
@@ -38,6 +39,7 @@ fn a_job_that_is_cut_extended_or_from_another_build_is_refused() {
         id: 7,
         limits: LIMITS,
         seed: [9; 16],
+        idle: true,
         plan: b"plan",
     }
     .to_bytes();

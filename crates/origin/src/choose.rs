@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use picture::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
 use crate::clock;
-use crate::convert::{Outcome, Sealed, Task};
+use crate::convert::{Outcome, Pace, Sealed, Task};
 use crate::flight::Refused;
 use crate::library::{Identity, LibraryPath};
 use crate::problem::Problem;
@@ -265,6 +265,11 @@ impl Wanted<'_> {
             path: self.path.clone(),
             identity: self.identity,
             original_competes: self.candidates.original_competes,
+            pace: if replaces.is_some() {
+                Pace::Idle
+            } else {
+                Pace::Awaited
+            },
             replaces,
         }
     }

@@ -39,6 +39,17 @@ pub struct Task {
     pub original_competes: bool,
     /// A quicker variant that this one replaces.
     pub replaces: Option<Key>,
+    /// Whether somebody waits for it.
+    pub pace: Pace,
+}
+
+/// Whether somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Yes: the job competes for the cores.
+    Awaited,
+    /// No: the job runs on cores that have nothing else to do.
+    Idle,
 }
 
 /// What came of a task. Cloned to everybody who waits for it.
@@ -96,7 +107,13 @@ impl Converter {
     }
 
     fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {
-        let sealed = run(&self.pool, &task.plan, original, self.wall_ms_max)?;
+        let sealed = run(
+            &self.pool,
+            &task.plan,
+            original,
+            self.wall_ms_max,
+            task.pace,
+        )?;
         self.metrics.conversions.fetch_add(1, Ordering::Relaxed);
         self.metrics
             .conversion_cpu_us
@@ -157,11 +174,17 @@ pub struct Sealed {
 }
 
 /// Makes what `plan` says of `original` in a cell of `pool`, and checks that the answer is a picture of that format and
-/// size. Blocks; no job takes longer than `wall_ms_max`.
+/// size. Blocks; no job takes longer than `wall_ms_max`, whatever its `pace`.
 ///
 /// # Errors
 /// [`Failure`], whose kind says who is at fault.
-pub fn run(pool: &Pool, plan: &Plan, original: &File, wall_ms_max: u32) -> Result<Sealed, Failure> {
+pub fn run(
+    pool: &Pool,
+    plan: &Plan,
+    original: &File,
+    wall_ms_max: u32,
+    pace: Pace,
+) -> Result<Sealed, Failure> {
     let cost = plan.cost();
     let cpu_ms_max = u32::try_from(cost.cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
     let limits = job::JobLimits {
@@ -178,7 +201,12 @@ pub fn run(pool: &Pool, plan: &Plan, original: &File, wall_ms_max: u32) -> Resul
         size_px: Some((plan.target.width_px, plan.target.height_px)),
         limits,
         // Waiting for a busy core is no fault of the job's.
-        wall_ms_max: wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
+        wall_ms_max: if pace == Pace::Idle {
+            wall_ms_max
+        } else {
+            wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR))
+        },
+        idle: pace == Pace::Idle,
     })?;
     let sealed = Sealed {
         file: finished.body,

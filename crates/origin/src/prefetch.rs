@@ -9,7 +9,7 @@ use std::thread;
 use picture::{Recipe, Stage};
 
 use crate::clock;
-use crate::convert::{Outcome, Task};
+use crate::convert::{Outcome, Pace, Task};
 use crate::library::{Identity, LibraryPath, Mount};
 use crate::service::{Known, Service, look};
 use crate::variants::{Key, Kind};
@@ -108,6 +108,7 @@ impl Service {
                 identity,
                 original_competes,
                 replaces,
+                pace: Pace::Awaited,
             };
             tally.count(&identity, &self.flights.converter().convert(&task));
         }

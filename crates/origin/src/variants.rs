@@ -444,10 +444,15 @@ impl Variants {
                 Err(io::ErrorKind::UnexpectedEof.into())
             }
         });
-        if opened.is_err() {
-            self.forget(&variant.key);
-        }
-        opened
+        opened.inspect_err(|err| {
+            // Any other error is the host's, and says nothing about the variant.
+            if matches!(
+                err.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+            ) {
+                self.forget(&variant.key);
+            }
+        })
     }
 
     /// A variant's bytes in memory, shared with whichever core has them already.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cell::FailureKind;
 use origin::FileSource;
-use origin::convert::Sealed;
+use origin::convert::{Pace, Sealed};
 use picture::{Facts, Plan, Recipe, Stage};
 
 use crate::config::Config;
@@ -24,19 +24,20 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     let plan = plan(typed, config, &facts)?;
     let pool = house::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
-    let sealed = origin::convert::run(&pool, &plan, &original, wall_ms_max).map_err(|failure| {
-        let what = format!("convert {}: {}", typed.input.display(), failure.detail);
-        match failure.kind {
-            FailureKind::Undecodable | FailureKind::Unsupported => Error::finding(what),
-            FailureKind::TooLarge => {
-                Error::finding(what).hint("--cell-max-work-memory allows a job more")
+    let sealed = origin::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
+        .map_err(|failure| {
+            let what = format!("convert {}: {}", typed.input.display(), failure.detail);
+            match failure.kind {
+                FailureKind::Undecodable | FailureKind::Unsupported => Error::finding(what),
+                FailureKind::TooLarge => {
+                    Error::finding(what).hint("--cell-max-work-memory allows a job more")
+                }
+                FailureKind::TimedOut => {
+                    Error::finding(what).hint("--cell-max-request-time allows a job longer")
+                }
+                FailureKind::Crashed | FailureKind::Lied | FailureKind::Host => Error::host(what),
             }
-            FailureKind::TimedOut => {
-                Error::finding(what).hint("--cell-max-request-time allows a job longer")
-            }
-            FailureKind::Crashed | FailureKind::Lied | FailureKind::Host => Error::host(what),
-        }
-    })?;
+        })?;
     write(&typed.output, &sealed)
         .map_err(|err| Error::host(format!("write {}: {err}", typed.output.display())))?;
     let original_bytes = original.metadata().map_or(0, |meta| meta.len());

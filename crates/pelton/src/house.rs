@@ -30,8 +30,14 @@ pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
 
 /// Starts the cells. `jobs` of them run at the same time.
 pub(crate) fn pool(config: &Config, jobs: usize) -> Result<cell::Pool, Error> {
+    let started = cell::Pool::start(worker::ELF, cell_limits(config, jobs));
+    started.map_err(|err| cell_error(&err))
+}
+
+/// What the cells may use, `jobs` of them at the same time.
+pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
     let cell = &config.cell;
-    let limits = cell::Limits {
+    cell::Limits {
         concurrency: jobs as u32,
         spare: cell.spare,
         max_queue_time_ms: millis(cell.max_queue_time),
@@ -43,16 +49,16 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<cell::Pool, Error> {
         max_answer_bytes: cell.max_answer.0,
         max_restart_pause_ms: millis(cell.max_restart_pause),
         hugepages: cell.hugepages,
-    };
-    cell::Pool::start(worker::ELF, limits).map_err(|err| {
-        let error = Error::host(err.to_string());
-        match err.kind {
-            cell::ErrorKind::Limits => Error::usage(err.to_string()),
-            cell::ErrorKind::Host | cell::ErrorKind::Worker => {
-                error.hint("pelton cell --probe tells what this host refuses")
-            }
-        }
-    })
+        min_isolation: cell.min_isolation.0,
+    }
+}
+
+/// Why there are no cells, and what shows more of it.
+pub(crate) fn cell_error(err: &cell::Error) -> Error {
+    match err.kind {
+        cell::ErrorKind::Limits => Error::usage(err.to_string()),
+        _ => Error::host(err.to_string()).hint("pelton cell --probe tells what this host refuses"),
+    }
 }
 
 /// Opens the library, its cells and its variants. `cores` are the counters of the cores that will serve.

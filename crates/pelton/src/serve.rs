@@ -45,6 +45,9 @@ fn serve(config: &Config) -> Result<u8, Error> {
     let drained = drained.map_err(reactor_error)?;
     service.variants().persist_uses(0);
     tracing::info!(dropped = drained.dropped, "stopped");
+    // Nobody waits for the improvements under way, which may take minutes; cells end with this process, and what it
+    // leaves half written is told by its name.
+    std::mem::forget(service);
     Ok(EXIT_OK)
 }
 

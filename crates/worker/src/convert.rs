@@ -1,7 +1,7 @@
 //! The pipeline.
 
-use crate::form::Form;
 use crate::Error;
+use crate::form::Form;
 use codec::{DecodeOptions, Shrink};
 use picture::{Layout, Plan, Raster, Size, Subsampling, Target};
 use pixel::colour::{Disposition, judge};

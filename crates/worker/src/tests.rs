@@ -1,1 +1,7 @@
+//! Whole jobs: files in, files out, judged by the distance of their pixels.
 
+mod answer;
+mod colour;
+mod formats;
+mod geometry;
+mod pictures;

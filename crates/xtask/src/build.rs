@@ -80,39 +80,41 @@ impl Build {
     /// A cargo command that builds as every other does.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
-        cargo.envs(self.worker_env());
+        if let Some(worker) = &self.worker {
+            // Where the server's build script finds it.
+            cargo.env("PELTON_WORKER", worker);
+        }
         cargo
-    }
-
-    /// `PELTON_WORKER`, where the server's build script finds the worker.
-    pub(crate) fn worker_env(&self) -> Option<(&'static str, &Path)> {
-        Some(("PELTON_WORKER", self.worker.as_deref()?))
     }
 
     /// Builds the worker, which everything that contains the server waits for.
     ///
     /// # Errors
     /// When it does not build.
-    pub(crate) fn worker(&mut self) -> Result<(), Stop> {
+    pub(crate) fn worker(&mut self) -> Result<PathBuf, Stop> {
+        let embedded = self.target_dir.join("worker");
+        if !embedded.exists() {
+            eprintln!("xtask: a first build compiles the C codecs, which takes minutes");
+        }
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
         // Replaced only when it differs, because a younger file makes cargo build the server again.
-        let embedded = self.target_dir.join("worker");
         let fresh = fs::read(&stripped).map_err(at(&stripped))?;
         if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
             fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
         }
-        self.worker = Some(embedded);
-        Ok(())
+        Ok(self.worker.insert(embedded).clone())
     }
 
-    /// Builds the worker, then the server around it.
+    /// Builds the server, and before it the worker unless that was done.
     ///
     /// # Errors
     /// When one of them does not build.
     pub(crate) fn server(&mut self) -> Result<PathBuf, Stop> {
-        self.worker()?;
+        if self.worker.is_none() {
+            self.worker()?;
+        }
         self.program("pelton")
     }
 

@@ -74,6 +74,8 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
     }
     eprintln!("xtask: missing packages: {}", missing.join(" "));
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    // Another apt-get, often the machine's own upgrade, holds the lock for minutes.
+    install.extend(["-o", "DPkg::Lock::Timeout=300"]);
     install.extend(&missing);
     apt_get(&[&["update"], &install])
 }

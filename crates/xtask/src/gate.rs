@@ -108,7 +108,7 @@ pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitC
     let mut rows = Vec::new();
     let mut worker = Count::PASS;
     if steps.iter().any(|step| step.compiles) {
-        worker = judge(gate.build.worker().map(|()| Count::PASS));
+        worker = judge(gate.build.worker().map(|_| Count::PASS));
     }
     for step in steps {
         let start = Instant::now();

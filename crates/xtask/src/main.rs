@@ -133,17 +133,21 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
     Err(Stop::host(format!("exec {}: {failed}", server.display())))
 }
 
+/// The lab gets its programs as flags: variables that begin with `PELTON_` would configure the servers it starts.
 fn lab(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = ready(root)?;
     debian::ensure(debian::peers(name))?;
+    demo::prepare(build.root())?;
+    let worker = build.worker()?;
     let server = build.server()?;
     let lab = build.program("lab")?;
-    let failed = Command::new(&lab)
-        .arg(name)
-        .args(arguments)
-        .env("PELTON_BIN", &server)
-        .envs(build.worker_env())
-        .current_dir(build.root())
-        .exec();
+    let mut command = Command::new(&lab);
+    command
+        .arg("--pelton")
+        .arg(&server)
+        .arg("--worker")
+        .arg(&worker);
+    command.arg(name).args(arguments).current_dir(build.root());
+    let failed = command.exec();
     Err(Stop::host(format!("exec {}: {failed}", lab.display())))
 }

@@ -82,6 +82,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_getrusage, Always),
     // Codecs ask how many cores there are.
     allow(libc::SYS_sched_getaffinity, Is(0, 0)),
+    // libc's `qsort` asks how much memory there is before it takes any for itself.
+    allow(libc::SYS_sysinfo, Always),
     // `abort` unblocks and resets its signal, then kills itself by an illegal instruction, since `tgkill` is denied.
     allow(libc::SYS_rt_sigaction, Always),
     allow(libc::SYS_rt_sigprocmask, Always),
@@ -96,6 +98,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_close_range, Always),
     allow(libc::SYS_prlimit64, Is(0, 0)),
     allow(libc::SYS_setitimer, Always),
+    allow(libc::SYS_sched_setscheduler, Is(0, 0)),
     allow(libc::SYS_seccomp, Is(0, FILTER_MODE)),
     allow(libc::SYS_set_robust_list, Always),
     // The zygote: fork, reap, report. A child has no socket of this number, and loses `clone` by its second filter.
@@ -260,3 +263,6 @@ fn op(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
         k,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,37 +37,59 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Has the next block from the top of libc's heap begin at a huge page that nothing has touched.
+/// Before warm-up: large blocks get mappings of their own, which go when they are freed. Holes in the heap would be a
+/// child's first blocks, each page of them a copy of the zygote's.
+pub(super) fn keep_small() {
+    const LARGE_BYTES: i32 = 16 << 10;
+    tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
+}
+
+/// After warm-up: all blocks come from the one heap, and the next from its top begins at a huge page that nothing has
+/// touched.
 ///
 /// ```text
-///             huge page                    huge page
-/// … warm │ small │ top .................. │ ...................
-///        │       └─ pad, never touched ┬──┴─ a child's first block
-///        └ freed: the zygote's own     └ header of the top
-///          small blocks
+///                    heap's end until here
+///                     huge page │                  huge page
+/// … warm │ small │ top ........ │ ................ │ ...................
+///        │       └─ pad, never touched ──────────┬─┴─ a child's first block
+///        └ freed again: the zygote's own blocks  └ header of the top
 /// ```
 ///
 /// A huge page that the zygote wrote to is copied in small pages when a child writes to it, and so is every page before
-/// the first huge one: 2 MB of small pages cost a job 600 µs, a huge page 150.
+/// the first huge one: 2 MB of small pages cost a job 600 µs, a huge page 150. None lies across the heap's end until
+/// here, since what the kernel adds to a heap that was forked (by init) is another mapping.
 pub(super) fn align() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
-    const SMALL_BYTES: usize = 128 << 10;
-    // SAFETY: freed below. The compiler may not see that nothing is done with it.
-    let small = std::hint::black_box(unsafe { libc::malloc(SMALL_BYTES) });
-    // SAFETY: only counts.
-    let top_bytes = unsafe { libc::mallinfo2() }.keepcost;
+    const SMALL_BYTES: usize = 8 << 10;
+    /// A job that takes no more makes no system call for memory, and the heap grows in steps of this.
+    const GROW_BYTES: i32 = 16 << 20;
+    const NEVER: i32 = 1 << 30;
+    tune(libc::M_MMAP_THRESHOLD, NEVER);
+    tune(libc::M_TRIM_THRESHOLD, NEVER);
+    tune(libc::M_TOP_PAD, GROW_BYTES);
+    let small = block(SMALL_BYTES);
     // SAFETY: moves nothing by 0 bytes.
     let end = unsafe { libc::sbrk(0) } as usize;
-    let top = end - top_bytes;
-    let data = (top + 2 * HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
+    // SAFETY: only counts.
+    let top = end - unsafe { libc::mallinfo2() }.keepcost;
+    let data = (end + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
     // A block takes its size, a header of half the usual size, and is rounded up to a header's.
-    let pad = data - HEADER_BYTES - top - HEADER_BYTES / 2;
-    // SAFETY: never freed, never touched.
-    let block = unsafe { libc::malloc(pad) };
-    std::hint::black_box(block);
-    // SAFETY: allocated above, used by nobody.
+    block(data - HEADER_BYTES - top - HEADER_BYTES / 2);
+    // SAFETY: allocated above, and forgotten here.
     unsafe { libc::free(small) };
+}
+
+/// A block that nobody touches, from libc itself. The compiler may not see that nothing is done with it.
+fn block(bytes: usize) -> *mut libc::c_void {
+    // SAFETY: asks for memory, or gets none.
+    std::hint::black_box(unsafe { libc::malloc(bytes) })
+}
+
+fn tune(parameter: i32, value: i32) {
+    // SAFETY: sets a number of the allocator's; this process has one thread.
+    let done = unsafe { libc::mallopt(parameter, value) };
+    assert_eq!(done, 1, "glibc knows parameter {parameter}");
 }
 
 fn checked(block: *mut u8) -> *mut u8 {

@@ -164,6 +164,8 @@ fn outlive_the_zygote() -> Result<(), Errno> {
 fn live() -> ! {
     // SAFETY: SIG_IGN is no function of ours. It makes the kernel reap orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    // For whoever looks at a list of processes.
+    let _unnamed = set_name(c"pelton init");
     // The pool must see the zygote's end of the socket close.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
         exit(super::EXIT_FAILED);

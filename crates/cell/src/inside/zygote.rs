@@ -22,8 +22,11 @@ pub(super) struct Zygote {
     control: OwnedFd,
     /// Readable when a child ended.
     ends: OwnedFd,
-    /// Living children; tens at most.
+    /// Those that live; tens at most.
     children: Vec<(Pid, SlotId)>,
+    children_max: usize,
+    /// The pool orders no more.
+    retired: bool,
     /// What this process maps, which a child has before its job takes anything.
     mapped_bytes: u64,
     filter: Program,
@@ -32,17 +35,28 @@ pub(super) struct Zygote {
 impl Zygote {
     /// Jails the process, warms it up, and says so.
     pub(super) fn boot(control: OwnedFd, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
-        let Ok(Some((Command::Start { max_memory_bytes }, None))) = command(&control) else {
+        let flags = RecvFlags::empty();
+        let Ok(Some((start, None))) = command(&control, flags) else {
+            exit(EXIT_ABANDONED);
+        };
+        let Command::Start {
+            max_memory_bytes,
+            children,
+        } = start
+        else {
             exit(EXIT_ABANDONED);
         };
         let jailed = jail::enter(max_memory_bytes)?;
         let ends = ends().map_err(refused("signalfd"))?;
+        heap::keep_small();
         warm_up();
         heap::align();
         let zygote = Zygote {
             control,
             ends,
-            children: Vec::new(),
+            children: Vec::with_capacity(children as usize),
+            children_max: children as usize,
+            retired: false,
             mapped_bytes: jailed
                 .statm
                 .and_then(jail::mapped_bytes)
@@ -56,36 +70,49 @@ impl Zygote {
 
     /// Until the pool hangs up and the last child is gone.
     pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
-        let mut retired = false;
-        loop {
-            if retired && self.children.is_empty() {
-                exit(0);
+        while !(self.retired && self.children.is_empty()) {
+            self.wait();
+            let ended = self.reap();
+            // First the next child, then the report of the last: the pool wakes once for both.
+            while !self.full()
+                && let Some((slot, socket)) = self.order()
+            {
+                self.fork(slot, socket, work);
             }
-            let ended = PollFlags::IN;
-            let commanded = if retired {
-                PollFlags::empty()
-            } else {
-                PollFlags::IN
-            };
-            let mut watched = [
-                PollFd::new(&self.ends, ended),
-                PollFd::new(&self.control, commanded),
-            ];
-            match poll(&mut watched, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => last_words::fail(&refused("poll")(errno)),
+            for (slot, ending) in ended {
+                self.report(&Report::Reaped(slot, ending), None);
             }
-            let [ends, control] = watched.map(|watched| !watched.revents().is_empty());
-            if ends {
-                self.reap();
+        }
+        exit(0)
+    }
+
+    /// Sleeps until a child ends, or there is an order and room for it.
+    fn wait(&self) {
+        let ends = PollFd::new(&self.ends, PollFlags::IN);
+        let control = PollFd::new(&self.control, PollFlags::IN);
+        let mut watched = [ends, control];
+        let count = if self.full() { 1 } else { 2 };
+        match poll(&mut watched[..count], None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => last_words::fail(&refused("poll")(errno)),
+        }
+    }
+
+    /// Whether an order would be left unread.
+    fn full(&self) -> bool {
+        self.retired || self.children_max <= self.children.len()
+    }
+
+    /// The next child to fork, if one was ordered.
+    fn order(&mut self) -> Option<(SlotId, OwnedFd)> {
+        match command(&self.control, RecvFlags::DONTWAIT) {
+            Ok(Some((Command::Fork(slot), Some(socket)))) => Some((slot, socket)),
+            Ok(None) => {
+                self.retired = true;
+                None
             }
-            if control && !retired {
-                match command(&self.control) {
-                    Ok(Some((Command::Fork(slot), Some(socket)))) => self.fork(slot, socket, work),
-                    Ok(None) => retired = true,
-                    Ok(Some(_)) | Err(_) => exit(EXIT_ABANDONED),
-                }
-            }
+            Err(Errno::AGAIN) => None,
+            Ok(Some(_)) | Err(_) => exit(EXIT_ABANDONED),
         }
     }
 
@@ -112,17 +139,19 @@ impl Zygote {
         }
     }
 
-    /// Tells the end of every child that ended since.
-    fn reap(&mut self) {
+    /// Every child that ended since.
+    fn reap(&mut self) -> Vec<(SlotId, Ending)> {
         let mut signals = [0; size_of::<libc::signalfd_siginfo>()];
-        // Signals of one kind merge into one: this only resets the descriptor.
+        // Signals of one kind merge into one: this only resets the descriptor, which may not need it.
         let _merged = rustix::io::read(&self.ends, &mut signals);
+        let mut ended = Vec::new();
         while let Some((pid, ending)) = wait() {
             if let Some(at) = self.children.iter().position(|(child, _)| *child == pid) {
                 let (_, slot) = self.children.swap_remove(at);
-                self.report(&Report::Reaped(slot, ending), None);
+                ended.push((slot, ending));
             }
         }
+        ended
     }
 
     /// A pool that is gone leaves a zygote nothing to do.
@@ -143,9 +172,11 @@ impl Zygote {
 }
 
 /// The pool's next command; `None` when it hung up.
-fn command(control: &OwnedFd) -> Result<Option<(Command, Option<OwnedFd>)>, Errno> {
+fn command(
+    control: &OwnedFd,
+    flags: RecvFlags,
+) -> Result<Option<(Command, Option<OwnedFd>)>, Errno> {
     let mut bytes = [0; CONTROL_BYTES_MAX];
-    let flags = RecvFlags::empty();
     let (len, descriptors) = channel::receive(control.as_fd(), &mut bytes, flags)?;
     if len == 0 {
         return Ok(None);

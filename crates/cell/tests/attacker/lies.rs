@@ -30,7 +30,10 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         let reply = AllegedReply::new(scene.job.id, Status::Undecodable, (0, 0), 0);
         reply.with_detail("\u{1b}[2J")
     }),
-    ("leave", |_| std::process::exit(7)),
+    ("leave", |_| {
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(7) }
+    }),
     ("hang-up", |_| {
         // SAFETY: the descriptor is this process's, which uses it no more.
         unsafe { libc::close(SOCKET) };

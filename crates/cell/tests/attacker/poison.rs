@@ -10,7 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 
-pub(crate) const ATTACKS: &[(&str, Attack)] = &[("poison", poison), ("seek", seek)];
+pub(crate) const ATTACKS: &[(&str, Attack)] =
+    &[("poison", poison), ("seek", seek), ("seek-own", seek_own)];
 
 const HIDE_BYTES: usize = 64 << 10;
 const BLOCKS_BYTES: [usize; 6] = [24, 100, 1_000, 10_000, 100_000, 1 << 20];
@@ -27,6 +28,12 @@ fn fill(bytes: &mut [u8]) {
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = ((index % 16) as u8).wrapping_mul(0x3b) ^ key;
     }
+}
+
+/// Shows that the search finds what is there.
+fn seek_own(scene: &Scene<'_>) -> AllegedReply {
+    poison(scene);
+    seek(scene)
 }
 
 /// Hides the secret in static, thread-local, heap, stack, mapped and answer memory, and answers with where: addresses
@@ -101,9 +108,9 @@ fn statics() -> (usize, usize) {
     (&raw const __data_start as usize, &raw const _end as usize)
 }
 
-/// The heap's last 4 MiB that were ever used, and the 4 MiB behind them.
+/// The heap's last 2 MiB that were used, and the 2 MiB behind them.
 fn heap() -> (usize, usize) {
-    const HALF_BYTES: usize = 4 << 20;
+    const HALF_BYTES: usize = 2 << 20;
     let block: Vec<u8> = Vec::with_capacity(1 << 20);
     let middle = block.as_ptr() as usize;
     (middle.saturating_sub(HALF_BYTES), middle + HALF_BYTES)

@@ -1,1 +1,116 @@
+//! Time, memory and the queue: what a job may take, and what happens when it takes more.
 
+use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
+use cell::{FailureKind, Limits, Pool};
+use job::JobLimits;
+use std::time::{Duration, Instant};
+
+/// The kind of failure of an attack with 100 ms of CPU time and so much wall time.
+fn check(pool: &Pool, attack: &str, wall_ms_max: u32) -> FailureKind {
+    let limits = JobLimits {
+        cpu_ms_max: 100,
+        ..JOB_LIMITS
+    };
+    let failed = run_in(pool, attack, limits, wall_ms_max).expect_err("an attack");
+    assert_works(pool);
+    failed.kind
+}
+
+#[test]
+fn cpu_time_ends_a_loop() {
+    let pool = pool();
+    assert_eq!(check(&pool, "loop", 8_000), FailureKind::TimedOut);
+    let cpu = Duration::from_micros(pool.stats().cpu_us);
+    assert!(cpu < Duration::from_millis(150), "{cpu:?}");
+    assert_eq!(pool.stats().kills_cpu, 1);
+}
+
+#[test]
+fn a_loop_that_ignores_the_timers_signal_ends_within_the_next_second() {
+    let pool = pool();
+    assert_eq!(check(&pool, "loop-deaf", 8_000), FailureKind::TimedOut);
+    assert_eq!(pool.stats().kills_cpu, 1);
+}
+
+#[test]
+fn wall_time_ends_what_takes_no_cpu() {
+    let pool = pool();
+    assert_eq!(check(&pool, "read-forever", 100), FailureKind::TimedOut);
+    assert_eq!(check(&pool, "hang-up", 50), FailureKind::TimedOut);
+    assert_eq!(pool.stats().kills_wall, 2);
+}
+
+#[test]
+fn memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
+    let pool = pool();
+    let kind = |attack| {
+        let failed = run_in(&pool, attack, JOB_LIMITS, 8_000).expect_err("an attack");
+        assert_works(&pool);
+        failed.kind
+    };
+    assert_eq!(kind("allocate 10000000000"), FailureKind::TooLarge);
+    assert_eq!(kind("allocate-slowly"), FailureKind::TooLarge);
+    // C is told, and the attacker says so in its own words.
+    assert_eq!(kind("allocate-in-c 10000000000"), FailureKind::Unsupported);
+}
+
+#[test]
+fn a_task_cannot_raise_the_pools_limits() {
+    let limits = Limits {
+        max_work_memory_bytes: 64 << 20,
+        max_request_time_ms: 50,
+        max_answer_bytes: 4,
+        ..Limits::default()
+    };
+    let pool = start(limits);
+    let greedy = |attack| {
+        let limits = JobLimits {
+            answer_bytes_max: 1 << 40,
+            memory_bytes_max: 1 << 40,
+            cpu_ms_max: 1 << 30,
+        };
+        let failed = run_in(&pool, attack, limits, 1 << 30).expect_err("an attack");
+        failed.kind
+    };
+    assert_eq!(greedy("allocate 100000000"), FailureKind::TooLarge);
+    assert_eq!(greedy("read-forever"), FailureKind::TimedOut);
+    assert_eq!(greedy("echo"), FailureKind::TooLarge);
+}
+
+#[test]
+fn a_job_that_finds_no_cell_in_time_is_the_hosts_failure() {
+    let limits = Limits {
+        concurrency: 1,
+        spare: 0,
+        max_queue_time_ms: 20,
+        ..Limits::default()
+    };
+    let pool = start(limits);
+    std::thread::scope(|scope| {
+        scope.spawn(|| run_in(&pool, "read-forever", JOB_LIMITS, 1_000));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while pool.stats().running == 0 {
+            assert!(Instant::now() < deadline, "the first job never ran");
+            std::thread::yield_now();
+        }
+        let failed = run_in(&pool, "echo", JOB_LIMITS, 1_000).expect_err("no cell is free");
+        assert_eq!(failed.to_string(), "cell: host: no cell free within 20 ms");
+    });
+    assert_eq!(pool.stats().queue_timeouts, 1);
+}
+
+#[test]
+fn a_jobs_heap_is_fresh_huge_pages() {
+    let pool = pool();
+    if pool.posture().hugepages != cell::HugePages::On {
+        return;
+    }
+    let faults = |bytes: u64| {
+        let plan = format!("touch {bytes}");
+        let finished = run_in(&pool, &plan, JOB_LIMITS, 8_000).expect("an honest job");
+        text(&finished).parse::<u32>().expect("a number of faults")
+    };
+    // 1,024 and 4,096 in small pages.
+    assert!(faults(4 << 20) < 64);
+    assert!(faults(16 << 20) < 64);
+}

@@ -17,9 +17,11 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::LazyLock;
 
+const ATTACKER_PATH: &str = env!("CARGO_BIN_EXE_attacker");
+
 /// The worker. A user who may not read the file finds it as standard input.
 static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    std::fs::read(env!("CARGO_BIN_EXE_attacker")).unwrap_or_else(|_| {
+    std::fs::read(ATTACKER_PATH).unwrap_or_else(|_| {
         let mut elf = Vec::new();
         let read = std::io::stdin().read_to_end(&mut elf);
         read.expect("standard input is readable");
@@ -59,6 +61,7 @@ fn run_in(
         size_px: None,
         limits,
         wall_ms_max,
+        idle: false,
     })
 }
 

@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, buffer};
 /// An encoding's settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// 0…100; of no effect on lossless pictures' pixels.
+    /// 0…100; unused when lossless.
     pub(crate) quality: u8,
     /// 0…6.
     pub(crate) method: u8,
@@ -25,6 +25,9 @@ pub(crate) struct Effort {
 /// How hard VP8 is pressed to keep its modes within the 512 KiB of partition 0: not at all, and with all its might.
 /// Only the second fits some pictures of tens of megapixels at low methods.
 const PARTITION_LIMITS: [c_int; 2] = [0, 100];
+
+/// What VP8L takes for quality is how long it searches; libwebp's default.
+const LOSSLESS_EFFORT: f32 = 75.0;
 
 pub(crate) fn encode(
     raster: &Raster,
@@ -204,7 +207,11 @@ unsafe extern "C" fn write(
 fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
     let mut config = webp::WebPConfig::new()
         .map_err(|()| Error::new(ErrorKind::Failed, "webp: library of another version"))?;
-    config.quality = f32::from(effort.quality);
+    config.quality = if effort.lossless {
+        LOSSLESS_EFFORT
+    } else {
+        f32::from(effort.quality)
+    };
     config.method = c_int::from(effort.method);
     config.lossless = c_int::from(effort.lossless);
     // What nobody sees may change for the smaller file.

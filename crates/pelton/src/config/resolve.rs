@@ -17,7 +17,7 @@ use super::{file, wsg};
 use crate::report::Error;
 
 /// Variables that begin with `PELTON_` and are no settings: the file's own name, and what the build looks at.
-const OTHER_VARIABLES: [&str; 2] = ["PELTON_CONFIG", "PELTON_WORKER"];
+const OTHER_VARIABLES: [&str; 3] = ["PELTON_CACHE", "PELTON_CONFIG", "PELTON_WORKER"];
 
 /// What was given, apart from the defaults.
 #[derive(Default)]

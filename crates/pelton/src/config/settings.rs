@@ -5,12 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use cell::Isolation;
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 
 use super::value::{
-    Bytes, Formats, Freshness, LogLevel, Mappings, PerCore, Quality, Raw, Timeout, Types, Value,
-    Wrong,
+    Bytes, Formats, Freshness, LogLevel, Mappings, MinIsolation, PerCore, Quality, Raw, Timeout,
+    Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -171,6 +172,8 @@ settings! {
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
         /// How long to pause at most before that program is started again after it died.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
+        /// Least isolation to start with: each level demands those before it.
+        min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Memory of the workers in transparent huge pages, where the host has them.
         hugepages: bool = true, "true or false";
     }
@@ -196,7 +199,7 @@ settings! {
         /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
-        hot_answers_max: u32 = 8_192, "answers";
+        hot_answers_max: u32 = 4_096, "answers";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
         /// How long an answer is given without asking whether its original has changed.

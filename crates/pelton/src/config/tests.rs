@@ -169,6 +169,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("cell.max_answer", "\"8MiB\"", "8MiB"),
     ("cell.jobs_per_zygote", "7", "7"),
     ("cell.max_restart_pause", "\"1s\"", "1s"),
+    ("cell.min_isolation", "\"landlock\"", "landlock"),
     ("cell.hugepages", "false", "false"),
     ("limits.variants_bytes_max", "\"1TiB\"", "1TiB"),
     ("limits.hot_bytes_max", "0", "0"),

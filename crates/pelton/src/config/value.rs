@@ -10,6 +10,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cell::Isolation;
 use picture::Target;
 
 /// A value as it arrived, before its key says what it should be.
@@ -567,4 +568,29 @@ fn read_time(raw: &Raw) -> Option<Duration> {
 fn show_time(time: Duration) -> String {
     let ms = u64::try_from(time.as_millis()).expect("times are bounded by FRESH_MAX");
     show_measured(ms, &TIME_UNITS).unwrap_or_else(|| "0s".to_owned())
+}
+
+/// How much isolation the cells must have, by the names of `cell`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MinIsolation(pub(crate) Isolation);
+
+const ISOLATIONS: [(&str, Isolation); 3] = [
+    ("filter", Isolation::Filter),
+    ("landlock", Isolation::Landlock),
+    ("namespaces", Isolation::Namespaces),
+];
+
+impl Value for MinIsolation {
+    const EXPECTED: &'static str = "\"filter\", \"landlock\" or \"namespaces\"";
+
+    fn read(raw: &Raw) -> Result<MinIsolation, Wrong> {
+        let row = ISOLATIONS.iter().find(|row| raw.text() == Some(row.0));
+        row.map(|row| MinIsolation(row.1))
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        let row = ISOLATIONS.iter().find(|row| row.1 == self.0);
+        row.expect("only levels with a name are set").0.to_owned()
+    }
 }

@@ -1,0 +1,56 @@
+use super::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId};
+use crate::posture::Jail;
+use proptest::prelude::*;
+
+#[test]
+fn commands_and_reports_survive_the_socket() {
+    let commands = [
+        Command::Start {
+            max_memory_bytes: 1 << 40,
+            children: 4,
+        },
+        Command::Fork(SlotId(7)),
+    ];
+    for command in commands {
+        assert_eq!(Command::from_bytes(&command.to_bytes()), Some(command));
+    }
+    let jail = Jail {
+        filter_hash: u64::MAX,
+        filter_len: 136,
+        landlock_abi: 7,
+        no_new_privs: true,
+        capabilities: false,
+    };
+    let ending = Ending {
+        status: 0x8b,
+        cpu_us: 1,
+        memory_peak_bytes: 2,
+    };
+    let reports = [
+        Report::Ready(jail),
+        Report::Forked(SlotId(1)),
+        Report::Refused(SlotId(2), libc::EAGAIN),
+        Report::Reaped(SlotId(3), ending),
+        Report::Broken(String::from("landlock: no")),
+    ];
+    for report in reports {
+        assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
+    }
+}
+
+#[test]
+fn a_long_text_is_cut_to_fit_a_packet() {
+    let bytes = Report::Broken("x".repeat(10_000)).to_bytes();
+    assert_eq!(bytes.len(), CONTROL_BYTES_MAX);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_reach_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), tag in 0_u8..9) {
+        let tagged = [&[tag, 0, 0, 0, 0, 0, 0, 0], &bytes[..]].concat();
+        for bytes in [bytes, tagged] {
+            prop_assert!(Command::from_bytes(&bytes).is_none() || 16 <= bytes.len());
+            prop_assert!(Report::from_bytes(&bytes).is_none() || 8 <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The compiled filters against the tables they were made from, run as the kernel would.
+
+use super::{
+    ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, Lacks, NUMBER, Program, Rule, X86_64,
+    ZYGOTE, compile,
+};
+use proptest::prelude::*;
+
+/// One call, as the kernel shows it to a filter.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    number: u32,
+    architecture: u32,
+    arguments: [u64; 6],
+}
+
+impl Call {
+    fn new(number: libc::c_long, arguments: [u64; 6]) -> Call {
+        Call {
+            number: number as u32,
+            architecture: X86_64,
+            arguments,
+        }
+    }
+
+    fn load(&self, offset: u32) -> u32 {
+        match offset {
+            NUMBER => self.number,
+            ARCHITECTURE => self.architecture,
+            _ => {
+                let at = offset
+                    .checked_sub(ARGUMENTS)
+                    .expect("no filter asks for the address");
+                let argument = self.arguments[(at / 8) as usize];
+                (argument >> (at % 8 * 8)) as u32
+            }
+        }
+    }
+}
+
+/// Interprets a program; only what our filters use.
+fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
+    let mut word = 0;
+    let mut at = 0;
+    loop {
+        let op = program[at];
+        let code = u32::from(op.code);
+        let jump = |holds| usize::from(if holds { op.jt } else { op.jf });
+        at += 1;
+        match (code & 7, code & 0xf0) {
+            (libc::BPF_LD, _) => word = call.load(op.k),
+            (libc::BPF_RET, _) => return op.k,
+            (libc::BPF_JMP, libc::BPF_JEQ) => at += jump(word == op.k),
+            (libc::BPF_JMP, libc::BPF_JGE) => at += jump(word >= op.k),
+            (libc::BPF_JMP, libc::BPF_JSET) => at += jump(word & op.k != 0),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What a table says of a call: the first rule that holds.
+fn naive(rules: &[Rule], call: &Call) -> u32 {
+    if call.architecture != X86_64 {
+        return KILL;
+    }
+    let holds = |rule: &&Rule| {
+        rule.call as u32 == call.number
+            && match rule.when {
+                Always => true,
+                Is(argument, value) => call.arguments[usize::from(argument)] == value.into(),
+                Lacks(argument, bits) => call.arguments[usize::from(argument)] as u32 & bits == 0,
+            }
+    };
+    rules.iter().find(holds).map_or(KILL, |rule| rule.verdict)
+}
+
+proptest! {
+    #[test]
+    fn a_program_says_what_its_table_says(
+        number in prop_oneof![0_u32..500, any::<u32>()],
+        native in any::<bool>(),
+        arguments in prop::array::uniform6(prop_oneof![0_u64..200, any::<u64>()]),
+    ) {
+        let architecture = if native { X86_64 } else { 0x4000_0003 };
+        let call = Call { number, architecture, arguments };
+        for rules in [ZYGOTE, INIT] {
+            prop_assert_eq!(judge(&compile(rules), &call), naive(rules, &call));
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_reached() {
+    let program = compile(ZYGOTE);
+    for rule in ZYGOTE {
+        let mut arguments = [0; 6];
+        if let Is(argument, value) = rule.when {
+            arguments[usize::from(argument)] = value.into();
+        }
+        let call = Call::new(rule.call, arguments);
+        assert_eq!(judge(&program, &call), rule.verdict, "call {}", rule.call);
+    }
+}
+
+#[test]
+fn a_child_loses_fork_and_sleep_and_nothing_else() {
+    let Program(program) = Program::child();
+    let lost: Vec<_> = (0..500)
+        .filter(|number| judge(&program, &Call::new(*number, [0; 6])) != ALLOW)
+        .collect();
+    assert_eq!(lost, [libc::SYS_clone, libc::SYS_ppoll]);
+}
+
+#[test]
+fn a_filters_hash_tells_it_from_another() {
+    let (zygote, init) = (Program::zygote(), Program::init());
+    assert_eq!(zygote.hash(), Program::zygote().hash());
+    assert_ne!(zygote.hash(), init.hash());
+}

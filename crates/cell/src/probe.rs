@@ -1,0 +1,104 @@
+//! Shows which isolation this host gives by running it: a job that must answer, and one that must die.
+
+use crate::error::{Error, ErrorKind, FailureKind};
+use crate::limits::Limits;
+use crate::pool::{Finished, Pool, Task};
+use crate::posture::Posture;
+use job::JobLimits;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// Plan of the job that answers with its seed.
+pub(crate) const PROBE_ANSWER: &[u8] = &[];
+/// Plan of the job that makes a denied call.
+pub(crate) const PROBE_FILTER: &[u8] = &[0];
+/// Enough for a 99th percentile; they take some 50 ms.
+const JOBS: usize = 100;
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The isolation that is in force.
+    pub posture: Posture,
+    /// From the start of the worker until it was ready for jobs.
+    pub start: Duration,
+    /// Half of the empty jobs took no longer, from hand-over to answer.
+    pub job_p50: Duration,
+    /// 99 of 100 empty jobs took no longer.
+    pub job_p99: Duration,
+}
+
+/// Starts the worker `elf`, has it answer and die, and measures what a job without work costs.
+///
+/// # Errors
+/// As [`Pool::start`], or [`ErrorKind::Worker`] when a job did not end as it must.
+pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
+    let begin = Instant::now();
+    let pool = Pool::start(elf, limits)?;
+    let start = begin.elapsed();
+    let original = memfd_create("original", MemfdFlags::CLOEXEC)
+        .map_err(|errno| Error::host("make a memory file", errno))?;
+    expect_kill(&pool, original.as_fd())?;
+    let mut times = Vec::with_capacity(JOBS);
+    for _ in 0..JOBS {
+        let begin = Instant::now();
+        pool.run(task(original.as_fd(), PROBE_ANSWER))
+            .map_err(|failure| Error::failed("an empty job", &failure))?;
+        times.push(begin.elapsed());
+    }
+    times.sort_unstable();
+    Ok(Probe {
+        posture: pool.posture(),
+        start,
+        job_p50: times[JOBS / 2],
+        job_p99: times[JOBS * 99 / 100],
+    })
+}
+
+fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
+    const ACTION: &str = "a job that opens a file";
+    let kills = pool.stats().kills_filter;
+    match pool.run(task(original, PROBE_FILTER)) {
+        Err(failure) if failure.kind == FailureKind::Crashed => {}
+        Err(failure) => return Err(Error::failed(ACTION, &failure)),
+        Ok(Finished { .. }) => {
+            return Err(Error::new(ErrorKind::Worker, format!("{ACTION}: answered")));
+        }
+    }
+    if pool.stats().kills_filter != kills + 1 {
+        let action = format!("{ACTION}: died, but not for that");
+        return Err(Error::new(ErrorKind::Worker, action));
+    }
+    Ok(())
+}
+
+fn task<'a>(original: BorrowedFd<'a>, plan: &'a [u8]) -> Task<'a> {
+    Task {
+        original,
+        plan,
+        size_px: None,
+        limits: JobLimits {
+            answer_bytes_max: 4_096,
+            memory_bytes_max: 16 << 20,
+            cpu_ms_max: 1_000,
+        },
+        wall_ms_max: 4_000,
+        idle: false,
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.posture)?;
+        writeln!(f, "denied call      kills")?;
+        writeln!(f, "start            {} µs", self.start.as_micros())?;
+        write!(
+            f,
+            "empty job        {} µs, 99 % within {} µs",
+            self.job_p50.as_micros(),
+            self.job_p99.as_micros()
+        )
+    }
+}
