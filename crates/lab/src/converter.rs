@@ -39,6 +39,28 @@ impl Converter {
         fs::write(answer, output.stdout).map_err(at(answer))
     }
 
+    /// Converts `original` `times` over in one process; returns the CPU time of each.
+    ///
+    /// # Errors
+    /// When the worker refuses, or does not tell the times.
+    pub(crate) fn repeat(
+        &self,
+        plan: &Plan,
+        original: &Path,
+        times: u32,
+    ) -> Result<Vec<u64>, Stop> {
+        let mut command = self.command(plan, original)?;
+        command.args(["--repeat", &times.to_string()]);
+        let output = command
+            .output()
+            .map_err(|err| usage::unstartable(&command, &err))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let times_us: Option<Vec<u64>> = said.lines().map(|line| line.parse().ok()).collect();
+        times_us
+            .filter(|times_us| output.status.success() && times_us.len() == times as usize)
+            .ok_or_else(|| Stop::finding(format!("worker: {}: {said}", original.display())))
+    }
+
     fn command(&self, plan: &Plan, original: &Path) -> Result<Command, Stop> {
         let hex: String = plan
             .to_bytes()

@@ -15,8 +15,11 @@
 
 #![forbid(unsafe_code)]
 
+mod hit;
+mod image;
 mod quality;
 
+mod client;
 mod converter;
 mod corpus;
 mod host;
@@ -25,6 +28,7 @@ mod lanczos;
 mod netpbm;
 mod record;
 mod scratch;
+mod server;
 mod stats;
 mod stop;
 mod table;
@@ -55,10 +59,25 @@ struct Typed {
 enum Benchmark {
     /// Settings of each encoder that look like a JPEG of each quality
     Quality,
+    /// CPU time, bytes and quality of conversions, beside vips, cwebp and avifenc
+    Image {
+        /// This part alone
+        #[arg(long)]
+        only: Option<image::Part>,
+    },
+    /// CPU time of hits beside nginx, their latency under conversions, and memory under pressure
+    Hit {
+        /// This part alone
+        #[arg(long)]
+        only: Option<hit::Part>,
+    },
+    /// Asks a server at a steady rate; part of `hit`
+    #[command(hide = true)]
+    Knock(hit::Knock),
 }
 
 /// What every benchmark is given.
-#[derive(clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct Given {
     /// Folder with mate-backgrounds' folders `abstract` and `nature`
     #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
@@ -77,6 +96,9 @@ struct Given {
     /// Rounds, instead of the definition's number; fewer than that are for trying out
     #[arg(long, global = true)]
     rounds: Option<usize>,
+    /// Only the first photographs of the definition, for trying out
+    #[arg(long, global = true)]
+    take: Option<usize>,
     /// The server's program
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
     pelton: Option<PathBuf>,
@@ -100,6 +122,13 @@ impl Given {
         ))
     }
 
+    fn pelton(&self) -> Result<&Path, Stop> {
+        let pelton = self.pelton.as_deref();
+        pelton.ok_or_else(|| {
+            Stop::usage("--pelton is not given").hint("cargo xtask lab builds and names it")
+        })
+    }
+
     fn worker(&self) -> Result<&Path, Stop> {
         let worker = self.worker.as_deref();
         worker.ok_or_else(|| {
@@ -121,6 +150,9 @@ fn main() -> ExitCode {
     };
     let ended = match typed.benchmark {
         Benchmark::Quality => quality::run(&typed.given),
+        Benchmark::Image { only } => image::run(&typed.given, only),
+        Benchmark::Hit { only } => hit::run(&typed.given, only),
+        Benchmark::Knock(knock) => hit::knock(&knock),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

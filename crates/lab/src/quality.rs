@@ -5,7 +5,11 @@
 //!                                              └───────────────────────────────────────────────────┘
 //! ```
 
-use picture::{Encoding, Packed, Size};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use picture::{Encoding, Packed, Size, Stage, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::converter::{self, Converter};
@@ -14,7 +18,7 @@ use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stop::{Stop, at};
-use crate::{Given, lanczos, stats, table};
+use crate::{Given, lanczos, netpbm, stats, table, usage};
 
 /// `lab/definitions/quality.toml`.
 #[derive(Deserialize)]
@@ -31,30 +35,41 @@ struct Definition {
 /// An encoder whose scale of quality is measured.
 struct Encoder {
     name: &'static str,
-    encoding: fn(u8) -> Encoding,
+    by: By,
 }
 
-/// The scale of all, then the columns of `picture::quality`.
-const ENCODERS: [Encoder; 5] = [
+enum By {
+    /// Debian's cjpeg with halved chroma at every quality: the scale that users know.
+    Cjpeg,
+    /// Our worker.
+    Us(fn(u8) -> Encoding),
+}
+
+/// The scale, then the columns of `picture::quality`.
+const ENCODERS: [Encoder; 6] = [
+    Encoder {
+        name: "cjpeg",
+        by: By::Cjpeg,
+    },
     Encoder {
         name: "jpeg",
-        encoding: |quality| Encoding::Jpeg { quality },
+        by: By::Us(|quality| Encoding::Jpeg { quality }),
     },
     Encoder {
         name: "webp-m2",
-        encoding: |quality| webp(quality, 2),
+        by: By::Us(|quality| webp(quality, 2)),
     },
     Encoder {
         name: "webp-m4",
-        encoding: |quality| webp(quality, 4),
+        by: By::Us(|quality| webp(quality, 4)),
     },
     Encoder {
         name: "avif-s9",
-        encoding: |quality| avif(quality, 9),
+        by: By::Us(|quality| avif(quality, 9)),
     },
     Encoder {
         name: "avif-s6",
-        encoding: |quality| avif(quality, 6),
+        by: By::Us(|quality| avif(quality, 6)),
     },
 ];
 
@@ -75,18 +90,16 @@ const fn avif(quality: u8, speed: u8) -> Encoding {
 }
 
 /// One answer.
-#[derive(Clone, Serialize)]
 struct Sample {
     encoder: &'static str,
     setting: u8,
-    photograph: String,
     ssim2: f64,
     bytes: u64,
-    pixels: u64,
+    bits_per_pixel: f64,
 }
 
 /// All answers of an encoder at one setting.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Serialize)]
 struct Point {
     encoder: &'static str,
     setting: u8,
@@ -94,6 +107,9 @@ struct Point {
     ssim2_p5: f64,
     ssim2_min: f64,
     bits_per_pixel: f64,
+    /// Of each answer, in the order of the corpus.
+    ssim2: Vec<f64>,
+    bytes: Vec<u64>,
 }
 
 /// Settings of equal mean quality.
@@ -101,10 +117,12 @@ struct Point {
 struct Knot {
     jpeg: u8,
     ssim2: f64,
-    /// In the order of [`ENCODERS`] after JPEG; 100 where even that does not reach the quality.
+    /// In the order of [`ENCODERS`] after the first; 100 where even that does not reach the quality.
     settings: Vec<f64>,
-    /// Of JPEG, then of the others at these settings.
+    /// Of all encoders, at these settings.
     bits_per_pixel: Vec<f64>,
+    /// How far above the scale our encoders are at the settings that `picture::quality` has now.
+    deviation: Vec<f64>,
 }
 
 pub(crate) fn run(given: &Given) -> Result<(), Stop> {
@@ -132,7 +150,6 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     print(&points, &knots);
     record.add("knots", &knots);
     record.add("points", &points);
-    record.add("samples", &samples);
     record.write(&given.record)
 }
 
@@ -146,26 +163,48 @@ fn sample(
     let reference = Reference::new(reduced(&decoded, definition.shrink))?;
     let source = scratch.join("reference.png");
     judge::write_png(reference.picture(), &source)?;
-    let bytes = std::fs::read(&source).map_err(at(&source))?;
+    let source_ppm = scratch.join("reference.ppm");
+    fs::write(&source_ppm, netpbm::write(reference.picture())).map_err(at(&source_ppm))?;
+    let bytes = fs::read(&source).map_err(at(&source))?;
     let facts = picture::probe(&bytes[..], bytes.len() as u64)
         .map_err(|err| Stop::finding(format!("{}: {err}", source.display())))?;
     let answer = scratch.join("answer");
     let mut samples = Vec::new();
-    for Encoder { name, encoding } in &ENCODERS {
+    for Encoder { name, by } in &ENCODERS {
         for &setting in &definition.settings {
-            let plan = converter::reencode(&facts, encoding(setting));
-            converter.convert(&plan, &source, &answer)?;
+            match by {
+                By::Cjpeg => cjpeg(setting, &source_ppm, &answer)?,
+                By::Us(encoding) => {
+                    let plan = converter::reencode(&facts, encoding(setting));
+                    converter.convert(&plan, &source, &answer)?;
+                }
+            }
+            let bytes = answer.metadata().map_err(at(&answer))?.len();
             samples.push(Sample {
                 encoder: name,
                 setting,
-                photograph: photograph.name.clone(),
                 ssim2: reference.score(&judge::decode(&answer, scratch)?)?,
-                bytes: answer.metadata().map_err(at(&answer))?.len(),
-                pixels: facts.stored.pixels(),
+                bytes,
+                bits_per_pixel: 8.0 * bytes as f64 / facts.stored.pixels() as f64,
             });
         }
     }
     Ok(samples)
+}
+
+fn cjpeg(setting: u8, source: &Path, answer: &Path) -> Result<(), Stop> {
+    let mut cjpeg = Command::new("cjpeg");
+    cjpeg.args([
+        "-quality",
+        &setting.to_string(),
+        "-sample",
+        "2x2",
+        "-optimize",
+        "-dct",
+        "int",
+    ]);
+    let (bytes, _) = usage::run(cjpeg.arg(source))?;
+    fs::write(answer, bytes).map_err(at(answer))
 }
 
 fn reduced(picture: &Packed, shrink: u32) -> Packed {
@@ -183,31 +222,39 @@ fn points(samples: &[Sample], settings: &[u8]) -> Vec<Point> {
             let here = samples
                 .iter()
                 .filter(|sample| sample.encoder == *name && sample.setting == setting);
-            let here: Vec<_> = here.collect();
-            let mut scores: Vec<f64> = here.iter().map(|sample| sample.ssim2).collect();
-            scores.sort_by(f64::total_cmp);
-            let bits = |sample: &&Sample| 8.0 * sample.bytes as f64 / sample.pixels as f64;
+            let here: Vec<&Sample> = here.collect();
+            let scores: Vec<f64> = here.iter().map(|sample| sample.ssim2).collect();
+            let bits: Vec<f64> = here.iter().map(|sample| sample.bits_per_pixel).collect();
+            let sorted = stats::sorted(&scores);
             points.push(Point {
                 encoder: name,
                 setting,
-                ssim2_mean: stats::mean(&scores),
-                ssim2_p5: stats::quantile(&scores, 0.05),
-                ssim2_min: scores[0],
-                bits_per_pixel: stats::mean(&here.iter().map(bits).collect::<Vec<_>>()),
+                ssim2_mean: rounded(stats::mean(&scores)),
+                ssim2_p5: rounded(stats::quantile(&sorted, 0.05)),
+                ssim2_min: rounded(sorted[0]),
+                bits_per_pixel: rounded(stats::mean(&bits)),
+                ssim2: scores.into_iter().map(rounded).collect(),
+                bytes: here.iter().map(|sample| sample.bytes).collect(),
             });
         }
     }
     points
 }
 
+/// To a thousandth, which is far below what can be seen, and short in a record.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
 /// `None` when `jpeg` is no setting that was tried.
 fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     let scale = points
         .iter()
-        .find(|point| point.encoder == "jpeg" && point.setting == jpeg)?;
+        .find(|point| point.encoder == ENCODERS[0].name && point.setting == jpeg)?;
     let mut settings = Vec::new();
     let mut bits_per_pixel = vec![scale.bits_per_pixel];
-    for Encoder { name, .. } in &ENCODERS[1..] {
+    let mut deviation = Vec::new();
+    for (Encoder { name, .. }, native) in ENCODERS[1..].iter().zip(native(jpeg)) {
         let own: Vec<_> = points
             .iter()
             .filter(|point| point.encoder == *name)
@@ -217,17 +264,36 @@ fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
                 .map(|point| (f64::from(point.setting), value(point)))
                 .collect()
         };
-        let setting =
-            stats::reaches(&curve(|point| point.ssim2_mean), scale.ssim2_mean).unwrap_or(100.0);
-        settings.push(setting);
-        bits_per_pixel.extend(stats::value(&curve(|point| point.bits_per_pixel), setting));
+        let quality = curve(|point| point.ssim2_mean);
+        let setting = match quality.first() {
+            Some((least, ssim2)) if scale.ssim2_mean < *ssim2 => *least,
+            _ => stats::reaches(&quality, scale.ssim2_mean).unwrap_or(100.0),
+        };
+        settings.push(rounded(setting));
+        let bits = stats::value(&curve(|point| point.bits_per_pixel), setting);
+        bits_per_pixel.extend(bits.map(rounded));
+        let now = stats::value(&quality, f64::from(native));
+        deviation.extend(now.map(|ssim2| rounded(ssim2 - scale.ssim2_mean)));
     }
     Some(Knot {
         jpeg,
         ssim2: scale.ssim2_mean,
         settings,
         bits_per_pixel,
+        deviation,
     })
+}
+
+/// What `picture` gives the encoders after the first at a quality.
+fn native(quality_pct: u8) -> [u8; 5] {
+    let ways = [
+        (Target::Jpeg, Stage::Quick),
+        (Target::Webp, Stage::Quick),
+        (Target::Webp, Stage::Better),
+        (Target::Avif, Stage::Quick),
+        (Target::Avif, Stage::Better),
+    ];
+    ways.map(|(target, stage)| picture::quality::native(quality_pct, target, stage))
 }
 
 fn print(points: &[Point], knots: &[Knot]) {
@@ -253,21 +319,31 @@ fn print(points: &[Point], knots: &[Knot]) {
         "bits/pixel",
     ];
     table::print("Quality by setting", &head, &rows);
-    let rows: Vec<_> = knots
-        .iter()
-        .map(|knot| {
+    let columns = |title: &str, what: fn(&Knot) -> &[f64], digits: usize| {
+        let rows = knots.iter().map(|knot| {
             let mut row = vec![knot.jpeg.to_string(), format!("{:.2}", knot.ssim2)];
-            row.extend(knot.settings.iter().map(|setting| format!("{setting:.1}")));
-            row.extend(knot.bits_per_pixel.iter().map(|bits| format!("{bits:.3}")));
+            row.extend(what(knot).iter().map(|value| format!("{value:.digits$}")));
             row
-        })
-        .collect();
-    let mut head = vec!["JPEG", "SSIM2"];
-    head.extend(ENCODERS[1..].iter().map(|encoder| encoder.name));
-    head.extend(["bpp jpeg", "m2", "m4", "s9", "s6"]);
-    table::print(
-        "Settings of equal mean SSIMULACRA2, and bits per pixel there",
-        &head,
-        &rows,
+        });
+        let rows: Vec<_> = rows.collect();
+        let named = ENCODERS.len() + 2 - rows[0].len();
+        let mut head = vec!["quality", "SSIM2"];
+        head.extend(ENCODERS[named..].iter().map(|encoder| encoder.name));
+        table::print(title, &head, &rows);
+    };
+    columns(
+        "Settings of equal mean SSIMULACRA2",
+        |knot| &knot.settings,
+        1,
+    );
+    columns(
+        "Bits per pixel at these settings",
+        |knot| &knot.bits_per_pixel,
+        3,
+    );
+    columns(
+        "SSIMULACRA2 above the scale, with the settings in use",
+        |knot| &knot.deviation,
+        2,
     );
 }

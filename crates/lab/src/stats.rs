@@ -80,7 +80,7 @@ pub(crate) fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-fn sorted(samples: &[f64]) -> Vec<f64> {
+pub(crate) fn sorted(samples: &[f64]) -> Vec<f64> {
     assert!(!samples.is_empty(), "no samples");
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::fs;
+use std::ops::AddAssign;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
@@ -15,11 +16,18 @@ use serde::Serialize;
 use crate::stop::{Stop, at};
 
 /// What one command took.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Usage {
     /// User and system time of the command and of every descendant that it waited for.
     pub(crate) cpu_us: u64,
     pub(crate) wall_us: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, more: Usage) {
+        self.cpu_us += more.cpu_us;
+        self.wall_us += more.wall_us;
+    }
 }
 
 /// Runs a command to its end; its stdout is returned, its stderr shown only when it fails.
