@@ -129,9 +129,12 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
     let proc = Path::new("/proc");
     let mut all = Vec::new();
     for entry in fs::read_dir(proc).map_err(at(proc))? {
-        let path = entry.map_err(at(proc))?.path();
-        // What is no process has no such file, and a process may end between the two looks.
-        if let Ok(text) = fs::read_to_string(path.join("stat")) {
+        let entry = entry.map_err(at(proc))?;
+        // What is no number is no process; `self` and `thread-self` are one, but under another name.
+        let name = entry.file_name();
+        let is_process = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        // A process may end between the two looks.
+        if is_process && let Ok(text) = fs::read_to_string(entry.path().join("stat")) {
             all.extend(stat(&text));
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Overhead {
     query: String,
     /// For each round, microseconds of CPU a job.
     cell_us: Vec<f64>,
+    /// Of that, what the worker says of its job alone.
+    told_us: Vec<f64>,
     plain_us: Vec<f64>,
     plain_again_us: Vec<f64>,
     /// And of wall time.
@@ -110,6 +112,7 @@ struct Runner<'a> {
 /// Microseconds a job.
 struct Cost {
     cpu_us: f64,
+    told_us: f64,
     wall_us: f64,
 }
 
@@ -132,6 +135,7 @@ impl Runner<'_> {
         let [cell_us, plain_us, plain_again_us] = costs
             .each_ref()
             .map(|costs| costs.iter().map(|cost| cost.cpu_us).collect::<Vec<_>>());
+        let told_us = costs[0].iter().map(|cost| cost.told_us).collect();
         let [cell_wall_us, plain_wall_us, _] = costs
             .each_ref()
             .map(|costs| costs.iter().map(|cost| cost.wall_us).collect());
@@ -141,6 +145,7 @@ impl Runner<'_> {
             ratio: Ratio::of(&cell_us, &plain_us),
             control: Ratio::of(&plain_again_us, &plain_us),
             cell_us,
+            told_us,
             plain_us,
             plain_again_us,
             cell_wall_us,
@@ -167,14 +172,22 @@ impl Runner<'_> {
         };
         let own = std::process::id();
         let (before_us, begun) = (Tree::cpu_us(own)?, Instant::now());
+        let mut told_us = 0;
         for _ in 0..self.repeat {
             let finished = self.pool.run(task);
-            finished.map_err(|failure| Stop::finding(failure.to_string()))?;
+            told_us += finished
+                .map_err(|failure| Stop::finding(failure.to_string()))?
+                .cpu_us;
         }
+        let told_us = told_us as f64 / f64::from(self.repeat);
         let repeat = f64::from(self.repeat);
         let wall_us = begun.elapsed().as_micros() as f64 / repeat;
         let cpu_us = (Tree::cpu_us(own)? - before_us) as f64 / repeat;
-        Ok(Cost { cpu_us, wall_us })
+        Ok(Cost {
+            cpu_us,
+            told_us,
+            wall_us,
+        })
     }
 
     /// The same in one process that does job after job; its start does not count, its first job does not either.
@@ -187,6 +200,7 @@ impl Runner<'_> {
         // One thread that never waits: its CPU time is its wall time, on a machine that is not shared.
         Ok(Cost {
             cpu_us,
+            told_us: cpu_us,
             wall_us: cpu_us,
         })
     }
@@ -199,6 +213,7 @@ fn print(overheads: &[Overhead]) {
             format!("{} {}", overhead.photograph, overhead.query),
             format!("{:.0}", Spread::of(&overhead.plain_us).median),
             format!("{:.0}", Spread::of(&overhead.cell_us).median),
+            format!("{:.0}", Spread::of(&overhead.told_us).median),
             format!("{:.0}", Spread::of(&overhead.cell_wall_us).median),
             format!("{:.3}", ratio.median),
             format!("{:.3}…{:.3}", ratio.low, ratio.high),
@@ -209,6 +224,7 @@ fn print(overheads: &[Overhead]) {
         "job",
         "plain µs",
         "cell µs",
+        "the job's",
         "cell wall µs",
         "cell/plain",
         "95 %",

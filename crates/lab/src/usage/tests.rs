@@ -21,14 +21,16 @@ fn proportional_memory_is_read_in_bytes() {
 }
 
 #[test]
-fn a_tree_holds_the_children() {
+fn a_tree_holds_each_process_once() {
     let mut child = Command::new("sleep").arg("60").spawn().expect("sleep runs");
-    let tree = Tree::look(std::process::id());
+    let own = std::process::id();
+    let (tree, processes) = (Tree::look(own), descendants(own));
     child.kill().expect("the child is ours");
     child.wait().expect("the child is ours");
-    let tree = tree.expect("we live");
-    assert!(2 <= tree.processes, "{tree:?}");
-    assert!(0 < tree.memory_bytes, "{tree:?}");
+    assert!(0 < tree.expect("we live").memory_bytes);
+    let processes = processes.expect("we live");
+    let times = |pid: u32| processes.iter().filter(|stat| stat.pid == pid).count();
+    assert_eq!((times(own), times(child.id())), (1, 1));
 }
 
 #[test]
