@@ -187,6 +187,8 @@ impl Exchange {
             }
         };
         self.lingers = unwanted;
+        // A drain that began while this answer was made has closed its head.
+        let last = last || self.core.reactor.is_draining();
         self.send(conn, answer).await?;
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }

@@ -6,6 +6,7 @@ mod bad_input;
 mod cells;
 mod changes;
 mod check;
+mod commands;
 mod crash;
 mod documents;
 mod flights;
