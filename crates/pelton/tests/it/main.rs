@@ -13,6 +13,7 @@ mod flights;
 mod improvement;
 mod negotiation;
 mod overload;
+mod paths;
 mod queries;
 mod semantics;
 mod types;
