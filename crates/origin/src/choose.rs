@@ -243,6 +243,7 @@ impl Service {
         let competes = wanted.candidates.original_competes;
         match smallest {
             Some((variant, target)) if !competes || variant.bytes < wanted.identity.size_bytes => {
+                variant.touch(clock::unix_ms());
                 Ok(wanted.choice(Body::Variant(variant, target), provisional, made))
             }
             _ if competes => {

@@ -8,6 +8,7 @@ mod changes;
 mod check;
 mod commands;
 mod crash;
+mod disk;
 mod documents;
 mod flights;
 mod improvement;
