@@ -360,7 +360,8 @@ impl Variants {
     /// Remembers what a conversion gave.
     ///
     /// # Errors
-    /// Where the disk does not take it. The caller still has the bytes, and serving goes on without the cache.
+    /// Where the disk does not take it, or the budget has no room for anything of this size. The caller still has the
+    /// bytes, and serving goes on without the cache.
     pub fn store(
         &self,
         key: Key,
@@ -370,6 +371,9 @@ impl Variants {
     ) -> io::Result<Arc<Variant>> {
         let bytes = body.map_or(0, |body| body.bytes);
         let variant = Arc::new(Variant::new(key, kind, bytes, now_ms));
+        if self.evict_to() < variant.charge() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let written = self.write(&variant, body);
         self.note_write(&written);
         written?;
@@ -510,7 +514,7 @@ impl Variants {
         }
         let mut oldest: Vec<_> = index.entries.values().map(Arc::clone).collect();
         oldest.sort_by_key(|variant| variant.used_ms.load(Ordering::Relaxed));
-        let goal = self.bytes_max / 16 * EVICT_TO_SIXTEENTHS;
+        let goal = self.evict_to();
         let mut evicted = Vec::new();
         for variant in oldest {
             if index.charged <= goal {
@@ -521,6 +525,11 @@ impl Variants {
             evicted.push(variant);
         }
         evicted
+    }
+
+    /// Bytes that stay when something has to leave.
+    fn evict_to(&self) -> u64 {
+        self.bytes_max / 16 * EVICT_TO_SIXTEENTHS
     }
 
     /// Writes the times of use into the files' modification times, so that the order survives a restart.

@@ -159,6 +159,19 @@ fn a_smaller_budget_holds_from_the_next_start() {
 }
 
 #[test]
+fn what_is_larger_than_the_whole_budget_is_served_all_the_same() {
+    let home = home();
+    let flags = ["--limits-variants-bytes-max", "1KiB"];
+    let server = Server::plain(&home, &flags);
+    for _ in 0..3 {
+        let answer = server.get_as("/p.jpg?w=390", "image/webp");
+        assert_eq!((answer.status, answer.size()), (200, (390, 293)));
+        assert!(charged(&home) <= 1 << 10);
+    }
+    server.stop();
+}
+
+#[test]
 fn variants_may_be_deleted_at_any_time() {
     let home = home();
     for flags in [&[][..], &["--limits-memory-body-bytes-max", "1"]] {
