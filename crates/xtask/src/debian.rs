@@ -34,7 +34,7 @@ const PEERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hit", &["nginx", "wrk"]),
-    ("quality", &[]),
+    ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
 ];
 
 /// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.

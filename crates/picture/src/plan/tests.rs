@@ -64,7 +64,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             inner: Size::new(300, 300),
             target: Size::new(300, 300),
             encoding: Encoding::Webp {
-                quality: 80,
+                quality: 81,
                 method: 2,
                 lossless: false,
             },
@@ -86,18 +86,18 @@ fn encodings() {
         }
     }
     expect![[r#"
-         Quick: Avif { quality: 61, speed: 9, lossless: false }
-         Better: Avif { quality: 59, speed: 6, lossless: false }
-         Quick: Webp { quality: 80, method: 2, lossless: false }
+         Quick: Avif { quality: 66, speed: 9, lossless: false }
+         Better: Avif { quality: 60, speed: 6, lossless: false }
+         Quick: Webp { quality: 81, method: 2, lossless: false }
          Better: Webp { quality: 80, method: 4, lossless: false }
          Quick: Jpeg { quality: 70 }
          Better: Jpeg { quality: 70 }
          Quick: Png
          Better: Png
-        q=80 Quick: Avif { quality: 67, speed: 9, lossless: false }
-        q=80 Better: Avif { quality: 65, speed: 6, lossless: false }
-        q=80 Quick: Webp { quality: 85, method: 2, lossless: false }
-        q=80 Better: Webp { quality: 85, method: 4, lossless: false }
+        q=80 Quick: Avif { quality: 79, speed: 9, lossless: false }
+        q=80 Better: Avif { quality: 75, speed: 6, lossless: false }
+        q=80 Quick: Webp { quality: 88, method: 2, lossless: false }
+        q=80 Better: Webp { quality: 87, method: 4, lossless: false }
         q=80 Quick: Jpeg { quality: 80 }
         q=80 Better: Jpeg { quality: 80 }
         q=80 Quick: Png

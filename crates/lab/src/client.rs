@@ -1,0 +1,65 @@
+//! A client for looking at answers, not for load: one request a connection.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::stop::Stop;
+
+/// Longer than any conversion that a server admits.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
+
+/// An answer, whole.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// A field's value.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = lines.find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        Some(value.trim())
+    }
+}
+
+/// Asks for `target`.
+///
+/// # Errors
+/// When nobody answers, or not in HTTP.
+pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answer, Stop> {
+    let failed = |err: io::Error| Stop::finding(format!("GET {target}: {err}"));
+    let bytes = exchange(server, target, accept).map_err(failed)?;
+    parse(&bytes).ok_or_else(|| Stop::finding(format!("GET {target}: no whole answer")))
+}
+
+fn exchange(server: SocketAddr, target: &str, accept: &str) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
+    let head = format!(
+        "GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// `None` when the head does not end or the body is not as long as it says.
+fn parse(bytes: &[u8]) -> Option<Answer> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let (line, head) = str::from_utf8(&bytes[..end]).ok()?.split_once("\r\n")?;
+    let answer = Answer {
+        status: line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?,
+        head: head.to_owned(),
+        body: bytes[end + 4..].to_vec(),
+    };
+    let length: usize = answer.field("content-length")?.parse().ok()?;
+    (length == answer.body.len()).then_some(answer)
+}

@@ -1,0 +1,24 @@
+use super::*;
+
+#[test]
+fn a_field_is_found_in_any_case() {
+    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nCache-Status: Pelton; hit\r\n\r\nabc";
+    let answer = parse(bytes).expect("it is an answer");
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body, b"abc");
+    assert_eq!(answer.field("cache-status"), Some("Pelton; hit"));
+    assert_eq!(answer.field("etag"), None);
+}
+
+#[test]
+fn a_body_cut_short_is_no_answer() {
+    for bytes in [
+        &b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\nabc",
+        b"hello",
+        b"",
+    ] {
+        assert_eq!(parse(bytes), None, "{bytes:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Pelton's worker as a plain process: one picture, no cell, settings said outright.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use picture::{Encoding, Facts, Orientation, Plan, Rect, Size};
+
+use crate::stop::{Stop, at};
+use crate::usage;
+
+/// The worker's program.
+#[derive(Clone, Debug)]
+pub(crate) struct Converter {
+    worker: PathBuf,
+}
+
+impl Converter {
+    pub(crate) fn new(worker: &Path) -> Converter {
+        Converter {
+            worker: worker.to_owned(),
+        }
+    }
+
+    /// Converts `original` into the file `answer`.
+    ///
+    /// # Errors
+    /// When the worker refuses.
+    pub(crate) fn convert(&self, plan: &Plan, original: &Path, answer: &Path) -> Result<(), Stop> {
+        let mut command = self.command(plan, original)?;
+        let output = command
+            .output()
+            .map_err(|err| usage::unstartable(&command, &err))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let line = format!("worker: {}: {}: {said}", original.display(), output.status);
+            return Err(Stop::finding(line));
+        }
+        fs::write(answer, output.stdout).map_err(at(answer))
+    }
+
+    /// Converts `original` `times` over in one process; returns the CPU time of each.
+    ///
+    /// # Errors
+    /// When the worker refuses, or does not tell the times.
+    pub(crate) fn repeat(
+        &self,
+        plan: &Plan,
+        original: &Path,
+        times: u32,
+    ) -> Result<Vec<u64>, Stop> {
+        let mut command = self.command(plan, original)?;
+        command.args(["--repeat", &times.to_string()]);
+        let output = command
+            .output()
+            .map_err(|err| usage::unstartable(&command, &err))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let times_us: Option<Vec<u64>> = said.lines().map(|line| line.parse().ok()).collect();
+        times_us
+            .filter(|times_us| output.status.success() && times_us.len() == times as usize)
+            .ok_or_else(|| Stop::finding(format!("worker: {}: {said}", original.display())))
+    }
+
+    fn command(&self, plan: &Plan, original: &Path) -> Result<Command, Stop> {
+        let hex: String = plan
+            .to_bytes()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let file = File::open(original).map_err(at(original))?;
+        let mut command = Command::new(&self.worker);
+        command.args(["once", &hex]).stdin(Stdio::from(file));
+        Ok(command)
+    }
+}
+
+/// A plan that only encodes anew.
+pub(crate) fn reencode(facts: &Facts, encoding: Encoding) -> Plan {
+    fit(facts, facts.stored, encoding)
+}
+
+/// A plan that scales the whole picture to `size`.
+pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
+    Plan {
+        source: facts.format,
+        stored: facts.stored,
+        orientation: Orientation::default(),
+        crop: Rect {
+            x: 0,
+            y: 0,
+            size: facts.stored,
+        },
+        inner: size,
+        target: size,
+        encoding,
+    }
+}

@@ -1,0 +1,93 @@
+//! The pictures a benchmark runs on: named by definition, found under a folder, identified by hash.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use picture::{Facts, Orientation, Size};
+use serde::Serialize;
+
+use crate::stop::{Stop, at};
+
+/// One original.
+#[derive(Clone, Debug)]
+pub(crate) struct Photograph {
+    /// Relative to the corpus.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) facts: Facts,
+    pub(crate) bytes: u64,
+    hash: String,
+}
+
+/// How a record names it.
+#[derive(Serialize)]
+pub(crate) struct Entry {
+    name: String,
+    width_px: u32,
+    height_px: u32,
+    bytes: u64,
+    blake3: String,
+}
+
+impl Photograph {
+    fn read(folder: &Path, name: &str) -> Result<Photograph, Stop> {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).map_err(|err| {
+            at(&path)(err).hint("--corpus names the folder of mate-backgrounds' pictures")
+        })?;
+        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
+        // Judges compare pixels: a turned picture would need one that turns, a profile one that manages colours.
+        if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
+            let line = format!("{}: has an orientation or a profile", path.display());
+            return Err(Stop::host(line));
+        }
+        Ok(Photograph {
+            name: name.to_owned(),
+            facts,
+            bytes: bytes.len() as u64,
+            hash: blake3::hash(&bytes).to_hex().to_string(),
+            path,
+        })
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.facts.stored
+    }
+
+    pub(crate) fn megapixels(&self) -> f64 {
+        self.size().pixels() as f64 / 1e6
+    }
+
+    pub(crate) fn open(&self) -> Result<File, Stop> {
+        File::open(&self.path).map_err(at(&self.path))
+    }
+
+    /// Its name as one word, for files made of it.
+    pub(crate) fn word(&self) -> String {
+        self.name.replace(['/', '.'], "-")
+    }
+
+    pub(crate) fn entry(&self) -> Entry {
+        Entry {
+            name: self.name.clone(),
+            width_px: self.size().width_px,
+            height_px: self.size().height_px,
+            bytes: self.bytes,
+            blake3: self.hash.clone(),
+        }
+    }
+}
+
+/// Reads what a definition names.
+///
+/// # Errors
+/// When one is missing or is not what a judge can compare.
+pub(crate) fn read(folder: &Path, names: &[String]) -> Result<Vec<Photograph>, Stop> {
+    let photographs = names.iter().map(|name| Photograph::read(folder, name));
+    photographs.collect()
+}
+
+pub(crate) fn megapixels(photographs: &[Photograph]) -> f64 {
+    photographs.iter().map(Photograph::megapixels).sum()
+}

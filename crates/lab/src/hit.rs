@@ -1,0 +1,56 @@
+//! `lab hit`: what answers that are ready cost beside nginx, how long they take while conversions use every core, and how
+//! much memory conversions take when everybody asks at once.
+//!
+//! All of it happens on a loopback of its own, in a network namespace where nothing else talks.
+
+mod cost;
+mod latency;
+mod loopback;
+mod nginx;
+mod pressure;
+mod wrk;
+
+pub(crate) use latency::{Knock, knock};
+
+use serde::Deserialize;
+
+use crate::Given;
+use crate::record::Record;
+use crate::stop::Stop;
+
+/// Parts of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// CPU time a hit, beside nginx
+    Cost,
+    /// Latency of hits while conversions use every core
+    Latency,
+    /// Memory while 64 clients miss
+    Pressure,
+}
+
+/// `lab/definitions/hit.toml`.
+#[derive(Deserialize)]
+struct Definition {
+    cost: cost::Definition,
+    latency: latency::Definition,
+    pressure: pressure::Definition,
+}
+
+pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
+    loopback::enter()?;
+    let (definition, raw): (Definition, _) = given.definition("hit")?;
+    let peers: [&[&str]; 2] = [&["nginx", "-v"], &["wrk", "-v"]];
+    let mut record = Record::begin("hit", &raw, &peers, &[]);
+    let wanted = |part| only.is_none_or(|only| only == part);
+    if wanted(Part::Cost) {
+        record.add("cost", &cost::run(given, &definition.cost)?);
+    }
+    if wanted(Part::Latency) {
+        record.add("latency", &latency::run(given, &definition.latency)?);
+    }
+    if wanted(Part::Pressure) {
+        record.add("pressure", &pressure::run(given, &definition.pressure)?);
+    }
+    record.write(&given.record)
+}

@@ -1,0 +1,84 @@
+//! What a reader must know about the machine and the programs to judge a record.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Serialize;
+
+/// The machine.
+#[derive(Serialize)]
+pub(crate) struct Host {
+    cpu: String,
+    cores: usize,
+    memory_bytes: u64,
+    kernel: String,
+    congestion_control: String,
+    /// Of the minute before the benchmark; other work on the machine shows here.
+    load: String,
+}
+
+impl Host {
+    pub(crate) fn look() -> Host {
+        let first = |file: &str, label: &str| {
+            let text = read(file);
+            let line = text.lines().find_map(|line| line.strip_prefix(label));
+            line.map_or_else(
+                || "unknown".to_owned(),
+                |line| line.trim_start_matches([' ', '\t', ':']).trim().to_owned(),
+            )
+        };
+        let memory = first("/proc/meminfo", "MemTotal");
+        let kib = memory.trim_end_matches(" kB").parse::<u64>();
+        Host {
+            cpu: first("/proc/cpuinfo", "model name"),
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            memory_bytes: kib.map_or(0, |kib| kib * 1024),
+            kernel: read("/proc/sys/kernel/osrelease"),
+            congestion_control: read("/proc/sys/net/ipv4/tcp_congestion_control"),
+            load: read("/proc/loadavg")
+                .split(' ')
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(" "),
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+/// The line in which each peer tells its version: on stdout or stderr, with or without success.
+pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::new();
+    for words in programs {
+        let output = Command::new(words[0]).args(&words[1..]).output();
+        let line = output.ok().and_then(|output| {
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            said.lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .map(str::to_owned)
+        });
+        versions.insert(
+            words[0].to_owned(),
+            line.unwrap_or_else(|| "absent".to_owned()),
+        );
+    }
+    versions
+}
+
+/// Which commit of ours ran, and whether the checkout had changes.
+pub(crate) fn commit(root: &Path) -> String {
+    let git = Command::new("git")
+        .args(["describe", "--always", "--dirty", "--abbrev=12"])
+        .current_dir(root)
+        .output();
+    git.map_or_else(
+        |_| "unknown".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}

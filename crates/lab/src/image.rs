@@ -1,0 +1,368 @@
+//! `lab image`: what conversions cost in CPU time, in bytes and in quality, beside those of `vips`, `cwebp` and
+//! `avifenc`.
+//!
+//! ```text
+//! photographs ─► contender ─► answers ─ dwebp, avifdec, djpeg ─► SSIMULACRA2 ─► its setting of equal quality
+//!                    │                                                                  │
+//!                    └──────────────── interleaved rounds: CPU time, bytes ◄────────────┘
+//! ```
+
+mod contender;
+mod overhead;
+
+use picture::{Packed, Size};
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::{self, Photograph};
+use crate::judge::{self, Reference};
+use crate::record::Record;
+use crate::scratch::Scratch;
+use crate::stats::{Ratio, Spread};
+use crate::stop::Stop;
+use crate::{Given, lanczos, stats, table};
+use contender::{Contender, Peer};
+
+/// Threads that judge; nothing is timed meanwhile.
+const JUDGES: usize = 2;
+
+/// Parts of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Full size to WebP and AVIF
+    Full,
+    /// Into a box of 512 × 512
+    Fit,
+    /// The same jobs with and without a cell
+    Cell,
+}
+
+/// `lab/definitions/image.toml`.
+#[derive(Deserialize)]
+struct Definition {
+    photographs: Vec<String>,
+    rounds: usize,
+    full: Vec<Race>,
+    fit: Vec<Race>,
+    cell: overhead::Definition,
+}
+
+/// One format, and who makes it.
+#[derive(Deserialize)]
+struct Race {
+    format: String,
+    /// What Pelton is asked for.
+    query: String,
+    /// Side of the square that answers fit into.
+    box_px: Option<u32>,
+    peers: Vec<Peer>,
+}
+
+/// What one contender's answers look like.
+#[derive(Clone, Debug, Serialize)]
+struct Look {
+    race: String,
+    contender: String,
+    setting: Option<u8>,
+    ssim2_mean: f64,
+    ssim2_min: f64,
+    bytes: u64,
+    answers: Vec<Answer>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Answer {
+    photograph: String,
+    ssim2: f64,
+    bytes: u64,
+}
+
+/// One contender in one round, over all photographs.
+#[derive(Serialize)]
+struct Sample {
+    race: String,
+    contender: String,
+    round: usize,
+    cpu_us: u64,
+    wall_us: u64,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    race: String,
+    contender: String,
+    cpu_s_per_mp: Spread,
+    /// Our quick answer's CPU time over this one's.
+    quick_over_this: Ratio,
+}
+
+pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
+    let (definition, raw): (Definition, _) = given.definition("image")?;
+    let mut photographs = corpus::read(&given.corpus, &definition.photographs)?;
+    photographs.truncate(given.take.unwrap_or(usize::MAX));
+    let peers: [&[&str]; 6] = [
+        &["vips", "--version"],
+        &["cwebp", "-version"],
+        &["avifenc", "--version"],
+        &["djpeg", "-version"],
+        &["dwebp", "-version"],
+        &["avifdec", "--version"],
+    ];
+    let mut record = Record::begin("image", &raw, &peers, &photographs);
+    let rounds = given.rounds.unwrap_or(definition.rounds);
+    let wanted = |part| only.is_none_or(|only| only == part);
+    let mut results = Results::default();
+    for (part, races) in [(Part::Full, &definition.full), (Part::Fit, &definition.fit)] {
+        for race in races.iter().filter(|_| wanted(part)) {
+            let track = Track {
+                given,
+                race,
+                photographs: &photographs,
+                rounds,
+            };
+            track.run(&mut results)?;
+        }
+    }
+    record.add("summaries", &results.summaries);
+    record.add("samples", &results.samples);
+    record.add("looks", &results.looks);
+    if wanted(Part::Cell) {
+        let jobs = overhead::run(given, &definition.cell, &photographs, rounds)?;
+        record.add("cell", &jobs);
+    }
+    record.write(&given.record)
+}
+
+#[derive(Default)]
+struct Results {
+    looks: Vec<Look>,
+    samples: Vec<Sample>,
+    summaries: Vec<Summary>,
+}
+
+/// Where one race is run.
+struct Track<'a> {
+    given: &'a Given,
+    race: &'a Race,
+    photographs: &'a [Photograph],
+    rounds: usize,
+}
+
+impl Track<'_> {
+    fn name(&self) -> String {
+        match self.race.box_px {
+            None => format!("full size to {}", self.race.format),
+            Some(side) => format!("fit {side} to {}", self.race.format),
+        }
+    }
+
+    fn run(&self, results: &mut Results) -> Result<(), Stop> {
+        let ours = [
+            ("pelton quick", false),
+            ("pelton better", true),
+            ("pelton quick again", false),
+        ];
+        let us = |(name, improve)| Contender::us(name, improve, self.given, &self.race.query);
+        let mut contenders: Vec<Contender> = ours.into_iter().map(us).collect();
+        let mut looks = Vec::new();
+        for contender in &contenders {
+            looks.push(self.look(contender)?);
+        }
+        let goal = looks[0].ssim2_mean;
+        for peer in &self.race.peers {
+            let (contender, look) = self.calibrated(peer, goal)?;
+            contenders.push(contender);
+            looks.push(look);
+        }
+        let samples = self.rounds(&contenders)?;
+        let summaries = self.summaries(&contenders, &samples);
+        print(&self.name(), &looks, &summaries);
+        results.looks.extend(looks);
+        results.samples.extend(samples);
+        results.summaries.extend(summaries);
+        Ok(())
+    }
+
+    /// Runs a contender once and judges all its answers.
+    fn look(&self, contender: &Contender) -> Result<Look, Stop> {
+        let answers = Scratch::new("answers")?;
+        contender.convert(self.photographs, &answers)?;
+        let judged = |photograph: &Photograph, thread: usize| -> Result<Answer, Stop> {
+            let scratch = Scratch::new(&format!("judge-{thread}"))?;
+            let original = judge::decode(&photograph.path, &scratch)?;
+            let path = answers.join(photograph.word());
+            let answer = judge::decode(&path, &scratch)?;
+            let reference = Reference::new(self.reference(original, answer.size)?)?;
+            Ok(Answer {
+                photograph: photograph.name.clone(),
+                ssim2: reference.score(&answer)?,
+                bytes: path.metadata().map_err(crate::stop::at(&path))?.len(),
+            })
+        };
+        let answers = shared_out(self.photographs, judged)?;
+        let scores: Vec<f64> = answers.iter().map(|answer| answer.ssim2).collect();
+        let look = Look {
+            race: self.name(),
+            contender: contender.name.clone(),
+            setting: contender.setting(),
+            ssim2_mean: stats::mean(&scores),
+            ssim2_min: Spread::of(&scores).min,
+            bytes: answers.iter().map(|answer| answer.bytes).sum(),
+            answers,
+        };
+        let Look {
+            race,
+            contender,
+            setting,
+            ssim2_mean,
+            bytes,
+            ..
+        } = &look;
+        eprintln!("lab: {race}: {contender} {setting:?}: SSIM2 {ssim2_mean:.2}, {bytes} bytes");
+        Ok(look)
+    }
+
+    /// What an answer should look like: the original, or the original scaled with care. Peers round the sides of a
+    /// fitted picture their own way, by a pixel at most.
+    fn reference(&self, original: Packed, answer: Size) -> Result<Packed, Stop> {
+        let Some(side) = self.race.box_px else {
+            return Ok(original);
+        };
+        let factor =
+            f64::from(side) / f64::from(original.size.width_px.max(original.size.height_px));
+        let near =
+            |side: u32, answer: u32| (f64::from(side) * factor - f64::from(answer)).abs() < 1.0;
+        let (from, to) = (original.size, answer);
+        if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
+            return Err(Stop::finding(format!("{to:?} is no fit of {from:?}")));
+        }
+        Ok(lanczos::scale(&original, answer))
+    }
+
+    /// The peer at the setting of which the mean quality comes nearest to `goal`.
+    fn calibrated(&self, peer: &Peer, goal: f64) -> Result<(Contender, Look), Stop> {
+        let (mut worse, mut better) = peer.bounds();
+        let mut nearest: Option<(Contender, Look)> = None;
+        while worse <= better {
+            let middle = (worse + better) / 2;
+            let contender = Contender::peer(peer, middle);
+            let look = self.look(&contender)?;
+            if look.ssim2_mean < goal {
+                worse = middle + 1;
+            } else {
+                better = middle - 1;
+            }
+            let distance = |look: &Look| (look.ssim2_mean - goal).abs();
+            if nearest
+                .as_ref()
+                .is_none_or(|(_, best)| distance(&look) < distance(best))
+            {
+                nearest = Some((contender, look));
+            }
+        }
+        nearest.ok_or_else(|| Stop::usage(format!("{}: no settings between its bounds", peer.name)))
+    }
+
+    fn rounds(&self, contenders: &[Contender]) -> Result<Vec<Sample>, Stop> {
+        let mut samples = Vec::new();
+        for round in 0..self.rounds {
+            eprintln!(
+                "lab: {}: round {} of {}",
+                self.name(),
+                round + 1,
+                self.rounds
+            );
+            for index in stats::order(contenders.len(), round) {
+                let answers = Scratch::new("answers")?;
+                let usage = contenders[index].convert(self.photographs, &answers)?;
+                samples.push(Sample {
+                    race: self.name(),
+                    contender: contenders[index].name.clone(),
+                    round,
+                    cpu_us: usage.cpu_us,
+                    wall_us: usage.wall_us,
+                });
+            }
+        }
+        Ok(samples)
+    }
+
+    fn summaries(&self, contenders: &[Contender], samples: &[Sample]) -> Vec<Summary> {
+        let of = |name: &str| -> Vec<f64> {
+            let own = samples.iter().filter(|sample| sample.contender == name);
+            // The second half of the rounds ran backwards; ratios are within a round.
+            let mut own: Vec<_> = own.collect();
+            own.sort_by_key(|sample| sample.round);
+            own.iter().map(|sample| sample.cpu_us as f64).collect()
+        };
+        let quick = of(&contenders[0].name);
+        let megapixels = corpus::megapixels(self.photographs);
+        let summary = |contender: &Contender| {
+            let own = of(&contender.name);
+            let per_mp: Vec<f64> = own.iter().map(|cpu_us| cpu_us / 1e6 / megapixels).collect();
+            Summary {
+                race: self.name(),
+                contender: contender.name.clone(),
+                cpu_s_per_mp: Spread::of(&per_mp),
+                quick_over_this: Ratio::of(&quick, &own),
+            }
+        };
+        contenders.iter().map(summary).collect()
+    }
+}
+
+/// Does work for each photograph in some threads, and keeps the order.
+fn shared_out<T: Send>(
+    photographs: &[Photograph],
+    work: impl Fn(&Photograph, usize) -> Result<T, Stop> + Sync,
+) -> Result<Vec<T>, Stop> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let share = |thread: usize| {
+            let own = photographs.iter().skip(thread).step_by(JUDGES);
+            own.map(|photograph| work(photograph, thread))
+                .collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..JUDGES)
+            .map(|thread| scope.spawn(move || share(thread)))
+            .collect();
+        let mut shares: Vec<_> = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("judges do not panic").into_iter())
+            .collect();
+        let turns = (0..photographs.len()).map(|turn| turn % JUDGES);
+        turns
+            .map(|turn| shares[turn].next().expect("each has its share"))
+            .collect()
+    })
+}
+
+fn print(name: &str, looks: &[Look], summaries: &[Summary]) {
+    let rows = looks.iter().zip(summaries).map(|(look, summary)| {
+        let Spread { median, min, max } = summary.cpu_s_per_mp;
+        let ratio = summary.quick_over_this;
+        vec![
+            look.contender.clone(),
+            look.setting
+                .map_or_else(|| "-".to_owned(), |setting| setting.to_string()),
+            format!("{:.2}", look.ssim2_mean),
+            format!("{:.1}", look.ssim2_min),
+            look.bytes.to_string(),
+            format!("{median:.4}"),
+            format!("{min:.4}…{max:.4}"),
+            format!("{:.3}", ratio.median),
+            format!("{:.3}…{:.3}", ratio.low, ratio.high),
+        ]
+    });
+    let head = [
+        "contender",
+        "setting",
+        "SSIM2",
+        "min",
+        "bytes",
+        "CPU s/MP",
+        "range",
+        "quick/this",
+        "95 %",
+    ];
+    table::print(name, &head, &rows.collect::<Vec<_>>());
+}

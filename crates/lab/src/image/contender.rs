@@ -1,0 +1,176 @@
+//! Who converts photographs: Pelton as a server, or a peer as a command.
+
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use crate::Given;
+use crate::corpus::Photograph;
+use crate::scratch::Scratch;
+use crate::server::Server;
+use crate::stop::{Stop, at};
+use crate::usage::{self, Usage};
+
+/// A command that converts one picture.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Peer {
+    pub(super) name: String,
+    /// Its words: `{in}` and `{out}` are files, `{q}` is the setting of quality.
+    command: Vec<String>,
+    /// Ending of `{out}`, by which some programs know the format.
+    extension: String,
+    /// Settings between which the one of equal quality lies. The worse comes first; it may be the larger number.
+    settings: [u8; 2],
+}
+
+impl Peer {
+    /// Bounds for a search: in steps of quality, worse first.
+    pub(super) fn bounds(&self) -> (i32, i32) {
+        let [worse, better] = self.settings;
+        (0, i32::from(worse.abs_diff(better)))
+    }
+
+    fn setting(&self, step: i32) -> u8 {
+        let [worse, better] = self.settings;
+        let step = u8::try_from(step).expect("a step between the bounds");
+        if worse < better {
+            worse + step
+        } else {
+            worse - step
+        }
+    }
+
+    fn command(&self, setting: u8, original: &str, answer: &str) -> Command {
+        let words = self.command.iter().map(|word| {
+            word.replace("{q}", &setting.to_string())
+                .replace("{in}", original)
+                .replace("{out}", answer)
+        });
+        let words: Vec<String> = words.collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+/// One of a race, at the setting it runs with.
+pub(super) struct Contender {
+    pub(super) name: String,
+    way: Way,
+}
+
+enum Way {
+    Us {
+        given: Given,
+        query: String,
+        improve: bool,
+    },
+    Peer {
+        peer: Peer,
+        setting: u8,
+    },
+}
+
+impl Contender {
+    pub(super) fn us(name: &str, improve: bool, given: &Given, query: &str) -> Contender {
+        let way = Way::Us {
+            given: given.clone(),
+            query: query.to_owned(),
+            improve,
+        };
+        Contender {
+            name: name.to_owned(),
+            way,
+        }
+    }
+
+    /// A peer some steps of quality above its worst setting.
+    pub(super) fn peer(peer: &Peer, step: i32) -> Contender {
+        let way = Way::Peer {
+            setting: peer.setting(step),
+            peer: peer.clone(),
+        };
+        Contender {
+            name: peer.name.clone(),
+            way,
+        }
+    }
+
+    pub(super) fn setting(&self) -> Option<u8> {
+        match &self.way {
+            Way::Us { .. } => None,
+            Way::Peer { setting, .. } => Some(*setting),
+        }
+    }
+
+    /// Converts all photographs, one after the other, into files named after them. Our server's start is not in the
+    /// usage, that of a peer's every process is.
+    ///
+    /// # Errors
+    /// When one is refused.
+    pub(super) fn convert(
+        &self,
+        photographs: &[Photograph],
+        answers: &Scratch,
+    ) -> Result<Usage, Stop> {
+        match &self.way {
+            Way::Us {
+                given,
+                query,
+                improve,
+            } => {
+                let data = Scratch::new("data")?;
+                let settings = ["--improve", if *improve { "true" } else { "false" }];
+                let server = Server::pelton(&[], given, data.path(), &settings)?;
+                serve(&server, photographs, query, answers)
+            }
+            Way::Peer { peer, setting } => {
+                let mut sum = Usage::default();
+                for photograph in photographs {
+                    let plain = answers.join(photograph.word());
+                    let answer = plain.with_extension(&peer.extension);
+                    let [from, to] = [&photograph.path, &answer].map(|path| path.to_string_lossy());
+                    let (_, usage) = usage::run(&mut peer.command(*setting, &from, &to))?;
+                    sum += usage;
+                    fs::rename(&answer, &plain).map_err(at(&answer))?;
+                }
+                Ok(sum)
+            }
+        }
+    }
+}
+
+fn serve(
+    server: &Server,
+    photographs: &[Photograph],
+    query: &str,
+    answers: &Scratch,
+) -> Result<Usage, Stop> {
+    server.wait_idle()?;
+    let (before_us, begun) = (server.cpu_us()?, Instant::now());
+    let target = |photograph: &Photograph| format!("/{}?{query}", photograph.name);
+    for photograph in photographs {
+        server.get(&target(photograph), "*/*")?;
+    }
+    server.wait_idle()?;
+    let usage = Usage {
+        cpu_us: server.cpu_us()? - before_us,
+        wall_us: begun.elapsed().as_micros() as u64,
+    };
+    // Again, for the better version where there is one by now.
+    for photograph in photographs {
+        let path = answers.join(photograph.word());
+        let answer = server.get(&target(photograph), "*/*")?;
+        if !answer
+            .field("cache-status")
+            .is_some_and(|status| status.contains("hit"))
+        {
+            let line = format!("GET {}: not a hit the second time", target(photograph));
+            return Err(Stop::finding(line));
+        }
+        fs::write(&path, answer.body).map_err(at(&path))?;
+    }
+    Ok(usage)
+}

@@ -1,0 +1,218 @@
+//! What a cell costs: the same jobs in cells and in a plain process of the same program.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::time::Instant;
+
+use cell::{Pool, Task};
+use job::JobLimits;
+use picture::{Limits, Plan, Stage};
+use serde::{Deserialize, Serialize};
+
+use crate::converter::Converter;
+use crate::corpus::Photograph;
+use crate::stats::{Ratio, Spread};
+use crate::stop::{Stop, at};
+use crate::usage::Tree;
+use crate::{Given, stats, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    /// Jobs a round, one after the other.
+    repeat: u32,
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    photograph: String,
+    query: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Overhead {
+    photograph: String,
+    query: String,
+    /// For each round, microseconds of CPU a job.
+    cell_us: Vec<f64>,
+    plain_us: Vec<f64>,
+    plain_again_us: Vec<f64>,
+    /// And of wall time.
+    cell_wall_us: Vec<f64>,
+    plain_wall_us: Vec<f64>,
+    /// CPU in a cell over CPU without one.
+    ratio: Ratio,
+    /// The same of two runs without a cell.
+    control: Ratio,
+}
+
+pub(super) fn run(
+    given: &Given,
+    definition: &Definition,
+    photographs: &[Photograph],
+    rounds: usize,
+) -> Result<Vec<Overhead>, Stop> {
+    let worker = given.worker()?;
+    let elf = fs::read(worker).map_err(at(worker))?;
+    let limits = cell::Limits {
+        concurrency: 1,
+        ..cell::Limits::default()
+    };
+    let pool = Pool::start(&elf, limits).map_err(|err| Stop::host(err.to_string()))?;
+    let mut overheads = Vec::new();
+    for job in &definition.jobs {
+        let photograph = photographs
+            .iter()
+            .find(|photograph| photograph.name == job.photograph);
+        let Some(photograph) = photograph else {
+            eprintln!(
+                "lab: {}: not among the photographs, skipped",
+                job.photograph
+            );
+            continue;
+        };
+        let runner = Runner {
+            pool: &pool,
+            converter: Converter::new(worker),
+            photograph,
+            plan: plan(photograph, &job.query)?,
+            repeat: definition.repeat,
+        };
+        overheads.push(runner.overhead(job, rounds)?);
+    }
+    print(&overheads);
+    Ok(overheads)
+}
+
+/// What the server would plan for a client that waits.
+fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
+    let ask = picture::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
+    let target = ask.recipe.format;
+    let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
+    let plan = picture::plan(
+        &photograph.facts,
+        &ask.recipe,
+        target,
+        Stage::Quick,
+        &Limits::default(),
+    );
+    plan.map_err(|refusal| Stop::finding(format!("{}: {refusal}", photograph.name)))
+}
+
+struct Runner<'a> {
+    pool: &'a Pool,
+    converter: Converter,
+    photograph: &'a Photograph,
+    plan: Plan,
+    repeat: u32,
+}
+
+/// Microseconds a job.
+struct Cost {
+    cpu_us: f64,
+    wall_us: f64,
+}
+
+impl Runner<'_> {
+    fn overhead(&self, job: &Job, rounds: usize) -> Result<Overhead, Stop> {
+        // Warm on both sides.
+        self.in_cells()?;
+        self.plain()?;
+        let mut costs: [Vec<Cost>; 3] = Default::default();
+        for round in 0..rounds {
+            for index in stats::order(3, round) {
+                let cost = if index == 0 {
+                    self.in_cells()?
+                } else {
+                    self.plain()?
+                };
+                costs[index].push(cost);
+            }
+        }
+        let [cell_us, plain_us, plain_again_us] = costs
+            .each_ref()
+            .map(|costs| costs.iter().map(|cost| cost.cpu_us).collect::<Vec<_>>());
+        let [cell_wall_us, plain_wall_us, _] = costs
+            .each_ref()
+            .map(|costs| costs.iter().map(|cost| cost.wall_us).collect());
+        Ok(Overhead {
+            photograph: job.photograph.clone(),
+            query: job.query.clone(),
+            ratio: Ratio::of(&cell_us, &plain_us),
+            control: Ratio::of(&plain_again_us, &plain_us),
+            cell_us,
+            plain_us,
+            plain_again_us,
+            cell_wall_us,
+            plain_wall_us,
+        })
+    }
+
+    /// Everything counts that this process and its descendants take: the pool's threads, forks, wipes, checks.
+    fn in_cells(&self) -> Result<Cost, Stop> {
+        let original = self.photograph.open()?;
+        let plan = self.plan.to_bytes();
+        let size = self.plan.target;
+        let task = Task {
+            original: original.as_fd(),
+            plan: &plan,
+            size_px: Some((size.width_px, size.height_px)),
+            limits: JobLimits {
+                answer_bytes_max: 64 << 20,
+                memory_bytes_max: 1 << 30,
+                cpu_ms_max: 60_000,
+            },
+            wall_ms_max: 60_000,
+            idle: false,
+        };
+        let own = std::process::id();
+        let (before_us, begun) = (Tree::cpu_us(own)?, Instant::now());
+        for _ in 0..self.repeat {
+            let finished = self.pool.run(task);
+            finished.map_err(|failure| Stop::finding(failure.to_string()))?;
+        }
+        let repeat = f64::from(self.repeat);
+        let wall_us = begun.elapsed().as_micros() as f64 / repeat;
+        let cpu_us = (Tree::cpu_us(own)? - before_us) as f64 / repeat;
+        Ok(Cost { cpu_us, wall_us })
+    }
+
+    /// The same in one process that does job after job; its start does not count, its first job does not either.
+    fn plain(&self) -> Result<Cost, Stop> {
+        let runs_us = self
+            .converter
+            .repeat(&self.plan, &self.photograph.path, self.repeat + 1)?;
+        let runs_us: Vec<f64> = runs_us[1..].iter().map(|run_us| *run_us as f64).collect();
+        let cpu_us = stats::mean(&runs_us);
+        // One thread that never waits: its CPU time is its wall time, on a machine that is not shared.
+        Ok(Cost {
+            cpu_us,
+            wall_us: cpu_us,
+        })
+    }
+}
+
+fn print(overheads: &[Overhead]) {
+    let rows = overheads.iter().map(|overhead| {
+        let (ratio, control) = (overhead.ratio, overhead.control);
+        vec![
+            format!("{} {}", overhead.photograph, overhead.query),
+            format!("{:.0}", Spread::of(&overhead.plain_us).median),
+            format!("{:.0}", Spread::of(&overhead.cell_us).median),
+            format!("{:.0}", Spread::of(&overhead.cell_wall_us).median),
+            format!("{:.3}", ratio.median),
+            format!("{:.3}…{:.3}", ratio.low, ratio.high),
+            format!("{:.3}", control.median),
+        ]
+    });
+    let head = [
+        "job",
+        "plain µs",
+        "cell µs",
+        "cell wall µs",
+        "cell/plain",
+        "95 %",
+        "plain/plain",
+    ];
+    table::print("Cells: CPU time a job", &head, &rows.collect::<Vec<_>>());
+}

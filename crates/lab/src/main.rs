@@ -1,0 +1,164 @@
+//! `cargo xtask lab`: Pelton measured against its peers, which run as processes from Debian's packages.
+//!
+//! Each benchmark is a module that reads its definition under `lab/definitions`, verifies every answer before it is
+//! timed, prints its tables, and leaves a record of raw samples under `lab/record`. How and with which bias is told in
+//! `lab/METHOD.md` and `lab/BIAS.md`.
+//!
+//! ```text
+//! definition ─┐
+//! corpus ─────┼─► benchmark ─► verified answers ─► interleaved rounds ─► samples ─► tables, record
+//! peers ──────┘
+//! ```
+//!
+//! Units: CPU time in microseconds of user and system time, with all children; bytes; SSIMULACRA2. Errors: a host that
+//! lacks something, or an answer that is not what was asked. Data goes to stdout, everything else to stderr.
+
+#![forbid(unsafe_code)]
+
+mod hit;
+mod image;
+mod quality;
+
+mod client;
+mod converter;
+mod corpus;
+mod host;
+mod judge;
+mod lanczos;
+mod netpbm;
+mod record;
+mod scratch;
+mod server;
+mod stats;
+mod stop;
+mod table;
+mod usage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use stop::{EXIT_USAGE, Stop, at};
+
+/// What was typed.
+#[derive(clap::Parser)]
+#[command(
+    name = "lab",
+    about = "Measures Pelton against its peers; cargo xtask lab builds both and runs this"
+)]
+struct Typed {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+    #[command(flatten)]
+    given: Given,
+}
+
+/// Which benchmark.
+#[derive(clap::Subcommand)]
+enum Benchmark {
+    /// Settings of each encoder that look like a JPEG of each quality
+    Quality,
+    /// CPU time, bytes and quality of conversions, beside vips, cwebp and avifenc
+    Image {
+        /// This part alone
+        #[arg(long)]
+        only: Option<image::Part>,
+    },
+    /// CPU time of hits beside nginx, their latency under conversions, and memory under pressure
+    Hit {
+        /// This part alone
+        #[arg(long)]
+        only: Option<hit::Part>,
+    },
+    /// Asks a server at a steady rate; part of `hit`
+    #[command(hide = true)]
+    Knock(hit::Knock),
+}
+
+/// What every benchmark is given.
+#[derive(Clone, Debug, clap::Args)]
+struct Given {
+    /// Folder with mate-backgrounds' folders `abstract` and `nature`
+    #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
+    corpus: PathBuf,
+    /// Folder for the record
+    #[arg(long, global = true, value_name = "DIR", default_value = "lab/record")]
+    record: PathBuf,
+    /// Folder of definitions
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        default_value = "lab/definitions"
+    )]
+    definitions: PathBuf,
+    /// Rounds, instead of the definition's number; fewer than that are for trying out
+    #[arg(long, global = true)]
+    rounds: Option<usize>,
+    /// Only the first photographs of the definition, for trying out
+    #[arg(long, global = true)]
+    take: Option<usize>,
+    /// The server's program
+    #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
+    pelton: Option<PathBuf>,
+    /// The worker's program
+    #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
+    worker: Option<PathBuf>,
+}
+
+impl Given {
+    /// Reads a definition twice: as its type, and as the table for the record.
+    fn definition<T: serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<(T, toml::Table), Stop> {
+        let path = self.definitions.join(format!("{name}.toml"));
+        let text = fs::read_to_string(&path).map_err(at(&path))?;
+        let wrong = |err: toml::de::Error| Stop::usage(format!("{}: {err}", path.display()));
+        Ok((
+            toml::from_str(&text).map_err(wrong)?,
+            toml::from_str(&text).map_err(wrong)?,
+        ))
+    }
+
+    fn pelton(&self) -> Result<&Path, Stop> {
+        let pelton = self.pelton.as_deref();
+        pelton.ok_or_else(|| {
+            Stop::usage("--pelton is not given").hint("cargo xtask lab builds and names it")
+        })
+    }
+
+    fn worker(&self) -> Result<&Path, Stop> {
+        let worker = self.worker.as_deref();
+        worker.ok_or_else(|| {
+            Stop::usage("--worker is not given").hint("cargo xtask lab builds and names it")
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let typed = match Typed::try_parse() {
+        Ok(typed) => typed,
+        Err(err) => {
+            let code = if err.use_stderr() { EXIT_USAGE } else { 0 };
+            return match err.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(stop::EXIT_HOST),
+            };
+        }
+    };
+    let ended = match typed.benchmark {
+        Benchmark::Quality => quality::run(&typed.given),
+        Benchmark::Image { only } => image::run(&typed.given, only),
+        Benchmark::Hit { only } => hit::run(&typed.given, only),
+        Benchmark::Knock(knock) => hit::knock(&knock),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => {
+            eprintln!("{stop}");
+            ExitCode::from(stop.exit)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Binary PPM and PGM of 8 bits: what the decoders of Debian's packages write, and all of them agree on.
+
+#[cfg(test)]
+mod tests;
+
+use picture::{Layout, Packed, Size};
+
+/// Reads a `P6` or `P5`; grey becomes RGB. `None` when it is neither, or cut short.
+pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {
+    let (magic, rest) = bytes.split_at_checked(2)?;
+    let (width_px, rest) = number(rest)?;
+    let (height_px, rest) = number(rest)?;
+    let (255, rest) = number(rest)? else {
+        return None;
+    };
+    // One blank ends the header; what follows are samples, of which some look like blanks.
+    let samples = rest.get(1..)?;
+    let size = Size::new(width_px, height_px);
+    let pixels = usize::try_from(size.pixels()).ok()?;
+    let data = match magic {
+        b"P6" => samples.get(..pixels.checked_mul(3)?)?.to_vec(),
+        b"P5" => samples
+            .get(..pixels)?
+            .iter()
+            .flat_map(|grey| [*grey; 3])
+            .collect(),
+        _ => return None,
+    };
+    Some(Packed {
+        size,
+        layout: Layout::Rgb,
+        data,
+    })
+}
+
+/// A number after blanks and comments, and what follows it.
+fn number(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
+    loop {
+        bytes = bytes.trim_ascii_start();
+        if bytes.first() != Some(&b'#') {
+            break;
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        bytes = &bytes[end..];
+    }
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let (number, rest) = bytes.split_at(digits);
+    let number = str::from_utf8(number).ok()?.parse().ok()?;
+    Some((number, rest))
+}
+
+/// # Panics
+/// When the picture is not RGB: references are.
+pub(crate) fn write(picture: &Packed) -> Vec<u8> {
+    assert_eq!(picture.layout, Layout::Rgb);
+    let Size {
+        width_px,
+        height_px,
+    } = picture.size;
+    let mut bytes = format!("P6\n{width_px} {height_px}\n255\n").into_bytes();
+    bytes.extend_from_slice(&picture.data);
+    bytes
+}

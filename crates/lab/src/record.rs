@@ -1,0 +1,112 @@
+//! Dated files of raw samples beside everything needed to read them.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::corpus::{self, Photograph};
+use crate::host::{self, Host};
+use crate::stop::{Stop, at};
+
+/// One run of one benchmark.
+#[derive(Serialize)]
+pub(crate) struct Record {
+    benchmark: &'static str,
+    /// UTC.
+    date: String,
+    pelton: String,
+    host: Host,
+    versions: BTreeMap<String, String>,
+    corpus: Vec<corpus::Entry>,
+    /// What the definition said, without its analysis.
+    definition: toml::Table,
+    #[serde(flatten)]
+    tables: toml::Table,
+}
+
+impl Record {
+    /// Begins with what is known before the first sample, the load of the machine among it.
+    pub(crate) fn begin(
+        benchmark: &'static str,
+        definition: &toml::Table,
+        peers: &[&[&str]],
+        photographs: &[Photograph],
+    ) -> Record {
+        let mut definition = definition.clone();
+        definition.remove("analysis");
+        Record {
+            benchmark,
+            date: date(SystemTime::now()),
+            pelton: host::commit(Path::new(".")),
+            host: Host::look(),
+            versions: host::versions(peers),
+            corpus: photographs.iter().map(Photograph::entry).collect(),
+            definition,
+            tables: toml::Table::new(),
+        }
+    }
+
+    /// Adds samples or their summary under a name.
+    ///
+    /// # Panics
+    /// When the rows are not structs of plain values: a bug.
+    pub(crate) fn add(&mut self, name: &str, rows: &impl Serialize) {
+        let value = toml::Value::try_from(rows).expect("rows are structs of numbers and words");
+        self.tables.insert(name.to_owned(), value);
+    }
+
+    /// Writes it under its date and name.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Stop> {
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let stamp = self.date.replace(':', "");
+        let path = folder.join(format!("{stamp}-{}.toml", self.benchmark));
+        let text = toml::to_string(self).expect("tables come last, and keys are words");
+        fs::write(&path, text).map_err(at(&path))?;
+        eprintln!("lab: recorded in {}", path.display());
+        Ok(())
+    }
+}
+
+/// A moment as ISO 8601, to the minute.
+fn date(moment: SystemTime) -> String {
+    let since = moment.duration_since(UNIX_EPOCH);
+    let minutes = since.expect("the clock is past 1970").as_secs() / 60;
+    let (days, minute) = (minutes / 1440, minutes % 1440);
+    let (year, month, day) = civil(days);
+    format!(
+        "{year}-{month:02}-{day:02}T{:02}:{:02}Z",
+        minute / 60,
+        minute % 60
+    )
+}
+
+/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+fn civil(mut days: u64) -> (u64, u64, u64) {
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    while 365 + u64::from(leap(year)) <= days {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    (year, month, days + 1)
+}

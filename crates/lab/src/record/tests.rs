@@ -1,0 +1,16 @@
+use super::*;
+use std::time::Duration;
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    let table = [
+        (0, "1970-01-01T00:00Z"),
+        (951_782_400, "2000-02-29T00:00Z"),
+        (951_868_799, "2000-02-29T23:59Z"),
+        (951_868_800, "2000-03-01T00:00Z"),
+        (1_798_761_599, "2026-12-31T23:59Z"),
+    ];
+    for (seconds, expected) in table {
+        assert_eq!(date(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+    }
+}

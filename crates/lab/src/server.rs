@@ -1,0 +1,190 @@
+//! A server as a process: started, waited for, asked what it takes, and stopped.
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::Given;
+use crate::client::{self, Answer};
+use crate::stop::Stop;
+use crate::usage::{self, Tree};
+
+/// Time a server gets to answer its first request, and to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Time improvements get: AVIF at speed 6 of some hundred megapixels.
+const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
+const POLL: Duration = Duration::from_millis(20);
+
+/// Ended when dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Starts `program` and returns when `target` answers 200. The program must listen on `address`.
+    ///
+    /// # Errors
+    /// When it does not start or does not answer in time.
+    pub(crate) fn start(
+        mut program: Command,
+        address: SocketAddr,
+        target: &str,
+    ) -> Result<Server, Stop> {
+        let program = program
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = program
+            .spawn()
+            .map_err(|err| usage::unstartable(program, &err))?;
+        let mut server = Server { child, address };
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if client::get(address, target, "*/*").is_ok_and(|answer| answer.status == 200) {
+                return Ok(server);
+            }
+            let ended = server.child.try_wait();
+            if let Some(status) = ended.map_err(|err| usage::unstartable(program, &err))? {
+                let line = format!("{} ended: {status}", usage::words(program));
+                return Err(Stop::host(line));
+            }
+            thread::sleep(POLL);
+        }
+        Err(Stop::host(format!(
+            "{} does not answer",
+            usage::words(program)
+        )))
+    }
+
+    /// Serves the corpus with Pelton, as a child of the words `under`. `settings` are flags.
+    ///
+    /// # Errors
+    /// See [`Server::start`].
+    pub(crate) fn pelton(
+        under: &[&str],
+        given: &Given,
+        data: &Path,
+        settings: &[&str],
+    ) -> Result<Server, Stop> {
+        let address = free_address()?;
+        let pelton = given.pelton()?;
+        let mut program = match under {
+            [] => Command::new(pelton),
+            [first, rest @ ..] => {
+                let mut program = Command::new(first);
+                program.args(rest).arg(pelton);
+                program
+            }
+        };
+        program
+            .arg("serve")
+            .arg(&given.corpus)
+            .arg("--data")
+            .arg(data);
+        program
+            .args(["--listen", &address.to_string()])
+            .args(settings);
+        Server::start(program, address, "/-/ready")
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// # Errors
+    /// When the answer is anything but 200.
+    pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Answer, Stop> {
+        let answer = client::get(self.address, target, accept)?;
+        if answer.status != 200 {
+            return Err(Stop::finding(format!("GET {target}: {}", answer.status)));
+        }
+        Ok(answer)
+    }
+
+    /// CPU time of the server with all its children so far.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub(crate) fn cpu_us(&self) -> Result<u64, Stop> {
+        Tree::cpu_us(self.pid())
+    }
+
+    /// Returns when no conversion runs or waits: for a client, or for a better version.
+    ///
+    /// # Errors
+    /// When that takes too long, or Pelton's metrics have other names.
+    pub(crate) fn wait_idle(&self) -> Result<(), Stop> {
+        let deadline = Instant::now() + IMPROVING_TIME_MAX;
+        let mut idle = 0;
+        while Instant::now() < deadline {
+            let text = self.get("/-/metrics", "*/*")?.body;
+            let text = String::from_utf8_lossy(&text);
+            let busy: Option<f64> = [
+                "conversions_waiting",
+                "conversions_running",
+                "improvements_waiting",
+            ]
+            .iter()
+            .map(|name| metric(&text, &format!("pelton_{name}")))
+            .sum();
+            let busy = busy.ok_or_else(|| Stop::finding("a metric is missing"))?;
+            idle = if busy == 0.0 { idle + 1 } else { 0 };
+            // A job between queue and worker is in neither; not for so long.
+            if idle == 5 {
+                return Ok(());
+            }
+            thread::sleep(POLL);
+        }
+        Err(Stop::finding("the server is never idle"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Err(err) = end(&mut self.child) {
+            eprintln!("lab: stop server {}: {err}", self.child.id());
+        }
+    }
+}
+
+/// Asks to end, and insists when that is not heard.
+fn end(child: &mut Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).expect("Linux counts processes in 22 bits");
+    // A child that ended but was not waited for still takes signals.
+    kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        thread::sleep(POLL);
+    }
+    child.kill()?;
+    child.wait().map(drop)
+}
+
+/// An address of the loopback that nobody listens on. Another program could take it before ours does; then ours does
+/// not start, and says so.
+pub(crate) fn free_address() -> Result<SocketAddr, Stop> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|listener| listener.local_addr());
+    address.map_err(|err| Stop::host(format!("listen on the loopback: {err}")))
+}
+
+/// The value of a metric without labels.
+fn metric(text: &str, name: &str) -> Option<f64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let (_, value) = lines.find(|(metric, _)| *metric == name)?;
+    value.parse().ok()
+}

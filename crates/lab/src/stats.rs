@@ -1,0 +1,130 @@
+//! What samples say: medians with their spread, and ratios of what was measured in the same round.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+/// Draws of a bootstrap; the 2.5th of a hundred is then the 25th of this many.
+const RESAMPLES: usize = 1_000;
+
+/// The middle of some samples, and how far they lie around it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+}
+
+impl Spread {
+    /// # Panics
+    /// When there are no samples: every benchmark takes some before it asks.
+    pub(crate) fn of(samples: &[f64]) -> Spread {
+        let sorted = sorted(samples);
+        Spread {
+            median: quantile(&sorted, 0.5),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+        }
+    }
+}
+
+/// How many times as much one thing takes as another, with the interval in which that lies 19 times in 20.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Ratio {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Ratio {
+    /// The ratio round by round, so that what slowed a whole round cancels out. The interval is a percentile bootstrap of
+    /// the median (Efron, 1979), from a fixed seed: equal samples give equal records.
+    ///
+    /// # Panics
+    /// When the two differ in length or are empty: rounds measure both.
+    pub(crate) fn of(ours: &[f64], theirs: &[f64]) -> Ratio {
+        assert_eq!(ours.len(), theirs.len(), "a round measures both");
+        let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
+        let mut draw = Draw(0x9e37_79b9_7f4a_7c15);
+        let mut medians = Vec::with_capacity(RESAMPLES);
+        for _ in 0..RESAMPLES {
+            let picked: Vec<f64> = ratios
+                .iter()
+                .map(|_| ratios[draw.below(ratios.len())])
+                .collect();
+            medians.push(quantile(&sorted(&picked), 0.5));
+        }
+        let medians = sorted(&medians);
+        Ratio {
+            median: quantile(&sorted(&ratios), 0.5),
+            low: quantile(&medians, 0.025),
+            high: quantile(&medians, 0.975),
+        }
+    }
+}
+
+/// Marsaglia's xorshift64: enough to draw samples with.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+pub(crate) fn mean(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64
+}
+
+pub(crate) fn sorted(samples: &[f64]) -> Vec<f64> {
+    assert!(!samples.is_empty(), "no samples");
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// The value below which `share` of sorted samples lie, straight between the two nearest.
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let (low, high) = (place.floor() as usize, place.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
+}
+
+/// The order of `contenders` in round `round`: there, then back (A B C · C B A · …), so that a drift of the machine
+/// falls on all of them alike.
+pub(crate) fn order(contenders: usize, round: usize) -> Vec<usize> {
+    let there = 0..contenders;
+    if round.is_multiple_of(2) {
+        there.collect()
+    } else {
+        there.rev().collect()
+    }
+}
+
+/// Where a curve through rising `xs` reaches `y`, straight between its points; `None` where it does not.
+/// Of several places the first counts: noise makes curves of quality dip at their upper end.
+pub(crate) fn reaches(curve: &[(f64, f64)], y: f64) -> Option<f64> {
+    let first = curve.first()?;
+    if first.1 == y {
+        return Some(first.0);
+    }
+    curve.windows(2).find_map(|pair| {
+        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+        (y0 < y && y <= y1).then(|| x0 + (x1 - x0) * (y - y0) / (y1 - y0))
+    })
+}
+
+/// The value of a curve through rising `xs` at `x`, straight between its points; `None` outside of them.
+pub(crate) fn value(curve: &[(f64, f64)], x: f64) -> Option<f64> {
+    let mut pairs = curve.windows(2);
+    pairs.find_map(|pair| {
+        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+        (x0..=x1)
+            .contains(&x)
+            .then(|| y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+    })
+}
