@@ -323,9 +323,9 @@ impl Variants {
                 remove_stale(&shelf.path());
                 continue;
             }
-            for half in fs::read_dir(shelf.path())? {
-                for entry in fs::read_dir(half?.path())? {
-                    self.adopt(&entry?);
+            for half in listed(&shelf.path()) {
+                for entry in listed(&half.path()) {
+                    self.adopt(&entry);
                 }
             }
         }
@@ -612,6 +612,14 @@ fn copy(from: &File, to: &File, bytes: u64) -> io::Result<()> {
         offset += wanted as u64;
     }
     Ok(())
+}
+
+/// What lies on a shelf. Where somebody put something else there, it is left alone, and the other shelves count.
+fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    let entries = fs::read_dir(shelf).inspect_err(|err| {
+        tracing::warn!(directory = %shelf.display(), %err, "shelf of variants cannot be listed");
+    });
+    entries.into_iter().flatten().flatten()
 }
 
 fn remove_stale(scratch: &Path) {

@@ -191,3 +191,45 @@ fn variants_may_be_deleted_at_any_time() {
     assert_eq!(server.get_as("/p.jpg?w=200", "image/webp").status, 200);
     server.stop();
 }
+
+#[test]
+fn broken_variants_are_made_anew() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let targets = ["/p.jpg?w=200", "/p.jpg?w=210", "/p.jpg?w=220"];
+    let made = targets.map(|target| server.get_as(target, "image/avif"));
+    server.stop();
+    // As a power cut leaves them: short, and empty. And what was being written, and what somebody lost there.
+    let variants = home.variants();
+    assert_eq!(variants.len(), 3);
+    for (path, bytes_left) in variants.iter().zip([100, 0]) {
+        let bytes = fs::read(path).expect("a variant can be read");
+        fs::write(path, &bytes[..bytes_left]).expect("the home can be written");
+    }
+    for lost in ["tmp/1-1", "stray", "00/stray", "00/00/stray"] {
+        let path = home.data().join("variants").join(lost);
+        let folder = path.parent().expect("it lies in a folder");
+        fs::create_dir_all(folder).expect("the home can be written");
+        fs::write(&path, b"half").expect("the home can be written");
+    }
+    let server = Server::plain(&home, &[]);
+    for (target, made) in targets.iter().zip(&made) {
+        let answer = server.get_as(target, "image/avif");
+        assert_eq!((answer.status, &answer.body), (200, &made.body));
+    }
+    assert_eq!(server.metrics().conversions(), 2);
+    eventually("what was half written is gone", || {
+        home.temporaries().is_empty().then_some(())
+    });
+    let kept = home.variants().into_iter().filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "avif")
+    });
+    assert_eq!(
+        kept.map(|path| bytes(&path))
+            .filter(|bytes| *bytes <= 100)
+            .count(),
+        0
+    );
+    server.stop();
+}
