@@ -8,8 +8,8 @@ use nix::unistd::Uid;
 
 use crate::stop::Stop;
 
-/// Set in the namespace.
-const MARK: &str = "PELTON_LAB_LOOPBACK";
+/// Set in the namespace. Not `PELTON_…`: the server refuses variables it does not know.
+const MARK: &str = "LAB_LOOPBACK";
 /// The name and words of this program follow as `$0` and `$@`.
 const PREPARE: &str = "ip link set lo up && control=/proc/sys/net/ipv4/tcp_congestion_control && \
     { echo cubic > $control || echo reno > $control; } 2>/dev/null && exec \"$0\" \"$@\"";
