@@ -26,8 +26,9 @@
 //! 6. Landlock without a rule.
 //! 7. Warm-up, the only code of the worker that runs with most system calls. It has seen no byte from outside.
 //! 8. The filter: an allow-list without paths, sockets, processes, executable memory or sleep. What it denies kills.
-//! 9. In a child: the zygote's descriptors replaced, a second filter that takes `clone` and `ppoll`, and with the job its
-//!    limits on memory, file size and CPU time. The server watches the wall time.
+//! 9. In a child: the zygote's descriptors replaced, no processes of its own (by a limit, or a second filter where the
+//!    worker is the host's root), and with the job its limits on memory, file size and CPU time. The server watches the
+//!    wall time.
 //!
 //! What was applied stands in [`Posture`]; [`Limits::min_isolation`] says how much there must be.
 //!

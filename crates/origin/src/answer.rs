@@ -92,18 +92,19 @@ impl Core {
         Some(self.answer_with(&representation, request, connection, out))
     }
 
-    /// Answers everything else: documents, errors, and pictures that must be looked for or made.
+    /// Answers everything else: documents, errors, and pictures that must be looked for or made. The head closes
+    /// the connection also where a drain began meanwhile.
     pub(crate) async fn answer_slowly(
         &self,
         request: &Request<'_>,
         connection: Connection,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let bodiless = request.method == Method::Head;
-        let shape = Shape {
-            connection,
-            bodiless,
-            negotiable: false,
+        // Asked when a head is written: a drain may begin while what is behind it is made.
+        let shape = |negotiable| Shape {
+            connection: self.last_if_draining(connection),
+            bodiless: request.method == Method::Head,
+            negotiable,
         };
         match request.method {
             Method::Options => {
@@ -117,22 +118,31 @@ impl Core {
                     payload: Payload::None,
                 };
             }
-            Method::Other => return self.answer_problem(&Problem::MethodNotAllowed, shape, out),
+            Method::Other => {
+                return self.answer_problem(&Problem::MethodNotAllowed, shape(false), out);
+            }
             Method::Get | Method::Head => {}
         }
         if let Some(document) = self.document(request).await {
             return match document {
-                Ok(document) => self.answer_document(document, shape, out),
-                Err(problem) => self.answer_problem(&problem, shape, out),
+                Ok(document) => self.answer_document(document, shape(false), out),
+                Err(problem) => self.answer_problem(&problem, shape(false), out),
             };
         }
-        let shape = Shape {
-            negotiable: true,
-            ..shape
-        };
         match self.make(&request.target, accepts(request)).await {
-            Ok(representation) => self.answer_with(&representation, request, connection, out),
-            Err(problem) => self.answer_problem(&problem, shape, out),
+            Ok(representation) => {
+                let connection = self.last_if_draining(connection);
+                self.answer_with(&representation, request, connection, out)
+            }
+            Err(problem) => self.answer_problem(&problem, shape(true), out),
+        }
+    }
+
+    fn last_if_draining(&self, connection: Connection) -> Connection {
+        if self.reactor.is_draining() {
+            Connection::Close
+        } else {
+            connection
         }
     }
 

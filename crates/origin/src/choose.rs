@@ -22,7 +22,7 @@ use crate::problem::Problem;
 use crate::service::{Known, Service, blocking};
 use crate::variants::{Key, Kind, Variant, Verdict};
 
-/// How often we start over because the original changed under us.
+/// How often we start over because the original, or what was made of it, changed under us.
 const ATTEMPTS_MAX: usize = 3;
 
 /// The representation that answers a request.
@@ -122,18 +122,19 @@ impl Service {
 
     /// `None` when the original changed meanwhile.
     async fn choose_of(&self, wanted: &Wanted<'_>) -> Result<Option<Choice>, Problem> {
-        let mut made = false;
+        let mut flights = 0;
         loop {
             let candidates = self.look_up(wanted).await?;
-            if made
+            // What was made may have left for the budget's sake before anybody looked.
+            if flights == ATTEMPTS_MAX
                 || candidates.iter().any(|candidate| candidate.known.is_some())
                 || candidates.is_empty()
             {
-                return self.decide(wanted, &candidates, made).map(Some);
+                return self.decide(wanted, &candidates, flights != 0).map(Some);
             }
             let first = &candidates[0];
             match self.fly(wanted, first).await? {
-                Flown::Landed => made = true,
+                Flown::Landed => flights += 1,
                 Flown::Changed => return Ok(None),
                 Flown::Uncached(sealed, target) => {
                     let body = Body::Uncached(sealed, first.quick.0, target);
@@ -243,6 +244,7 @@ impl Service {
         let competes = wanted.candidates.original_competes;
         match smallest {
             Some((variant, target)) if !competes || variant.bytes < wanted.identity.size_bytes => {
+                variant.touch(clock::unix_ms());
                 Ok(wanted.choice(Body::Variant(variant, target), provisional, made))
             }
             _ if competes => {

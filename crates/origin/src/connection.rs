@@ -1,6 +1,5 @@
 //! One connection's life: read what came, answer every whole request in it, write once.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -13,33 +12,27 @@ use reactor::{Conn, Ended, FileRange, Wait};
 
 use crate::answer::{Answer, Payload, Shape};
 use crate::core::{Core, elapsed_us};
+use crate::input::Input;
 use crate::metrics::Served;
 use crate::problem::Problem;
 
-/// Bytes read at a time. A head is at most this long, so a request that does not fit is refused, not waited for.
-const READ_BYTES: usize = 16 << 10;
 /// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
 /// Answers are written once so many bytes wait, however many requests are still to be answered.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-thread_local! {
-    /// Read buffers that no connection uses. A waiting connection holds none.
-    static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Serves `conn` until either side ends it.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
     let mut exchange = Exchange {
         core,
-        input: Vec::new(),
-        rest: Vec::new(),
+        input: Input::default(),
+        rest: Input::default(),
         in_head: false,
         out: Vec::new(),
         unwritten: Vec::new(),
         lingers: false,
     };
     let ended = exchange.run(&mut conn).await;
-    recycle(std::mem::take(&mut exchange.input));
     match ended {
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
@@ -59,9 +52,9 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
 struct Exchange {
     core: Rc<Core>,
     /// The begin of a request.
-    input: Vec<u8>,
+    input: Input,
     /// What was read behind a body.
-    rest: Vec<u8>,
+    rest: Input,
     /// `input` was not empty before the last read either, and its deadline runs.
     in_head: bool,
     /// Answers not yet written.
@@ -107,20 +100,18 @@ impl Exchange {
         if self.input.is_empty() {
             // Ten thousand idle connections must not hold ten thousand buffers.
             conn.readable().await?;
-            self.input = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
         }
-        let read = read_into(conn, &mut self.input).await?;
-        Ok(read != 0)
+        Ok(self.input.read(conn).await? != 0)
     }
 
     /// Answers every whole request in the input; what is left of it is the begin of one.
     async fn answer_all(&mut self, conn: &mut Conn) -> Result<Next, Ended> {
         loop {
-            let input = std::mem::take(&mut self.input);
+            let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
             let mut next = Next::Request;
-            while next == Next::Request && begin < input.len() {
-                next = match self.answer_first(conn, &input[begin..]).await? {
+            while next == Next::Request && begin < input.bytes().len() {
+                next = match self.answer_first(conn, &input.bytes()[begin..]).await? {
                     Some((taken, next)) => {
                         begin += taken;
                         next
@@ -128,7 +119,8 @@ impl Exchange {
                     None => break,
                 };
             }
-            self.keep(input, begin);
+            input.drop_front(begin);
+            self.input = input;
             // A body that reached beyond the input brought the begin of the next request with it.
             if self.rest.is_empty() || next == Next::Close {
                 return Ok(next);
@@ -156,16 +148,6 @@ impl Exchange {
                 self.refuse(reject);
                 Ok(Some((input.len(), Next::Close)))
             }
-        }
-    }
-
-    /// Keeps the begin of a request for the next read, and no buffer where there is none.
-    fn keep(&mut self, mut input: Vec<u8>, begin: usize) {
-        input.drain(..begin);
-        if input.is_empty() {
-            recycle(input);
-        } else {
-            self.input = input;
         }
     }
 
@@ -205,6 +187,8 @@ impl Exchange {
             }
         };
         self.lingers = unwanted;
+        // A drain that began while this answer was made has closed its head.
+        let last = last || self.core.reactor.is_draining();
         self.send(conn, answer).await?;
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }
@@ -227,16 +211,17 @@ impl Exchange {
         };
         conn.deadline.arm(Wait::Head);
         while !drained.is_done {
-            self.rest.clear();
-            if read_into(conn, &mut self.rest).await? == 0 {
+            // A body that has not ended has taken all there was.
+            self.rest.drop_front(self.rest.bytes().len());
+            if self.rest.read(conn).await? == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
-            drained = match drain.feed(&self.rest) {
+            drained = match drain.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
             };
         }
-        self.rest.drain(..drained.bytes);
+        self.rest.drop_front(drained.bytes);
         conn.deadline.disarm();
         Ok(Ok(after.len()))
     }
@@ -315,24 +300,4 @@ impl Exchange {
         }
         answered
     }
-}
-
-/// Appends what can be read at once; 0 is the end of what the client sends.
-async fn read_into(conn: &mut Conn, buffer: &mut Vec<u8>) -> Result<usize, Ended> {
-    let filled = buffer.len();
-    buffer.resize(filled + READ_BYTES, 0);
-    let read = conn.read(&mut buffer[filled..]).await;
-    buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
-    read
-}
-
-fn recycle(mut buffer: Vec<u8>) {
-    /// More than one core's connections read at the same moment.
-    const BUFFERS_MAX: usize = 64;
-    buffer.clear();
-    BUFFERS.with_borrow_mut(|buffers| {
-        if buffers.len() < BUFFERS_MAX && buffer.capacity() != 0 {
-            buffers.push(buffer);
-        }
-    });
 }

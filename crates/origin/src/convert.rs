@@ -127,7 +127,7 @@ impl Converter {
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Kept(variant),
-            // `store` has logged and counted it.
+            // `store` has logged and counted it, unless the budget is too small to begin with.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => Outcome::Kept(self.remember(task, verdict)),

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod input;
 
 mod answer;
 mod core;

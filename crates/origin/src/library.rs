@@ -204,10 +204,13 @@ impl Library {
         entries_max: usize,
     ) -> Result<Listed, Missing> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let (root, below) = match folder {
+            Some(folder) => self.root_of(folder).ok_or(Missing::NotFound)?,
+            None => (self.roots.last().ok_or(Missing::NotFound)?, &b""[..]),
+        };
         let handle = match folder {
             Some(folder) => self.descend(folder, flags, Wait::Allowed)?,
             None => {
-                let root = self.roots.last().ok_or(Missing::NotFound)?;
                 let resolve = ResolveFlags::BENEATH;
                 openat2(
                     &root.directory,
@@ -219,11 +222,12 @@ impl Library {
                 .map_err(missing)?
             }
         };
+        let below = Path::new(OsStr::from_bytes(below));
         let mut listed = Listed::default();
         for entry in Dir::new(handle).map_err(missing)? {
             let entry = entry.map_err(missing)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            if name.as_bytes().starts_with(b".") {
+            if name.as_bytes().starts_with(b".") || root.hides(&below.join(&name)) {
                 continue;
             }
             if entries_max <= listed.folders.len() + listed.files.len() {
@@ -244,14 +248,17 @@ impl Library {
         Ok(listed)
     }
 
+    /// Whether `path` leads to our own data, which is no part of the library.
+    #[must_use]
+    pub fn hides(&self, path: &LibraryPath) -> bool {
+        self.root_of(path)
+            .is_some_and(|(root, rest)| root.hides(Path::new(OsStr::from_bytes(rest))))
+    }
+
     fn descend(&self, path: &LibraryPath, flags: OFlags, wait: Wait) -> Result<OwnedFd, Missing> {
         let (root, rest) = self.root_of(path).ok_or(Missing::NotFound)?;
         let rest = Path::new(OsStr::from_bytes(rest));
-        if root
-            .hidden
-            .as_ref()
-            .is_some_and(|hidden| rest.starts_with(hidden))
-        {
+        if root.hides(rest) {
             return Err(Missing::NotFound);
         }
         let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
@@ -300,6 +307,12 @@ impl Root {
             directory,
             hidden,
         })
+    }
+
+    /// Whether a path below this root leads to our own data.
+    fn hides(&self, path: &Path) -> bool {
+        let hidden = self.hidden.as_ref();
+        hidden.is_some_and(|hidden| path.starts_with(hidden))
     }
 }
 

@@ -149,43 +149,8 @@ impl Metrics {
         );
         self.render_latency(&mut text);
         self.render_conversions(&mut text);
-        let flights = readings.flights;
-        text.gauge(
-            "pelton_conversions_waiting",
-            "conversions that wait for a thread",
-            flights.waiting,
-        );
-        text.gauge(
-            "pelton_conversions_running",
-            "conversions that run",
-            flights.running,
-        );
-        text.gauge(
-            "pelton_improvements_waiting",
-            "better variants still to be made",
-            flights.improving,
-        );
-        let variants = readings.variants;
-        text.gauge(
-            "pelton_variants",
-            "variants and verdicts in the index",
-            variants.entries,
-        );
-        text.gauge(
-            "pelton_variants_bytes",
-            "bytes they are charged with",
-            variants.bytes,
-        );
-        text.counter(
-            "pelton_variants_evicted",
-            "entries that left for the budget's sake",
-            variants.evicted,
-        );
-        text.counter(
-            "pelton_variants_write_errors",
-            "variants that could not be written",
-            variants.write_errors,
-        );
+        render_variants(&mut text, &readings.variants);
+        render_flights(&mut text, &readings.flights);
         render_connections(&mut text, readings.cores);
         render_cells(&mut text, &readings.cells);
         text.0.push_str("# EOF\n");
@@ -270,6 +235,47 @@ pub struct Readings<'a> {
     pub cells: cell::Stats,
     /// The reactor's cores.
     pub cores: &'a [reactor::Counters],
+}
+
+fn render_flights(text: &mut Text, flights: &FlightStats) {
+    text.gauge(
+        "pelton_conversions_waiting",
+        "conversions that wait for a thread",
+        flights.waiting,
+    );
+    text.gauge(
+        "pelton_conversions_running",
+        "conversions that run",
+        flights.running,
+    );
+    text.gauge(
+        "pelton_improvements_waiting",
+        "better variants still to be made",
+        flights.improving,
+    );
+}
+
+fn render_variants(text: &mut Text, variants: &VariantStats) {
+    text.gauge(
+        "pelton_variants",
+        "variants and verdicts in the index",
+        variants.entries,
+    );
+    text.gauge(
+        "pelton_variants_bytes",
+        "bytes they are charged with",
+        variants.bytes,
+    );
+    text.counter(
+        "pelton_variants_evicted",
+        "entries that left for the budget's sake",
+        variants.evicted,
+    );
+    text.counter(
+        "pelton_variants_write_errors",
+        "variants that could not be written",
+        variants.write_errors,
+    );
 }
 
 fn render_connections(text: &mut Text, cores: &[reactor::Counters]) {

@@ -44,6 +44,7 @@ impl Service {
         for mount in &self.settings.mounts {
             walk(mount, Path::new(""), DEPTH_MAX, &mut found);
         }
+        found.retain(|path| !self.library().hides(path));
         found.sort();
         found.dedup();
         found

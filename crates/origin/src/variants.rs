@@ -323,9 +323,9 @@ impl Variants {
                 remove_stale(&shelf.path());
                 continue;
             }
-            for half in fs::read_dir(shelf.path())? {
-                for entry in fs::read_dir(half?.path())? {
-                    self.adopt(&entry?);
+            for half in listed(&shelf.path()) {
+                for entry in listed(&half.path()) {
+                    self.adopt(&entry);
                 }
             }
         }
@@ -360,7 +360,8 @@ impl Variants {
     /// Remembers what a conversion gave.
     ///
     /// # Errors
-    /// Where the disk does not take it. The caller still has the bytes, and serving goes on without the cache.
+    /// Where the disk does not take it, or the budget has no room for anything of this size. The caller still has the
+    /// bytes, and serving goes on without the cache.
     pub fn store(
         &self,
         key: Key,
@@ -370,6 +371,9 @@ impl Variants {
     ) -> io::Result<Arc<Variant>> {
         let bytes = body.map_or(0, |body| body.bytes);
         let variant = Arc::new(Variant::new(key, kind, bytes, now_ms));
+        if self.evict_to() < variant.charge() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let written = self.write(&variant, body);
         self.note_write(&written);
         written?;
@@ -510,7 +514,7 @@ impl Variants {
         }
         let mut oldest: Vec<_> = index.entries.values().map(Arc::clone).collect();
         oldest.sort_by_key(|variant| variant.used_ms.load(Ordering::Relaxed));
-        let goal = self.bytes_max / 16 * EVICT_TO_SIXTEENTHS;
+        let goal = self.evict_to();
         let mut evicted = Vec::new();
         for variant in oldest {
             if index.charged <= goal {
@@ -521,6 +525,11 @@ impl Variants {
             evicted.push(variant);
         }
         evicted
+    }
+
+    /// Bytes that stay when something has to leave.
+    fn evict_to(&self) -> u64 {
+        self.bytes_max / 16 * EVICT_TO_SIXTEENTHS
     }
 
     /// Writes the times of use into the files' modification times, so that the order survives a restart.
@@ -603,6 +612,14 @@ fn copy(from: &File, to: &File, bytes: u64) -> io::Result<()> {
         offset += wanted as u64;
     }
     Ok(())
+}
+
+/// What lies on a shelf. Where somebody put something else there, it is left alone, and the other shelves count.
+fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    let entries = fs::read_dir(shelf).inspect_err(|err| {
+        tracing::warn!(directory = %shelf.display(), %err, "shelf of variants cannot be listed");
+    });
+    entries.into_iter().flatten().flatten()
 }
 
 fn remove_stale(scratch: &Path) {

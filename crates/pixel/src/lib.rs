@@ -19,8 +19,9 @@
 //!   pixels never bleed into the visible ones.
 //! - **Rounding** is to nearest throughout; no dithering; the same input gives the same bytes.
 //!
-//! Units and limits: sizes are pixels, 8 bits a sample. Memory is that of the result, at most twice that while scaling.
-//! Bounds on sizes are the caller's; sizes of zero and areas outside the picture are its bugs and panic.
+//! Units and limits: sizes are pixels, 8 bits a sample. Each step holds what it was given and what it makes; scaling
+//! RGBA holds a premultiplied copy too. Bounds on sizes are the caller's; sizes of zero and areas outside the picture are
+//! its bugs and panic.
 //! Errors: none, except that a colour profile may be malformed ([`colour::Disposition::Malformed`]), by fault of the
 //! media. Threads: pure functions, one thread.
 

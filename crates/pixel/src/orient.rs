@@ -6,8 +6,8 @@ use picture::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 /// The picture turned and mirrored upright.
 ///
 /// Planes of 4:2:2 come back as 4:4:0 from a transposition and those of 4:4:0 as 4:2:2; 4:1:1, whose transposition has
-/// no name, goes through 4:2:2. Where a mirrored side is not a multiple of the subsampling, the incomplete chroma samples would
-/// come to lie on the wrong edge, so chroma is filtered to the grid that begins at the new one.
+/// no name, goes through 4:2:2. Where a mirrored side is not a multiple of the subsampling, the incomplete chroma samples
+/// would come to lie on the wrong edge, so chroma is filtered to the grid that begins at the new one.
 #[must_use]
 pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     if orientation == Orientation::Upright {

@@ -21,7 +21,7 @@ pub struct Answer {
 /// Makes of `original` what `plan` says.
 ///
 /// # Errors
-/// See [`ErrorKind`].
+/// [`ErrorKind`](crate::ErrorKind) says whose fault it is.
 pub fn convert(plan: &Plan, original: &[u8]) -> Result<Answer, Error> {
     let decoded = codec::decode(plan.source, original, &options(plan))
         .map_err(|error| Error::codec("decode", &error))?;

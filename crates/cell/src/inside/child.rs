@@ -25,7 +25,7 @@ pub(super) const JOB_FD: i32 = CONTROL_FD + 1;
 pub(super) fn run(
     socket: OwnedFd,
     mapped_bytes: u64,
-    filter: &Program,
+    filter: Option<&Program>,
     work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
 ) -> ! {
     let socket = match settle(socket, filter) {
@@ -67,8 +67,8 @@ pub(super) fn run(
     }
 }
 
-/// Leaves the child with three streams and its socket, and takes `clone` away.
-fn settle(socket: OwnedFd, filter: &Program) -> Result<ManuallyDrop<OwnedFd>, Errno> {
+/// Leaves the child with three streams and its socket, and takes `fork` away.
+fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = if socket.as_raw_fd() == JOB_FD {
         ManuallyDrop::new(socket)
     } else {
@@ -81,8 +81,37 @@ fn settle(socket: OwnedFd, filter: &Program) -> Result<ManuallyDrop<OwnedFd>, Er
     // SAFETY: the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
     close_from(JOB_FD + 1)?;
-    filter.install()?;
+    match filter {
+        Some(filter) => filter.install()?,
+        None => set_limit(Resource::Nproc, 0)?,
+    }
     Ok(place)
+}
+
+/// Whether a limit of no processes holds, which it does for every user but the host's root: tried by a child that then
+/// forks. A filter for each child would do the same, but its instructions are compiled for each, which takes as long as
+/// all else that a child costs.
+pub(super) fn limit_denies_fork() -> bool {
+    const DENIED: i32 = 0;
+    const ALLOWED: i32 = 1;
+    // SAFETY: this process has one thread, so the child's copy of every lock is free.
+    match unsafe { libc::fork() } {
+        -1 => false,
+        0 => {
+            let limited = set_limit(Resource::Nproc, 0);
+            // SAFETY: as above. A grandchild ends at once.
+            match unsafe { libc::fork() } {
+                -1 if limited.is_ok() => exit(DENIED),
+                _ => exit(ALLOWED),
+            }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: writes a number of this frame, for the child just forked.
+            let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+            waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DENIED
+        }
+    }
 }
 
 /// Lets the kernel run this process only on cores that have nothing else to do (SCHED_IDLE, sched(7)).

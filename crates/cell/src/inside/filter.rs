@@ -92,7 +92,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_gettid, Always),
     answer(libc::SYS_tgkill, NOT_PERMITTED),
     allow(libc::SYS_exit_group, Always),
-    // The child: its job, its place among the descriptors, its limits, its second filter.
+    // The child: its job, its place among the descriptors, its limits, and its second filter where it has one.
     allow(libc::SYS_recvmsg, Always),
     allow(libc::SYS_dup3, Always),
     allow(libc::SYS_close_range, Always),
@@ -101,12 +101,11 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_sched_setscheduler, Is(0, 0)),
     allow(libc::SYS_seccomp, Is(0, FILTER_MODE)),
     allow(libc::SYS_set_robust_list, Always),
-    // The zygote: fork, reap, report. A child has no socket of this number, and loses `clone` by its second filter.
+    // The zygote: fork, reap, report. A child has no socket of this number, and loses `fork` by a limit.
     allow(libc::SYS_clone, Is(0, FORK_FLAGS)),
     allow(libc::SYS_pidfd_open, Always),
     allow(libc::SYS_wait4, Always),
     allow(libc::SYS_sendmsg, Is(0, CONTROL)),
-    allow(libc::SYS_ppoll, Always),
     // Its flags lie behind a pointer; libc falls back to `clone`.
     answer(libc::SYS_clone3, NO_SUCH_CALL),
     // Both take a path, or an empty one for a descriptor, and a filter cannot tell which.
@@ -136,14 +135,12 @@ impl Program {
         Program(compile(INIT))
     }
 
-    /// For a child, on top of the zygote's. Each instruction here costs every job, so it takes only what the zygote
-    /// needs and a child could use: a child is born with its socket, waits for nobody and holds no way to send a
-    /// descriptor.
+    /// For a child, on top of the zygote's, where no limit takes `fork` away. Of the calls that only the zygote needs it
+    /// is the one that a child could use: a child waits for nobody, and has no way to send a descriptor.
     pub(super) fn child() -> Program {
         Program(vec![
             load(NUMBER),
-            jump(libc::BPF_JEQ, libc::SYS_clone as u32, 2, 0),
-            jump(libc::BPF_JEQ, libc::SYS_ppoll as u32, 1, 0),
+            jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
             give(ALLOW),
             give(KILL),
         ])

@@ -67,17 +67,42 @@ pub(super) fn align() {
     const NEVER: i32 = 1 << 30;
     tune(libc::M_MMAP_THRESHOLD, NEVER);
     tune(libc::M_TRIM_THRESHOLD, NEVER);
+    fill_holes();
     tune(libc::M_TOP_PAD, GROW_BYTES);
     let small = block(SMALL_BYTES);
-    // SAFETY: moves nothing by 0 bytes.
-    let end = unsafe { libc::sbrk(0) } as usize;
-    // SAFETY: only counts.
-    let top = end - unsafe { libc::mallinfo2() }.keepcost;
-    let data = (end + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
+    let data = (end() + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
     // A block takes its size, a header of half the usual size, and is rounded up to a header's.
-    block(data - HEADER_BYTES - top - HEADER_BYTES / 2);
+    block(data - HEADER_BYTES - top() - HEADER_BYTES / 2);
     // SAFETY: allocated above, and forgotten here.
     unsafe { libc::free(small) };
+}
+
+/// Takes every block that warm-up freed, after giving their pages back: a child's first blocks would lie there, each page
+/// a copy of the zygote's.
+fn fill_holes() {
+    const HOLE_BYTES_MAX: usize = 64 << 10;
+    const HOLE_BYTES_MIN: usize = 32;
+    // SAFETY: gives back what is free, and moves no block.
+    unsafe { libc::malloc_trim(0) };
+    let top = top();
+    let mut bytes = HOLE_BYTES_MAX;
+    while HOLE_BYTES_MIN <= bytes {
+        // The first that does not fit into a hole comes from the top, or not at all.
+        while (1..top).contains(&(block(bytes) as usize)) {}
+        bytes /= 2;
+    }
+}
+
+/// Where the heap's last and largest free block begins.
+fn top() -> usize {
+    // SAFETY: takes nothing and returns its counts by value; it walks the heap's lists under the heap's own lock, which
+    // no other thread holds for ever, as this process has no other.
+    end() - unsafe { libc::mallinfo2() }.keepcost
+}
+
+fn end() -> usize {
+    // SAFETY: moves nothing by 0 bytes.
+    unsafe { libc::sbrk(0) as usize }
 }
 
 /// A block that nobody touches, from libc itself. The compiler may not see that nothing is done with it.

@@ -10,18 +10,18 @@ use crate::channel;
 use crate::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId};
 use crate::syscall::checked;
 use job::{AllegedReply, Job};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 pub(super) struct Zygote {
     control: OwnedFd,
-    /// Readable when a child ended.
-    ends: OwnedFd,
+    /// Readable when a child ended, or the pool sent something.
+    signals: OwnedFd,
     /// Those that live; tens at most.
     children: Vec<(Pid, SlotId)>,
     children_max: usize,
@@ -29,7 +29,8 @@ pub(super) struct Zygote {
     retired: bool,
     /// What this process maps, which a child has before its job takes anything.
     mapped_bytes: u64,
-    filter: Program,
+    /// For each child, where a limit does not deny `fork`.
+    filter: Option<Program>,
 }
 
 impl Zygote {
@@ -47,13 +48,13 @@ impl Zygote {
             exit(EXIT_ABANDONED);
         };
         let jailed = jail::enter(max_memory_bytes)?;
-        let ends = ends().map_err(refused("signalfd"))?;
+        let signals = signals(&control).map_err(refused("signalfd"))?;
         heap::keep_small();
         warm_up();
         heap::align();
         let zygote = Zygote {
             control,
-            ends,
+            signals,
             children: Vec::with_capacity(children as usize),
             children_max: children as usize,
             retired: false,
@@ -61,7 +62,7 @@ impl Zygote {
                 .statm
                 .and_then(jail::mapped_bytes)
                 .unwrap_or(max_memory_bytes),
-            filter: Program::child(),
+            filter: (!child::limit_denies_fork()).then(Program::child),
         };
         Program::zygote().install().map_err(refused("seccomp"))?;
         zygote.report(&Report::Ready(jailed.jail), None);
@@ -70,8 +71,7 @@ impl Zygote {
 
     /// Until the pool hangs up and the last child is gone.
     pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
-        while !(self.retired && self.children.is_empty()) {
-            self.wait();
+        loop {
             let ended = self.reap();
             // First the next child, then the report of the last: the pool wakes once for both.
             while !self.full()
@@ -82,19 +82,20 @@ impl Zygote {
             for (slot, ending) in ended {
                 self.report(&Report::Reaped(slot, ending), None);
             }
+            if self.retired && self.children.is_empty() {
+                exit(0);
+            }
+            self.wait();
         }
-        exit(0)
     }
 
-    /// Sleeps until a child ends, or there is an order and room for it.
+    /// Sleeps until a child ends or the pool sends something. Signals of one kind merge into one, so all that there is to
+    /// do is done after each.
     fn wait(&self) {
-        let ends = PollFd::new(&self.ends, PollFlags::IN);
-        let control = PollFd::new(&self.control, PollFlags::IN);
-        let mut watched = [ends, control];
-        let count = if self.full() { 1 } else { 2 };
-        match poll(&mut watched[..count], None) {
+        let mut signals = [0; 2 * size_of::<libc::signalfd_siginfo>()];
+        match rustix::io::read(&self.signals, &mut signals) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => last_words::fail(&refused("poll")(errno)),
+            Err(errno) => last_words::fail(&refused("signalfd")(errno)),
         }
     }
 
@@ -125,7 +126,7 @@ impl Zygote {
         // SAFETY: this process has one thread (`serve` asks that of `warm_up`), so the child's copy of every lock is
         // free. Breaks if a codec's warm-up leaves a thread behind.
         match checked(unsafe { libc::fork() }) {
-            Ok(0) => child::run(socket, self.mapped_bytes, &self.filter, work),
+            Ok(0) => child::run(socket, self.mapped_bytes, self.filter.as_ref(), work),
             Err(errno) => self.report(&Report::Refused(slot, errno.raw_os_error()), None),
             Ok(pid) => {
                 let pid = Pid::from_raw(pid).expect("fork returns a child's id, which is above 0");
@@ -141,9 +142,6 @@ impl Zygote {
 
     /// Every child that ended since.
     fn reap(&mut self) -> Vec<(SlotId, Ending)> {
-        let mut signals = [0; size_of::<libc::signalfd_siginfo>()];
-        // Signals of one kind merge into one: this only resets the descriptor, which may not need it.
-        let _merged = rustix::io::read(&self.ends, &mut signals);
         let mut ended = Vec::new();
         while let Some((pid, ending)) = wait() {
             if let Some(at) = self.children.iter().position(|(child, _)| *child == pid) {
@@ -185,23 +183,32 @@ fn command(
     Ok(Some((command, descriptors.into_iter().next())))
 }
 
-/// A descriptor for the ends of children, whose signal it blocks.
-fn ends() -> Result<OwnedFd, Errno> {
+/// One descriptor to wait on, so that the filter needs to allow no call that waits for several: a child could sleep in
+/// it for ever. It tells of children's ends and of packets on `control`, by signals that it blocks.
+fn signals(control: &OwnedFd) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: writes the set it is given.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: the line above made it a set.
-    unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD) };
-    // SAFETY: two lines wrote it.
+    for signal in [libc::SIGCHLD, libc::SIGIO] {
+        // SAFETY: `sigemptyset` made it a set.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    }
+    // SAFETY: `sigemptyset` wrote it.
     let set = unsafe { set.assume_init() };
     // SAFETY: reads a set of this frame; the mask before is not asked for.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
     // SAFETY: reads a set of this frame, and makes a new descriptor.
-    let ends =
-        unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-    let ends = checked(ends)?;
+    let signals = checked(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) })?;
     // SAFETY: made by the call above, known to nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(ends) })
+    let signals = unsafe { OwnedFd::from_raw_fd(signals) };
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    // SAFETY: takes numbers only.
+    checked(unsafe { libc::fcntl(control.as_raw_fd(), libc::F_SETOWN, own) })?;
+    fcntl_setfl(
+        control,
+        fcntl_getfl(control)? | OFlags::from_bits_retain(libc::O_ASYNC as u32),
+    )?;
+    Ok(signals)
 }
 
 /// One child that ended, if there is one.

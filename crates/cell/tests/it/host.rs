@@ -1,7 +1,7 @@
 //! The same attacks for other users and on poorer hosts, each in a process that gave its rights away.
 
 use crate::attacks::assert_calls_denied;
-use crate::{ATTACKER_PATH, assert_works, pool, start};
+use crate::{ATTACKER_PATH, assert_works, pool, run, start};
 use cell::{ErrorKind, Isolation, Limits, Pool};
 use expect_test::expect;
 use std::fs::File;
@@ -14,6 +14,8 @@ pub(crate) struct Without {
     pub(crate) root: bool,
     pub(crate) namespaces: bool,
     pub(crate) landlock: bool,
+    /// The right to change its user.
+    pub(crate) own_user: bool,
 }
 
 const CHILD: &str = "CELL_IT_CHILD";
@@ -67,11 +69,13 @@ fn deny(without: Without) -> std::io::Result<()> {
         op(load, 0, 0, 0),
         op(equal, 0, 3, libc::SYS_clone as u32),
         op(load, 0, 0, 16),
-        op(has, 2, 0, NEW_NAMESPACES),
+        op(has, 3, 0, NEW_NAMESPACES),
         op(give, 0, 0, libc::SECCOMP_RET_ALLOW),
-        op(equal, 1, 2, libc::SYS_landlock_create_ruleset as u32),
+        op(equal, 2, 0, libc::SYS_landlock_create_ruleset as u32),
+        op(equal, 2, 3, libc::SYS_setresuid as u32),
         op(give, 0, 0, refuse(without.namespaces)),
         op(give, 0, 0, refuse(without.landlock)),
+        op(give, 0, 0, refuse(without.own_user)),
         op(give, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog {
@@ -137,12 +141,38 @@ fn attacks_die_with_nothing_but_the_filter() {
         root: true,
         namespaces: true,
         landlock: true,
+        own_user: true,
     };
     if alone("host::attacks_die_with_nothing_but_the_filter", without) {
         let pool = pool();
         assert_eq!(
             mercy(&pool),
             "isolation filter, namespaces [], landlock false, no new privs true, no capabilities true"
+        );
+        assert_calls_denied(&pool);
+    }
+}
+
+#[test]
+fn a_filter_takes_fork_from_a_child_that_is_root() {
+    let without = Without {
+        namespaces: true,
+        own_user: true,
+        ..Without::default()
+    };
+    let root = rustix::process::geteuid().is_root();
+    if root
+        && alone(
+            "host::a_filter_takes_fork_from_a_child_that_is_root",
+            without,
+        )
+    {
+        let pool = pool();
+        assert!(!pool.posture().own_user);
+        let failed = run(&pool, "fork-bomb").expect_err("an attack");
+        assert_eq!(
+            failed.to_string(),
+            "cell: crashed: killed for a denied system call"
         );
         assert_calls_denied(&pool);
     }

@@ -1,4 +1,5 @@
-//! A loopback of our own: a network namespace in which nothing else talks, no filter is set, and both sides use cubic.
+//! A loopback of our own: a network namespace in which nothing else talks, no filter is set, and both sides use the same
+//! congestion control that paces nothing: cubic, or reno where a namespace may not choose cubic.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -7,10 +8,11 @@ use nix::unistd::Uid;
 
 use crate::stop::Stop;
 
-/// Set in the namespace.
-const MARK: &str = "PELTON_LAB_LOOPBACK";
+/// Set in the namespace. Not `PELTON_…`: the server refuses variables it does not know.
+const MARK: &str = "LAB_LOOPBACK";
 /// The name and words of this program follow as `$0` and `$@`.
-const PREPARE: &str = "ip link set lo up && echo cubic > /proc/sys/net/ipv4/tcp_congestion_control && exec \"$0\" \"$@\"";
+const PREPARE: &str = "ip link set lo up && control=/proc/sys/net/ipv4/tcp_congestion_control && \
+    { echo cubic > $control || echo reno > $control; } 2>/dev/null && exec \"$0\" \"$@\"";
 
 /// Starts this program again in a network namespace, unless it is in one already.
 ///

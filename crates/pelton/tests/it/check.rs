@@ -68,6 +68,7 @@ fn every_key_and_limit_is_listed() {
         cell.max_answer               256MiB          bytes             default
         cell.jobs_per_zygote          4096            jobs              default
         cell.max_restart_pause        5s              time              default
+        cell.min_isolation            filter          level             default
         cell.hugepages                true            true or false     default
         limits.variants_bytes_max     4GiB            bytes             default
         limits.hot_bytes_max          256MiB          bytes             default
@@ -78,7 +79,7 @@ fn every_key_and_limit_is_listed() {
         limits.improving_max          4096            jobs              default
         limits.facts_max              65536           files             default
         limits.memory_body_bytes_max  64KiB           bytes             default
-        limits.hot_answers_max        8192            answers           default
+        limits.hot_answers_max        4096            answers           default
         limits.gallery_entries_max    1000            entries           default
         limits.trust_time             1s              time              default
         limits.original_bytes_max     256MiB          bytes             default
@@ -176,10 +177,10 @@ fn webp_server_gos_file_is_taken_with_notes() {
             key  value  unit  from
             root  .  directory  config.json:5
             listen  0.0.0.0:3333  address  config.json:3
-            quality  70  1-100  config.json:4
+            quality  69  1-100  config.json:4
             formats  webp  formats  config.json:6
             ---
-            note:   config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+            note:   config.json:4: QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
             pelton: config.json:6: CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
             ---

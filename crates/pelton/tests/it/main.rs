@@ -1,3 +1,21 @@
-//! The program from outside: spawn it, and see what it says and how it ends.
+//! The program from outside: spawn it, speak to it, stop it, kill it, and see what it says and how it ends.
 
+mod harness;
+
+mod bad_input;
+mod cells;
+mod changes;
 mod check;
+mod commands;
+mod crash;
+mod disk;
+mod documents;
+mod flights;
+mod improvement;
+mod negotiation;
+mod overload;
+mod paths;
+mod queries;
+mod semantics;
+mod types;
+mod wire;

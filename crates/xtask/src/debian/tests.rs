@@ -11,6 +11,9 @@ fn what_dpkg_does_not_call_installed_is_missing() {
 #[test]
 fn benchmarks_name_their_peers() {
     assert_eq!(peers("hit"), ["nginx", "wrk"]);
-    assert_eq!(peers("quality"), ["libavif-bin", "libjpeg-turbo-progs", "webp"]);
+    assert_eq!(
+        peers("quality"),
+        ["libavif-bin", "libjpeg-turbo-progs", "webp"]
+    );
     assert!(peers("no such benchmark").is_empty());
 }

@@ -1,0 +1,163 @@
+//! Broken pictures and bombs: a clear answer, nothing lost, and no memory.
+
+use std::iter;
+
+use crate::harness::{Home, Server, media};
+
+/// What the server may grow by while it looks at bombs.
+const GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+/// A server that has answered once, so that what it needs in any case is there.
+fn warm(home: &Home) -> Server {
+    home.put("warm.jpg", &media::photo(48, 32, 1));
+    let server = Server::plain(home, &[]);
+    let answer = server.get_as("/warm.jpg?w=24", "image/webp");
+    assert_eq!(answer.size(), (24, 16));
+    server
+}
+
+/// A photograph that ends in the middle of its scan.
+fn truncated() -> Vec<u8> {
+    let photo = media::photo(96, 64, 1);
+    photo[..photo.len() / 2].to_vec()
+}
+
+/// JPEG's magic bytes, and then none of its grammar.
+fn garbage() -> Vec<u8> {
+    let mut garbage = b"\xff\xd8\xff".to_vec();
+    garbage.extend(iter::repeat_n(0x5a, 4000));
+    garbage
+}
+
+/// A PNG whose header is sound, and whose pixels are not.
+fn undecodable() -> Vec<u8> {
+    let mut png = media::png(96, 64);
+    let data = png
+        .windows(4)
+        .position(|name| name == b"IDAT")
+        .expect("pixels");
+    png[data + 4..data + 40].fill(0xff);
+    png
+}
+
+#[test]
+fn broken_originals_are_sent_as_they_are_and_not_changed() {
+    let originals = [
+        ("garbage.jpg", garbage(), "application/octet-stream"),
+        (
+            "cut.jpg",
+            b"\xff\xd8\xff\xe0\0\x10JF".to_vec(),
+            "application/octet-stream",
+        ),
+        ("undecodable.png", undecodable(), "image/png"),
+    ];
+    let home = Home::new();
+    for (name, bytes, _) in &originals {
+        home.put(name, bytes);
+    }
+    let server = warm(&home);
+    for (name, bytes, media_type) in &originals {
+        for accept in ["*/*", "image/webp", "image/avif", "image/avif,image/webp"] {
+            let answer = server.get_as(&format!("/{name}"), accept);
+            assert_eq!((answer.status, answer.content_type()), (200, *media_type));
+            assert_eq!(answer.body, *bytes, "{name}");
+            assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+        }
+        for query in ["w=24", "format=webp", "w=24&format=png"] {
+            let answer = server.get_as(&format!("/{name}?{query}"), "image/webp");
+            assert_eq!(answer.status, 422, "{name}, {query}");
+            assert_eq!(answer.field("vary"), Some("Accept"));
+            assert_eq!(answer.content_type(), "application/problem+json");
+        }
+    }
+    // What was found out is remembered: nothing of this is tried again.
+    let jobs = server.metrics().jobs();
+    for (name, ..) in &originals {
+        server.get_as(&format!("/{name}"), "image/avif,image/webp");
+        let answer = server.get_as(&format!("/{name}?w=24"), "image/webp");
+        assert_eq!(answer.status, 422, "{name}");
+    }
+    assert_eq!(server.metrics().jobs(), jobs);
+    server.stop();
+    let server = Server::plain(&home, &[]);
+    for (name, ..) in &originals {
+        let answer = server.get_as(&format!("/{name}?w=24"), "image/webp");
+        assert_eq!(answer.status, 422, "{name}");
+    }
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn a_truncated_photograph_is_shown_as_far_as_it_goes() {
+    let home = Home::with(&[("truncated.jpg", &truncated())]);
+    let server = warm(&home);
+    let original = server.get("/truncated.jpg");
+    assert_eq!((original.status, original.body), (200, truncated()));
+    let webp = server.get_as("/truncated.jpg?w=48", "image/webp");
+    assert_eq!((webp.status, webp.size()), (200, (48, 32)));
+    server.stop();
+}
+
+#[test]
+fn files_without_a_byte_are_no_pictures() {
+    let home = Home::with(&[("empty.jpg", b""), ("empty.txt", b"")]);
+    let server = Server::plain(&home, &["--allowed-types", "txt"]);
+    assert_eq!(server.get("/empty.jpg").status, 404);
+    let empty = server.get("/empty.txt");
+    assert_eq!((empty.status, empty.body.len()), (200, 0));
+    let range = server.send("GET", "/empty.txt", "range: bytes=0-\r\n");
+    assert_eq!(range.field("content-range"), Some("bytes */0"));
+    assert_eq!(server.get("/empty.jpg?w=10").status, 404);
+    server.stop();
+}
+
+#[test]
+fn bombs_are_refused_before_a_pixel_is_decoded() {
+    let bombs = [
+        ("bomb.png", media::png_bomb(), "image/png"),
+        ("bomb.jpg", media::jpeg_bomb(), "image/jpeg"),
+        ("profile.png", media::png_with_giant_profile(), "image/png"),
+    ];
+    let home = Home::new();
+    for (name, bytes, _) in &bombs {
+        home.put(name, bytes);
+    }
+    let server = warm(&home);
+    let (before, jobs) = (server.memory("VmHWM"), server.metrics().jobs());
+    for (name, bytes, media_type) in &bombs {
+        for accept in ["*/*", "image/avif,image/webp"] {
+            let answer = server.get_as(&format!("/{name}"), accept);
+            assert_eq!((answer.status, answer.content_type()), (200, *media_type));
+            assert!(answer.body == *bytes, "{name}");
+            for query in ["w=24", "w=24&format=png", "q=50&format=webp"] {
+                let answer = server.get_as(&format!("/{name}?{query}"), accept);
+                assert_eq!(answer.status, 413, "{name}, {query}");
+                assert_eq!(answer.field("vary"), Some("Accept"));
+                assert_eq!(answer.content_type(), "application/problem+json");
+            }
+        }
+    }
+    assert_eq!(server.metrics().jobs(), jobs, "no cell has seen one");
+    let grown = server.memory("VmHWM") - before;
+    assert!(grown < GROWTH_BYTES_MAX, "grown by {} MiB", grown >> 20);
+    assert_eq!(server.get_as("/warm.jpg?w=23", "image/webp").status, 200);
+    server.stop();
+}
+
+#[test]
+fn what_exceeds_the_limits_is_not_converted() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    for (flag, limit) in [
+        ("--limits-source-pixels-max", "6143"),
+        ("--limits-original-bytes-max", "1KiB"),
+    ] {
+        let server = Server::plain(&home, &[flag, limit]);
+        let answer = server.get_as("/p.jpg", "image/avif,image/webp");
+        assert_eq!((answer.status, answer.content_type()), (200, "image/jpeg"));
+        let answer = server.get_as("/p.jpg?w=24", "image/webp");
+        assert_eq!(answer.status, 413, "{flag}");
+        assert_eq!(server.metrics().jobs(), 0);
+        server.stop();
+    }
+}

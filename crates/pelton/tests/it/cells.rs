@@ -1,0 +1,159 @@
+//! Workers that die: the server lives, and the next picture is made.
+
+use rustix::process::Signal;
+
+use crate::harness::{Client, Home, Server, Workers, eventually, is_alive, media, signal};
+
+fn home() -> Home {
+    Home::with(&[
+        ("large.jpg", &media::photo(3000, 2000, 1)),
+        ("small.jpg", &media::photo(96, 64, 2)),
+    ])
+}
+
+/// The workers of `server` once there are zygotes and cells.
+fn workers(server: &Server) -> Workers {
+    eventually("there are workers", || {
+        let workers = Workers::below(server.pid());
+        (!workers.zygotes.is_empty() && !workers.cells.is_empty()).then_some(workers)
+    })
+}
+
+/// Asks for work that takes a while, and returns once a cell has it.
+fn at_work(server: &Server, target: &str) -> Client {
+    let mut client = server.connect();
+    client.request("GET", target, "accept: image/webp\r\n");
+    eventually("a cell is at work", || {
+        (server.metrics().get("pelton_cells_running") == 1).then_some(())
+    });
+    client
+}
+
+#[test]
+fn a_dead_zygote_is_replaced() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    for round in 1..=3 {
+        let dead = workers(&server);
+        for pid in dead.zygotes.iter().chain(&dead.cells) {
+            signal(*pid, Signal::KILL);
+        }
+        let next = eventually("there are other workers", || {
+            let next = workers(&server);
+            let stayed = next.zygotes.iter().any(|pid| dead.zygotes.contains(pid));
+            (!stayed).then_some(next)
+        });
+        assert!(next.cells.iter().all(|pid| !dead.cells.contains(pid)));
+        let metrics = server.metrics();
+        assert_eq!(metrics.get("pelton_cell_zygote_deaths_total"), round);
+        let width = 40 + round as u32;
+        let answer = server.get_as(&format!("/small.jpg?w={width}"), "image/webp");
+        assert_eq!((answer.status, answer.size().0), (200, width));
+    }
+    assert_eq!(server.metrics().conversions(), 3);
+    server.stop();
+}
+
+#[test]
+fn a_cell_that_crashes_at_work_harms_nobody_else() {
+    const TARGET: &str = "/large.jpg?w=2900&format=png";
+    let home = home();
+    let server = Server::plain(&home, &["--cell-concurrency", "1"]);
+    let mut leader = at_work(&server, TARGET);
+    let mut follower = server.connect();
+    follower.request("GET", TARGET, "");
+    for cell in workers(&server).cells {
+        signal(cell, Signal::ABORT);
+    }
+    for client in [&mut leader, &mut follower] {
+        let answer = client.answer();
+        assert_eq!(answer.status, 500, "{}", answer.text());
+        assert_eq!(answer.content_type(), "application/problem+json");
+    }
+    let crashed = "pelton_conversion_failures_total{reason=\"crashed\"}";
+    let metrics = server.metrics();
+    assert_eq!(metrics.get(crashed), 1);
+    assert_eq!(metrics.get("pelton_cell_kills_total{reason=\"crash\"}"), 1);
+    assert_eq!(metrics.get("pelton_cell_zygote_deaths_total"), 0);
+    assert_eq!(server.logged("ERROR", "worker at fault"), 1);
+    // What crashed one cell is not tried again at once; everything else is made.
+    assert_eq!(server.get(TARGET).status, 500);
+    assert_eq!(server.metrics().get(crashed), 1);
+    let next = server.get_as("/small.jpg?w=48", "image/avif");
+    assert_eq!((next.status, next.size()), (200, (48, 32)));
+    server.stop();
+}
+
+#[test]
+fn a_cell_that_the_kernel_kills_is_the_hosts_fault_and_tried_again() {
+    const TARGET: &str = "/large.jpg?w=2900&format=png";
+    let home = home();
+    let server = Server::plain(&home, &["--cell-concurrency", "1"]);
+    let mut client = at_work(&server, TARGET);
+    // As the kernel does when memory runs out.
+    for cell in workers(&server).cells {
+        signal(cell, Signal::KILL);
+    }
+    let answer = client.answer();
+    assert_eq!(
+        (answer.status, answer.field("retry-after")),
+        (503, Some("30"))
+    );
+    let again = eventually("there are cells again", || {
+        let answer = server.get(TARGET);
+        (answer.status == 200).then_some(answer)
+    });
+    assert_eq!(again.size(), (2900, 1933));
+    server.stop();
+}
+
+#[test]
+fn whoever_asked_for_no_change_gets_the_original_when_the_worker_crashes() {
+    let home = home();
+    let server = Server::plain(&home, &["--cell-concurrency", "1"]);
+    let mut client = at_work(&server, "/large.jpg");
+    let workers = workers(&server);
+    for pid in workers.zygotes.iter().chain(&workers.cells) {
+        signal(*pid, Signal::KILL);
+    }
+    let answer = client.answer();
+    assert_eq!((answer.status, answer.content_type()), (200, "image/jpeg"));
+    assert!(answer.body == media::photo(3000, 2000, 1));
+    assert_eq!(answer.field("vary"), Some("Accept"));
+    let answer = eventually("other pictures are converted again", || {
+        let answer = server.get_as("/small.jpg?w=48", "image/webp");
+        (answer.status == 200).then_some(answer)
+    });
+    assert_eq!(answer.size(), (48, 32));
+    server.stop();
+}
+
+#[test]
+fn no_process_outlives_a_killed_server() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    drop(at_work(&server, "/large.jpg"));
+    let workers = workers(&server);
+    server.kill();
+    for pid in workers.zygotes.iter().chain(&workers.cells) {
+        eventually("the process has ended", || (!is_alive(*pid)).then_some(()));
+    }
+}
+
+#[test]
+fn a_conversion_that_takes_too_long_is_ended() {
+    let home = home();
+    let server = Server::plain(&home, &["--cell-max-request-time", "10ms"]);
+    let answer = server.get("/large.jpg?w=2900&format=png");
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    let metrics = server.metrics();
+    let timed_out = "pelton_conversion_failures_total{reason=\"timed_out\"}";
+    assert_eq!(metrics.get(timed_out), 1);
+    assert_eq!(metrics.get("pelton_cell_kills_total{reason=\"wall\"}"), 1);
+    let original = server.get_as("/large.jpg", "image/avif");
+    assert_eq!(
+        (original.status, original.content_type()),
+        (200, "image/jpeg")
+    );
+    server.stop();
+}

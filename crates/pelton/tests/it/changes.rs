@@ -1,0 +1,111 @@
+//! Originals that change, come and go while the server runs.
+
+use std::fs;
+
+use crate::harness::{Answer, Home, Server, eventually, media};
+
+/// The answer once it is another one than `before`.
+fn changed(server: &Server, target: &str, before: &Answer) -> Answer {
+    eventually("the change is noticed", || {
+        let answer = server.get_as(target, "image/webp");
+        (answer.field("etag") != Some(before.etag())).then_some(answer)
+    })
+}
+
+#[test]
+fn a_rewritten_original_is_noticed() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    for target in ["/p.jpg", "/p.jpg?w=48"] {
+        home.put("p.jpg", &media::photo(96, 64, 1));
+        let first = server.get_as(target, "image/webp");
+        assert_eq!(
+            first.facts().stored.height_px * 3,
+            first.facts().stored.width_px * 2
+        );
+        // In place, and then by a new file under the old name.
+        home.put("p.jpg", &media::photo(96, 96, 2));
+        let second = changed(&server, target, &first);
+        assert_eq!(
+            second.facts().stored.height_px,
+            second.facts().stored.width_px
+        );
+        home.put("new.jpg", &media::photo(96, 64, 3));
+        fs::rename(home.library().join("new.jpg"), home.library().join("p.jpg"))
+            .expect("the home can be written");
+        let third = changed(&server, target, &second);
+        assert_eq!(third.size(), first.size());
+        assert_ne!(third.etag(), first.etag());
+        let held = format!("accept: image/webp\r\nif-none-match: {}\r\n", first.etag());
+        assert_eq!(server.send("GET", target, &held).status, 200);
+    }
+    server.stop();
+}
+
+#[test]
+fn an_original_may_go_and_come_back() {
+    let photo = media::photo(96, 64, 1);
+    let home = Home::with(&[("p.jpg", &photo)]);
+    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let there = server.get_as("/p.jpg", "image/webp");
+    assert_eq!(there.status, 200);
+    fs::remove_file(home.library().join("p.jpg")).expect("the home can be written");
+    eventually("its absence is noticed", || {
+        (server.get_as("/p.jpg", "image/webp").status == 404).then_some(())
+    });
+    assert_eq!(server.get("/p.jpg?w=48").status, 404);
+    assert_eq!(server.get("/new.jpg").status, 404);
+    home.put("p.jpg", &photo);
+    home.put("new.jpg", &photo);
+    assert_eq!(server.get_as("/p.jpg", "image/webp").status, 200);
+    assert_eq!(server.get("/new.jpg").body, photo);
+    server.stop();
+}
+
+#[test]
+fn an_original_may_become_something_else() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let first = server.get_as("/p.jpg", "image/webp");
+    assert_eq!(first.content_type(), "image/webp");
+    let moving = media::gif(30, 20, 3);
+    home.put("p.jpg", &moving);
+    let second = changed(&server, "/p.jpg", &first);
+    assert_eq!(
+        (second.content_type(), &second.body),
+        ("image/gif", &moving)
+    );
+    home.put("p.jpg", b"no picture any more");
+    eventually("it is no picture any more", || {
+        (server.get_as("/p.jpg", "image/webp").status == 404).then_some(())
+    });
+    server.stop();
+}
+
+#[test]
+fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
+    let photo = media::photo(2000, 1500, 1);
+    let home = Home::with(&[("p.jpg", &photo)]);
+    let server = Server::plain(&home, &[]);
+    // Kept ready, so that its length is known from before.
+    assert_eq!(server.get("/p.jpg").body.len(), photo.len());
+    home.put("p.jpg", &photo[..photo.len() / 2]);
+    let mut client = server.connect();
+    client.request("GET", "/p.jpg", "connection: close\r\n");
+    let promised = client.head();
+    let arrived = client.rest();
+    let length = promised
+        .field("content-length")
+        .expect("a body has a length");
+    if length == photo.len().to_string() {
+        assert_eq!(
+            arrived.len(),
+            photo.len() / 2,
+            "what there is, and then the end"
+        );
+    } else {
+        // The second in which an answer is trusted was over.
+        assert_eq!(length, (photo.len() / 2).to_string());
+    }
+    server.stop();
+}

@@ -1,0 +1,130 @@
+//! `kill -9`, at any point: nothing that is served afterwards is cut off or mixed up.
+
+use std::collections::HashMap;
+use std::fs;
+
+use crate::harness::{Answer, Client, Home, Server, eventually, media};
+
+const ROUNDS: u32 = 20;
+const PHOTOS: usize = 4;
+const ACCEPTS: [&str; 2] = ["image/avif", "image/webp"];
+
+/// Bodies by tag: what whoever asks may see.
+type Bodies = HashMap<String, Vec<u8>>;
+
+/// What is asked for in every round: target and Accept.
+fn asked() -> Vec<(String, &'static str)> {
+    let targets = (0..PHOTOS).flat_map(|photo| {
+        let whole = format!("/{photo}.jpg");
+        let small = format!("/{photo}.jpg?w=150&h=150&fit=cover");
+        [whole, small]
+    });
+    let asked = targets.flat_map(|target| ACCEPTS.map(|accept| (target.clone(), accept)));
+    asked.collect()
+}
+
+/// Every body there is, from a server that nobody kills: the quick ones and the better ones.
+fn bodies(home: &Home) -> Bodies {
+    let data = home.directory().join("reference");
+    let data = data.to_str().expect("paths of tests are text");
+    let server = Server::start(home, &["--data", data]);
+    let mut bodies = Bodies::new();
+    for (target, accept) in asked() {
+        eventually("the better variant is there", || {
+            let answer = server.get_as(&target, accept);
+            assert_eq!(answer.status, 200);
+            let is_final = answer.field("last-modified").is_some();
+            bodies.insert(answer.etag().to_owned(), answer.body);
+            is_final.then_some(())
+        });
+    }
+    server.stop();
+    bodies
+}
+
+/// What is waited for before the server is killed. All of them come to pass.
+fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
+    let before = home.variants().len();
+    eventually("the moment to kill", || {
+        let begun = clients
+            .iter_mut()
+            .filter_map(|client| client.has_begun().then_some(()));
+        let begun = begun.count();
+        let come = match round % 5 {
+            // At once.
+            0 => true,
+            // A conversion has begun.
+            1 => 1 <= server.metrics().get("pelton_conversions_running"),
+            // A file is being written.
+            2 => !home.temporaries().is_empty(),
+            // A file has got its name.
+            3 => home.variants().len() != before,
+            // So many answers have begun to arrive.
+            _ => round as usize % clients.len() < begun,
+        };
+        (come || begun == clients.len()).then_some(())
+    });
+}
+
+/// Every file that has a name holds what belongs under it.
+fn check_files(home: &Home, bodies: &Bodies) {
+    for path in home.variants() {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let (stem, extension) = name.and_then(|name| name.rsplit_once('.')).expect("a name");
+        let (key, length) = stem.split_once('-').expect("a key and a length");
+        let bytes = fs::read(&path).expect("a variant can be read");
+        assert_eq!(bytes.len().to_string(), length, "{}", path.display());
+        let body = bodies.get(&format!("\"{key}\"")).expect("a known key");
+        assert!(bytes == *body, "{}", path.display());
+        let facts = picture::probe(&bytes[..], bytes.len() as u64).expect("a picture");
+        assert_eq!(facts.format.extension(), extension);
+    }
+}
+
+fn check(answer: &Answer, accept: &str, bodies: &Bodies) {
+    assert_eq!((answer.status, answer.content_type()), (200, accept));
+    let body = bodies.get(answer.etag()).expect("a known representation");
+    assert!(answer.body == *body, "another body under {}", answer.etag());
+    assert_eq!(answer.facts().format.media_type(), accept);
+}
+
+#[test]
+fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
+    let home = Home::new();
+    for photo in 0..PHOTOS {
+        let pixels = media::photo(320, 240, photo as u32);
+        home.put(&format!("{photo}.jpg"), &pixels);
+    }
+    let bodies = bodies(&home);
+    for round in 0..ROUNDS {
+        let server = Server::start(&home, &[]);
+        let mut clients: Vec<_> = asked()
+            .iter()
+            .map(|(target, accept)| {
+                let mut client = server.connect();
+                client.request("GET", target, &format!("accept: {accept}\r\n"));
+                client
+            })
+            .collect();
+        moment(round, &server, &home, &mut clients);
+        server.kill();
+        check_files(&home, &bodies);
+        // What the next round finds is what this one left, less a third, so that there is always work.
+        for path in home.variants().iter().skip(round as usize % 3).step_by(3) {
+            fs::remove_file(path).expect("the home can be written");
+        }
+    }
+    let server = Server::start(&home, &[]);
+    for (target, accept) in asked() {
+        eventually("the better variant is there", || {
+            let answer = server.get_as(&target, accept);
+            check(&answer, accept, &bodies);
+            answer.field("last-modified").map(|_| ())
+        });
+    }
+    eventually("nothing half written is left", || {
+        home.temporaries().is_empty().then_some(())
+    });
+    server.stop();
+    check_files(&home, &bodies);
+}

@@ -1,0 +1,157 @@
+//! What is no file: metrics, health, and the page.
+
+use std::collections::BTreeMap;
+
+use crate::harness::{Home, Server, eventually, media};
+
+#[test]
+fn health_is_told_to_whoever_asks() {
+    let home = Home::new();
+    let server = Server::plain(&home, &[]);
+    for (target, text) in [
+        ("/healthz", "ok\n"),
+        ("/-/live", "ok\n"),
+        ("/-/ready", "ready\n"),
+    ] {
+        let answer = server.get(target);
+        assert_eq!((answer.status, answer.text()), (200, text), "{target}");
+        assert_eq!(answer.content_type(), "text/plain; charset=utf-8");
+        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        let head = server.send("HEAD", target, "");
+        let length = text.len().to_string();
+        assert_eq!(head.field("content-length"), Some(&length[..]));
+    }
+    server.stop();
+}
+
+/// Reads a text by the rules of OpenMetrics 1.0 that a scraper trips over.
+fn check_open_metrics(text: &str) {
+    assert!(text.ends_with("# EOF\n"), "the end is marked");
+    let mut kinds = BTreeMap::new();
+    let mut family = "";
+    for line in text.strip_suffix("# EOF\n").expect("checked").lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').expect("a family has a type");
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert_eq!(kinds.insert(name, kind), None, "{name} stands there twice");
+            family = name;
+        } else if let Some(rest) = line.strip_prefix("# HELP ") {
+            assert!(rest.starts_with(&format!("{family} ")), "{line}");
+        } else {
+            let (sample, value) = line.rsplit_once(' ').expect("a sample has a value");
+            assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+            let name = sample.split('{').next().expect("split yields one part");
+            let suffix = name
+                .strip_prefix(family)
+                .expect("samples follow their family");
+            let suffixes: &[&str] = match kinds[family] {
+                "counter" => &["_total"],
+                "gauge" => &[""],
+                _ => &["_bucket", "_sum", "_count"],
+            };
+            assert!(suffixes.contains(&suffix), "{line}");
+        }
+    }
+}
+
+#[test]
+fn metrics_are_open_metrics() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    let answer = server.get("/-/metrics");
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.content_type(),
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    );
+    check_open_metrics(answer.text());
+    for target in ["/p.jpg", "/p.jpg?w=48", "/missing.jpg", "/p.jpg?w=0"] {
+        server.get_as(target, "image/webp");
+        server.get_as(target, "image/webp");
+    }
+    check_open_metrics(server.get("/-/metrics").text());
+    // An answer is counted once it was handed over, which its client may know first.
+    eventually("every answer is counted", || {
+        let metrics = server.metrics();
+        let served = |from: &str| metrics.get(&format!("pelton_served_total{{from=\"{from}\"}}"));
+        let answers =
+            |class: &str| metrics.get(&format!("pelton_http_responses_total{{class=\"{class}\"}}"));
+        let counted = [
+            served("hit"),
+            served("miss"),
+            answers("4xx"),
+            answers("5xx"),
+        ];
+        (counted == [2, 2, 4, 0]).then_some(())
+    });
+    let metrics = server.metrics();
+    assert_eq!(metrics.conversions(), 2);
+    assert_eq!(metrics.get("pelton_variants"), 2);
+    let bytes = metrics.get("pelton_http_body_bytes_total");
+    assert!(0 < bytes);
+    let count = "pelton_http_request_duration_seconds_count";
+    let all = "pelton_http_request_duration_seconds_bucket{le=\"+Inf\"}";
+    assert_eq!(metrics.get(count), metrics.get(all));
+    server.stop();
+}
+
+#[test]
+fn the_root_leads_to_the_page() {
+    let home = Home::with(&[
+        ("a b&c.jpg", &media::photo(48, 32, 1)),
+        ("moving.gif", &media::gif(48, 32, 2)),
+        ("notes.txt", b"notes"),
+        ("folder/inside.png", &media::png(48, 32)),
+    ]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/", "/-"] {
+        let answer = server.get(target);
+        assert_eq!(
+            (answer.status, answer.field("location")),
+            (303, Some("/-/"))
+        );
+    }
+    let page = server.get("/-/");
+    assert_eq!(
+        (page.status, page.content_type()),
+        (200, "text/html; charset=utf-8")
+    );
+    let policy = page.field("content-security-policy");
+    let policy = policy.expect("the page runs nothing");
+    assert!(
+        policy.starts_with("default-src 'none'; img-src 'self'"),
+        "{policy}"
+    );
+    for part in [
+        "href=\"/a%20b%26c.jpg\"",
+        "src=\"/a%20b%26c.jpg?w=480&amp;h=360&amp;fit=cover\"",
+        ">a b&amp;c.jpg<",
+        "href=\"/moving.gif\"",
+        "href=\"/-/folder/\"",
+    ] {
+        assert!(page.text().contains(part), "{part}: {}", page.text());
+    }
+    assert!(!page.text().contains("notes.txt"));
+    let folder = server.get("/-/folder/");
+    assert!(folder.text().contains("href=\"/folder/inside.png\""));
+    assert!(folder.text().contains("href=\"/-/\""));
+    assert_eq!(server.get("/-/missing/").status, 404);
+    assert_eq!(server.get("/-/../").status, 404);
+    // What the page points to is there.
+    let shown = server.get_as("/a%20b%26c.jpg?w=480&h=360&fit=cover", "image/webp");
+    assert_eq!(shown.status, 200);
+    server.stop();
+}
+
+#[test]
+fn a_folder_with_more_than_is_shown_says_so() {
+    let home = Home::new();
+    for number in 0..5 {
+        home.put(&format!("{number}.jpg"), &media::small_photo());
+    }
+    let server = Server::plain(&home, &["--limits-gallery-entries-max", "3"]);
+    let page = server.get("/-/");
+    assert_eq!(page.text().matches("<li>").count(), 3);
+    assert!(page.text().contains("more than is shown"));
+    server.stop();
+}

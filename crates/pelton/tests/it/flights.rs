@@ -1,0 +1,103 @@
+//! One conversion a key, however many ask; and nobody depends on who asked first.
+
+use std::thread;
+
+use crate::harness::{Client, Home, Server, eventually, media};
+
+const CLIENTS: usize = 100;
+
+/// A photograph whose conversions take long enough to meet.
+fn home() -> Home {
+    Home::with(&[("p.jpg", &media::photo(2400, 1600, 1))])
+}
+
+#[test]
+fn a_hundred_misses_of_one_picture_convert_it_once() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let mut clients: Vec<Client> = (0..CLIENTS).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.request("GET", "/p.jpg?w=1200", "accept: image/webp\r\n");
+    }
+    let answers: Vec<_> = clients.iter_mut().map(Client::answer).collect();
+    for answer in &answers {
+        assert_eq!((answer.status, answer.content_type()), (200, "image/webp"));
+        assert!(answer.body == answers[0].body, "one body for all");
+        assert_eq!(answer.etag(), answers[0].etag());
+    }
+    assert_eq!(answers[0].size(), (1200, 800));
+    assert_eq!(server.metrics().conversions(), 1);
+    server.stop();
+}
+
+#[test]
+fn misses_from_many_threads_agree_too() {
+    let home = Home::with(&[("p.jpg", &media::photo(600, 400, 1))]);
+    let server = Server::plain(&home, &[]);
+    let tags: Vec<_> = thread::scope(|scope| {
+        let ask = |client: usize| {
+            let server = &server;
+            let target = format!("/p.jpg?w={}", 100 + client % 4);
+            scope.spawn(move || server.get_as(&target, "image/webp").etag().to_owned())
+        };
+        let asked: Vec<_> = (0..32).map(ask).collect();
+        let answered = asked.into_iter().map(|asked| asked.join());
+        answered
+            .map(|tag| tag.expect("every client is answered"))
+            .collect()
+    });
+    for (client, tag) in tags.iter().enumerate() {
+        assert_eq!(*tag, tags[client % 4]);
+    }
+    assert_eq!(server.metrics().conversions(), 4);
+    server.stop();
+}
+
+#[test]
+fn a_leader_that_leaves_does_not_harm_its_followers() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let mut leader = server.connect();
+    leader.request("GET", "/p.jpg?w=1000", "accept: image/avif\r\n");
+    eventually("the leader's conversion runs", || {
+        (server.metrics().get("pelton_conversions_running") == 1).then_some(())
+    });
+    let mut followers: Vec<Client> = (0..8).map(|_| server.connect()).collect();
+    for follower in &mut followers {
+        follower.request("GET", "/p.jpg?w=1000", "accept: image/avif\r\n");
+    }
+    drop(leader);
+    for follower in &mut followers {
+        let answer = follower.answer();
+        assert_eq!((answer.status, answer.size()), (200, (1000, 667)));
+    }
+    assert_eq!(server.metrics().conversions(), 1);
+    server.stop();
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_begun() {
+    let home = home();
+    let server = Server::plain(&home, &["--cell-concurrency", "1"]);
+    let mut first = server.connect();
+    first.request("GET", "/p.jpg?w=2300", "accept: image/webp\r\n");
+    eventually("the first conversion runs", || {
+        (server.metrics().get("pelton_conversions_running") == 1).then_some(())
+    });
+    let mut leaving: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+    for (number, client) in leaving.iter_mut().enumerate() {
+        let target = format!("/p.jpg?w={}", 2000 + number);
+        client.request("GET", &target, "accept: image/webp\r\n");
+    }
+    let all_left = first.has_begun();
+    drop(leaving);
+    assert_eq!(first.answer().status, 200);
+    let answer = server.get_as("/p.jpg?w=50", "image/webp");
+    assert_eq!(answer.size(), (50, 33));
+    assert!(
+        !all_left,
+        "the first conversion was over before anybody left"
+    );
+    assert_eq!(server.metrics().get("pelton_conversions_waiting"), 0);
+    server.stop();
+}

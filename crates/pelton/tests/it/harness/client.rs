@@ -1,0 +1,203 @@
+//! An HTTP client that hides nothing: bytes out, bytes in.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use super::wait::DEADLINE;
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+/// What came back for one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Names as the server wrote them.
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) fn connect(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).expect("the server listens");
+        stream
+            .set_read_timeout(Some(DEADLINE))
+            .expect("a socket takes a timeout");
+        Client {
+            stream,
+            unread: Vec::new(),
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let sent = self.stream.write_all(bytes.as_ref());
+        sent.expect("the server takes what is sent");
+    }
+
+    /// Sends a request with these field lines, each with its CRLF.
+    pub(crate) fn request(&mut self, method: &str, target: &str, fields: &str) {
+        self.send(format!(
+            "{method} {target} HTTP/1.1\r\nhost: pelton\r\n{fields}\r\n"
+        ));
+    }
+
+    /// The next answer, to anything but HEAD.
+    pub(crate) fn answer(&mut self) -> Answer {
+        let mut answer = self.head();
+        let length = match answer.status {
+            204 | 304 => 0,
+            _ => answer.length(),
+        };
+        self.read_until(|unread| (length <= unread.len()).then_some(()));
+        answer.body = self.unread.drain(..length).collect();
+        answer
+    }
+
+    /// The next answer's head, which is all there is to HEAD.
+    pub(crate) fn head(&mut self) -> Answer {
+        let end = self.read_until(|unread| {
+            let end = unread.windows(4).position(|four| four == b"\r\n\r\n");
+            end.map(|end| end + 4)
+        });
+        let head: Vec<u8> = self.unread.drain(..end).collect();
+        let head = String::from_utf8(head).expect("heads are ASCII");
+        let mut lines = head.trim_end().split("\r\n");
+        let status = lines.next().expect("a head has a status line");
+        let status = status
+            .strip_prefix("HTTP/1.1 ")
+            .expect("HTTP/1.1 is spoken");
+        let fields = lines.map(|line| {
+            let (name, value) = line
+                .split_once(": ")
+                .expect("a field has a name and a value");
+            (name.to_owned(), value.to_owned())
+        });
+        Answer {
+            status: status[..3].parse().expect("a status has three digits"),
+            fields: fields.collect(),
+            body: Vec::new(),
+        }
+    }
+
+    /// Whether an answer has begun to arrive.
+    pub(crate) fn has_begun(&mut self) -> bool {
+        !self.unread.is_empty() || matches!(self.peek(), Some(1..))
+    }
+
+    /// Whether the server has ended the connection by now.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.unread.is_empty() && self.peek() == Some(0)
+    }
+
+    /// How many bytes there are to be read, at most one; 0 is the end, and `None` is nothing yet.
+    fn peek(&self) -> Option<usize> {
+        let nonblocking = |on| {
+            let set = self.stream.set_nonblocking(on);
+            set.expect("a socket can be asked without waiting");
+        };
+        nonblocking(true);
+        let peeked = self.stream.peek(&mut [0]);
+        nonblocking(false);
+        match peeked {
+            Ok(peeked) => Some(peeked),
+            Err(err) if err.kind() == ErrorKind::WouldBlock => None,
+            Err(err) if is_reset(&err) => Some(0),
+            Err(err) => panic!("the connection broke: {err}"),
+        }
+    }
+
+    /// Whether the server has ended the connection, and sent nothing more before. Waits until it does either.
+    pub(crate) fn is_ended(&mut self) -> bool {
+        self.unread.is_empty() && self.read() == 0
+    }
+
+    /// Everything up to the end of the connection.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        while self.read() != 0 {}
+        std::mem::take(&mut self.unread)
+    }
+
+    /// Sends no more, and goes on reading.
+    pub(crate) fn end_sending(&self) {
+        let ended = self.stream.shutdown(Shutdown::Write);
+        ended.expect("the server has not closed yet");
+    }
+
+    fn read_until<T>(&mut self, mut look: impl FnMut(&[u8]) -> Option<T>) -> T {
+        loop {
+            if let Some(found) = look(&self.unread) {
+                return found;
+            }
+            let unread = self.unread.len();
+            assert_ne!(self.read(), 0, "the server closed after {unread} bytes");
+        }
+    }
+
+    /// Reads what is there; 0 is the end, however rude.
+    fn read(&mut self) -> usize {
+        let mut bytes = [0; 64 << 10];
+        let read = match self.stream.read(&mut bytes) {
+            Err(err) if is_reset(&err) => 0,
+            read => read.expect("the server answers in time"),
+        };
+        self.unread.extend_from_slice(&bytes[..read]);
+        read
+    }
+}
+
+/// A killed server's kernel resets what it held.
+fn is_reset(err: &io::Error) -> bool {
+    matches!(
+        err.kind(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
+}
+
+impl Answer {
+    /// The value of the one field of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut found = self.fields.iter().filter(|field| field.0 == name);
+        let value = found.next().map(|(_, value)| value.as_str());
+        assert_eq!(found.next(), None, "{name} stands there twice");
+        value
+    }
+
+    /// The value of a field, or a dash.
+    pub(crate) fn or_dash(&self, name: &str) -> &str {
+        self.field(name).unwrap_or("-")
+    }
+
+    pub(crate) fn content_type(&self) -> &str {
+        self.or_dash("content-type")
+    }
+
+    pub(crate) fn etag(&self) -> &str {
+        self.field("etag").expect("a representation has a tag")
+    }
+
+    fn length(&self) -> usize {
+        let length = self.field("content-length").expect("bodies have a length");
+        length.parse().expect("a length is a number")
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        str::from_utf8(&self.body).expect("the body is text")
+    }
+
+    /// What the body's header says of it.
+    pub(crate) fn facts(&self) -> picture::Facts {
+        let facts = picture::probe(&self.body[..], self.body.len() as u64);
+        facts.expect("the body is a picture")
+    }
+
+    /// Width and height of the body, as shown.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        let size = self.facts().oriented();
+        (size.width_px, size.height_px)
+    }
+}

@@ -1,0 +1,198 @@
+//! Pictures made on the spot: sound ones by safe encoders, bombs by hand.
+
+use std::iter;
+
+use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
+
+/// RGB of something between a sky and a meadow: gradients, edges and a little noise, the same for the same `seed`.
+pub(crate) fn pixels(width: u16, height: u16, seed: u32) -> Vec<u8> {
+    let mut rgb = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
+    let mut noise = Noise(seed);
+    let (w, h) = (u32::from(width), u32::from(height));
+    for y in 0..h {
+        for x in 0..w {
+            let edge = if (x / 16 + y / 16 + seed).is_multiple_of(5) {
+                60
+            } else {
+                0
+            };
+            let grain = noise.next() % 12;
+            let shades = [x * 150 / w, y * 150 / h, (x + y) * 150 / (w + h)];
+            rgb.extend(shades.map(|shade| (shade + edge + grain) as u8));
+        }
+    }
+    rgb
+}
+
+/// Numbers without a pattern that an encoder would find.
+struct Noise(u32);
+
+impl Noise {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.0 >> 16
+    }
+}
+
+/// A photograph as a camera writes it.
+pub(crate) fn photo(width: u16, height: u16, seed: u32) -> Vec<u8> {
+    jpeg(&pixels(width, height, seed), (width, height), 92)
+}
+
+/// A JPEG that no encoder makes smaller at the usual quality: noise, saved at a low one.
+pub(crate) fn small_photo() -> Vec<u8> {
+    let mut noise = Noise(7);
+    let rgb: Vec<u8> = iter::repeat_with(|| noise.next() as u8)
+        .take(64 * 64 * 3)
+        .collect();
+    jpeg(&rgb, (64, 64), 30)
+}
+
+/// What a camera writes of its owner.
+pub(crate) const OWNER: &[u8] = b"Erika Mustermann, 52.5 N 13.4 E";
+
+/// A photograph that is to be turned, by EXIF's value, with its owner's name.
+pub(crate) fn turned_photo(width: u16, height: u16, orientation: u8) -> Vec<u8> {
+    // TIFF 6.0: a directory of two entries, Orientation (0x0112) and Artist (0x013b), whose text follows it.
+    let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x02".to_vec();
+    exif.extend([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]);
+    exif.extend([0x01, 0x3b, 0, 2, 0, 0, 0, OWNER.len() as u8]);
+    exif.extend([0, 0, 0, 38, 0, 0, 0, 0]);
+    exif.extend(OWNER);
+    let mut jpeg = Vec::new();
+    let mut encoder = Encoder::new(&mut jpeg, 92);
+    encoder
+        .add_app_segment(1, exif)
+        .expect("a segment of a few bytes fits");
+    let rgb = pixels(width, height, 1);
+    encoder
+        .encode(&rgb, width, height, ColorType::Rgb)
+        .expect("the pixels fit the size");
+    jpeg
+}
+
+fn jpeg(rgb: &[u8], (width, height): (u16, u16), quality: u8) -> Vec<u8> {
+    let mut jpeg = Vec::new();
+    let mut encoder = Encoder::new(&mut jpeg, quality);
+    encoder.set_sampling_factor(SamplingFactor::F_2_2);
+    encoder.set_optimized_huffman_tables(true);
+    encoder
+        .encode(rgb, width, height, ColorType::Rgb)
+        .expect("the pixels fit the size");
+    jpeg
+}
+
+/// A screenshot: lossless, and of few colours.
+pub(crate) fn png(width: u16, height: u16) -> Vec<u8> {
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().expect("memory takes a header");
+    writer
+        .write_image_data(&pixels(width, height, 3))
+        .expect("the pixels fit the size");
+    writer.finish().expect("memory takes the end");
+    png
+}
+
+/// A GIF of so many frames.
+pub(crate) fn gif(width: u16, height: u16, frames: u16) -> Vec<u8> {
+    let mut gif = Vec::new();
+    let palette = [0, 0, 0, 255, 255, 255, 200, 30, 30, 30, 30, 200];
+    let encoder = gif::Encoder::new(&mut gif, width, height, &palette);
+    let mut encoder = encoder.expect("memory takes a header");
+    for frame in 0..frames {
+        let area = u32::from(width) * u32::from(height);
+        let indices: Vec<u8> = (0..area)
+            .map(|at| ((at / 7 + u32::from(frame)) % 4) as u8)
+            .collect();
+        let frame = gif::Frame::from_indexed_pixels(width, height, indices, None);
+        encoder.write_frame(&frame).expect("memory takes a frame");
+    }
+    drop(encoder);
+    gif
+}
+
+/// A BMP with 24 bits a pixel, bottom row first.
+pub(crate) fn bmp(width: u16, height: u16) -> Vec<u8> {
+    const HEADERS_BYTES: u32 = 14 + 40;
+    let row_bytes = (u32::from(width) * 3).next_multiple_of(4);
+    let pixels_bytes = row_bytes * u32::from(height);
+    let mut bmp = b"BM".to_vec();
+    for number in [HEADERS_BYTES + pixels_bytes, 0, HEADERS_BYTES, 40] {
+        bmp.extend(number.to_le_bytes());
+    }
+    bmp.extend(u32::from(width).to_le_bytes());
+    bmp.extend(u32::from(height).to_le_bytes());
+    bmp.extend([1, 0, 24, 0]);
+    for number in [0, pixels_bytes, 2835, 2835, 0, 0] {
+        bmp.extend(number.to_le_bytes());
+    }
+    for row in pixels(width, height, 5)
+        .chunks(usize::from(width) * 3)
+        .rev()
+    {
+        bmp.extend(row);
+        bmp.extend(iter::repeat_n(0, row_bytes as usize - row.len()));
+    }
+    bmp
+}
+
+pub(crate) const SVG: &[u8] = b"<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><script>alert(1)</script></svg>\n";
+
+/// A chunk of a PNG.
+fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut chunk = (data.len() as u32).to_be_bytes().to_vec();
+    chunk.extend(kind);
+    chunk.extend(data);
+    let sum = crc32(&chunk[4..]);
+    chunk.extend(sum.to_be_bytes());
+    chunk
+}
+
+/// PNG (third edition) Annex D, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let turn = |sum: u32| (0..8).fold(sum, |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)));
+    !bytes.iter().fold(!0, |sum, byte| {
+        turn((sum ^ u32::from(*byte)) & 0xff) ^ (sum >> 8)
+    })
+}
+
+/// 900 million pixels of one colour, in a stream of a few hundred bytes.
+pub(crate) fn png_bomb() -> Vec<u8> {
+    let side = 30_000_u32.to_be_bytes();
+    let header = [&side[..], &side, &[8, 2, 0, 0, 0]].concat();
+    // A stored block of 256 zeros; a decoder asks for more than two gigabytes before it misses the next.
+    let pixels = [&b"\x78\x01\x00\x00\x01\xff\xfe"[..], &[0; 256]].concat();
+    let chunks = [
+        chunk(b"IHDR", &header),
+        chunk(b"IDAT", &pixels),
+        chunk(b"IEND", b""),
+    ];
+    [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat()
+}
+
+/// A sound picture with a colour profile of 8 MiB, stored as if it were compressed.
+pub(crate) fn png_with_giant_profile() -> Vec<u8> {
+    let mut profile = b"giant\0\0".to_vec();
+    profile.extend(iter::repeat_n(0, 8 << 20));
+    // Behind the signature and the header, as the specification wants it.
+    let mut png = png(96, 64);
+    let chunk = chunk(b"iCCP", &profile);
+    png.splice(33..33, chunk);
+    png
+}
+
+/// The header of a JPEG with the most pixels libjpeg takes, and hardly anything behind it.
+pub(crate) fn jpeg_bomb() -> Vec<u8> {
+    let mut jpeg = photo(16, 16, 1);
+    let frame = jpeg
+        .windows(2)
+        .position(|marker| marker == [0xff, 0xc0])
+        .expect("a baseline frame");
+    // Marker, length and precision, then height and width.
+    let side = 65_500_u16.to_be_bytes();
+    jpeg[frame + 5..frame + 7].copy_from_slice(&side);
+    jpeg[frame + 7..frame + 9].copy_from_slice(&side);
+    jpeg
+}

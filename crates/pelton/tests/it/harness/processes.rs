@@ -1,0 +1,80 @@
+//! The processes below the server: zygotes, and the cells they forked.
+
+use std::collections::HashMap;
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Processes by what they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workers {
+    /// Those with children of their own.
+    pub(crate) zygotes: Vec<u32>,
+    /// Those without.
+    pub(crate) cells: Vec<u32>,
+}
+
+impl Workers {
+    /// What runs below the process `server` at the moment.
+    pub(crate) fn below(server: u32) -> Workers {
+        let parents = parents();
+        let mut workers = Workers::default();
+        for pid in parents
+            .keys()
+            .filter(|pid| descends(**pid, server, &parents))
+        {
+            if parents.values().any(|parent| parent == pid) {
+                workers.zygotes.push(*pid);
+            } else {
+                workers.cells.push(*pid);
+            }
+        }
+        workers
+    }
+}
+
+/// The parent of every process that has not ended.
+fn parents() -> HashMap<u32, u32> {
+    let processes = fs::read_dir("/proc").expect("Linux lists its processes");
+    let numbers = processes.flatten().filter_map(|entry| {
+        let name = entry.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    });
+    let parents = numbers.filter_map(|pid| Some((pid, parent(pid)?)));
+    parents.collect()
+}
+
+/// `None` when the process is gone, or waits only to be reaped.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything, so what follows its last parenthesis counts.
+    let (_, after_name) = stat.rsplit_once(") ")?;
+    let (state, rest) = after_name.split_once(' ')?;
+    let (parent, _) = rest.split_once(' ')?;
+    parent.parse().ok().filter(|_| !["Z", "X"].contains(&state))
+}
+
+fn descends(pid: u32, from: u32, parents: &HashMap<u32, u32>) -> bool {
+    let mut next = parents.get(&pid);
+    while let Some(parent) = next {
+        if *parent == from {
+            return true;
+        }
+        next = parents.get(parent);
+    }
+    false
+}
+
+/// Whether the process has not ended.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    parent(pid).is_some()
+}
+
+/// Sends a signal to a process that may have ended by itself.
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let number = number.expect("Linux counts processes from 1");
+    if let Err(err) = kill_process(number, signal) {
+        assert!(!is_alive(pid), "{err}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The program as a process: started, spoken to, stopped, killed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::processes::signal;
+use super::wait::eventually;
+use super::{Answer, Client, Home, Metrics};
+
+/// The program, without our environment.
+pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command
+        .args(words)
+        .current_dir(home.directory())
+        .env_clear();
+    command
+}
+
+/// A running `pelton serve`, killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    address: SocketAddr,
+    log: Log,
+}
+
+/// What the server wrote to stderr so far, a line an entry.
+#[derive(Debug)]
+struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves `home`, with more flags, on a port of the kernel's choice.
+    pub(crate) fn start(home: &Home, flags: &[&str]) -> Server {
+        let mut command = pelton(home, ["serve", "--listen", "127.0.0.1:0"]);
+        command.arg(home.library()).args(flags);
+        if !flags.contains(&"--data") {
+            command.arg("--data").arg(home.data());
+        }
+        Server::run(&mut command)
+    }
+
+    /// Serves as [`Server::start`] does, and makes no better variants: whatever is converted was asked for.
+    pub(crate) fn plain(home: &Home, flags: &[&str]) -> Server {
+        Server::start(home, &[&["--improve", "false"], flags].concat())
+    }
+
+    /// Runs a command that serves, until it says where.
+    pub(crate) fn run(command: &mut Command) -> Server {
+        let command = command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let stderr = child.stderr.take().expect("stderr was asked for");
+        let log = Log::read(stderr);
+        let address = eventually("the server says where it serves", || {
+            let ended = child.try_wait().expect("the server is our child");
+            assert_eq!(ended, None, "the server ended: {:#?}", log.lines());
+            log.lines().iter().find_map(|line| address(line))
+        });
+        Server {
+            child,
+            address,
+            log,
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until an event of this level says `message`, and counts those that say so by then.
+    pub(crate) fn logged(&self, level: &str, message: &str) -> usize {
+        eventually("the event is logged", || {
+            let lines = self.log.lines();
+            let events = lines.iter().filter_map(|line| event(line));
+            let said =
+                events.filter(|event| event["level"] == level && event["message"] == message);
+            Some(said.count()).filter(|said| *said != 0)
+        })
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// One answer over a connection of its own. `fields` are lines, each with its CRLF.
+    pub(crate) fn send(&self, method: &str, target: &str, fields: &str) -> Answer {
+        let mut client = self.connect();
+        client.request(method, target, fields);
+        if method == "HEAD" {
+            client.head()
+        } else {
+            client.answer()
+        }
+    }
+
+    /// GET without more fields than it must have.
+    pub(crate) fn get(&self, target: &str) -> Answer {
+        self.send("GET", target, "")
+    }
+
+    /// GET from a client that reads these formats.
+    pub(crate) fn get_as(&self, target: &str, accept: &str) -> Answer {
+        self.send("GET", target, &format!("accept: {accept}\r\n"))
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        Metrics::parse(self.get("/-/metrics").text())
+    }
+
+    /// Resident memory, in bytes: `VmRSS` now, or `VmHWM`, the most there ever was.
+    pub(crate) fn memory(&self, name: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.expect("the server runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let amount = line
+            .expect("the kernel says so")
+            .trim_matches([':', '\t', ' ']);
+        let kib = amount.strip_suffix(" kB").expect("in KiB");
+        kib.parse::<u64>().expect("a number") << 10
+    }
+
+    /// Bytes it has read from files and sockets so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        let counts = fs::read_to_string(format!("/proc/{}/io", self.pid()));
+        let counts = counts.expect("the server runs");
+        let read = counts.lines().find_map(|line| line.strip_prefix("rchar: "));
+        read.expect("the kernel says so").parse().expect("a number")
+    }
+
+    /// Asks the server to stop; it may finish what is under way.
+    pub(crate) fn ask_to_stop(&self) {
+        signal(self.pid(), Signal::TERM);
+    }
+
+    /// Waits for the server to end by itself. Its log remains.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        eventually("the server ends", || {
+            self.child.try_wait().expect("the server is our child")
+        })
+    }
+
+    /// Stops the server, which ends well.
+    pub(crate) fn stop(mut self) {
+        self.ask_to_stop();
+        let status = self.ended();
+        assert_eq!(status.code(), Some(0), "{:#?}", self.log.lines());
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("the server is our child");
+        self.child.wait().expect("the server is our child");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whatever went wrong, no process and no thread is left behind.
+        if let Ok(None) = self.child.try_wait() {
+            self.child.kill().expect("the server is our child");
+            self.child.wait().expect("the server is our child");
+        }
+        let reader = self.log.reader.take().expect("taken here only");
+        let read = reader.join();
+        if thread::panicking() {
+            eprintln!("the server's log: {:#?}", self.log.lines());
+        } else {
+            read.expect("the log was read to its end");
+        }
+    }
+}
+
+impl Log {
+    fn read(stderr: ChildStderr) -> Log {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let read = Arc::clone(&lines);
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(stderr).lines() {
+                let line = line.expect("the log is text");
+                read.lock().expect("nobody panics with it").push(line);
+            }
+        });
+        Log {
+            lines,
+            reader: Some(reader),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lines.lock().expect("nobody panics with it").clone()
+    }
+}
+
+/// A line of the log, which is JSON where nobody watches.
+fn event(line: &str) -> Option<Value> {
+    serde_json::from_str(line).ok()
+}
+
+/// The address in the line that says where the server serves.
+fn address(line: &str) -> Option<SocketAddr> {
+    let event = event(line)?;
+    let message = event["message"].as_str()?;
+    let (_, url) = message.rsplit_once("http://")?;
+    url.trim_end_matches('/').parse().ok()
+}

@@ -1,0 +1,239 @@
+//! What a path may lead to, and what it may not.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::harness::{Home, Server, media};
+
+/// Ways to write one step up.
+const UP: [&str; 14] = [
+    "..",
+    "%2e%2e",
+    "%2E%2E",
+    ".%2e",
+    "%2e.",
+    "%252e%252e",
+    "%25%32%65%25%32%65",
+    "..;",
+    "..%00",
+    "...",
+    "....",
+    "%c0%ae%c0%ae",
+    "%uff0e%uff0e",
+    "..%20",
+];
+/// Ways to write what stands between two steps.
+const BETWEEN: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
+
+/// Whatever the answer is, it is none of these.
+const SECRET: &[u8] = b"GIF89a nobody may read this";
+
+fn home() -> Home {
+    let home = Home::with(&[("folder/p.jpg", &media::photo(48, 32, 1))]);
+    fs::write(home.directory().join("secret.gif"), SECRET).expect("the home can be written");
+    home
+}
+
+#[test]
+fn no_spelling_leads_out_of_the_library() {
+    let home = home();
+    let server = Server::plain(&home, &["--allowed-types", "*"]);
+    let mut spellings = 0;
+    for up in UP {
+        for between in BETWEEN {
+            for target in [
+                format!("/{up}{between}secret.gif"),
+                format!("/folder/{up}{between}{up}{between}secret.gif"),
+                format!("/{up}{between}{up}{between}{up}{between}etc{between}passwd"),
+            ] {
+                let answer = server.get(&target);
+                assert_eq!(answer.status, 404, "{target}");
+                assert!(!contains(&answer.body, b"nobody may"), "{target}");
+                spellings += 1;
+            }
+        }
+    }
+    assert_eq!(spellings, 336);
+    assert_eq!(server.get("/folder/p.jpg").status, 200);
+    server.stop();
+}
+
+#[test]
+fn other_ways_out_lead_nowhere() {
+    let home = home();
+    let server = Server::plain(&home, &["--allowed-types", "*"]);
+    let absolute = home.directory().join("secret.gif");
+    let absolute = absolute.to_str().expect("paths of tests are text");
+    let targets = [
+        absolute.to_owned(),
+        format!("/{absolute}"),
+        format!("/{}", absolute.replace('/', "%2f")),
+        "/etc/passwd".to_owned(),
+        "//etc/passwd".to_owned(),
+        "/proc/self/environ".to_owned(),
+        "/folder".to_owned(),
+        "/folder/".to_owned(),
+        "/folder/p.jpg/".to_owned() + "x",
+        "/folder/p.jpg%00.txt".to_owned(),
+        "/folder/%00".to_owned(),
+        "/folder/p.jpg%".to_owned(),
+        "/folder/p.jpg%2".to_owned(),
+        "/folder/p.jpg%zz".to_owned(),
+        "/FOLDER/P.JPG".to_owned(),
+        format!("/{}", "x/".repeat(3_000)),
+        format!("/{}", "x".repeat(300)),
+        format!("/{}p.jpg", "folder/../".repeat(100)),
+    ];
+    for target in targets {
+        let answer = server.get(&target);
+        assert_eq!(answer.status, 404, "{target}");
+        assert!(!contains(&answer.body, b"nobody may"), "{target}");
+    }
+    for target in ["http://h/../secret.gif", "http://h/%2e%2e/secret.gif"] {
+        assert_eq!(server.get(target).status, 404, "{target}");
+    }
+    server.stop();
+}
+
+#[test]
+fn links_are_followed_inside_the_library_only() {
+    let home = home();
+    let link = |to: &str, name: &str| {
+        symlink(to, home.library().join(name)).expect("links can be made");
+    };
+    link("../secret.gif", "out.gif");
+    link("..", "up");
+    link("/", "top");
+    link("/proc/self/environ", "environ.gif");
+    link("loop.gif", "loop.gif");
+    link("missing", "dangling.gif");
+    link("folder/p.jpg", "inside.jpg");
+    link("folder", "other");
+    let absolute = home.directory().join("secret.gif");
+    link(absolute.to_str().expect("text"), "absolute.gif");
+    let server = Server::plain(&home, &["--allowed-types", "*"]);
+    for target in [
+        "/out.gif",
+        "/up/secret.gif",
+        "/up/library/folder/p.jpg",
+        "/top/etc/passwd",
+        "/environ.gif",
+        "/loop.gif",
+        "/dangling.gif",
+        "/absolute.gif",
+        "/up",
+    ] {
+        assert_eq!(server.get(target).status, 404, "{target}");
+    }
+    let photo = media::photo(48, 32, 1);
+    assert_eq!(server.get("/inside.jpg").body, photo);
+    assert_eq!(server.get("/other/p.jpg").body, photo);
+    server.stop();
+}
+
+#[test]
+fn hidden_files_and_our_own_data_are_not_served() {
+    let photo = media::photo(48, 32, 1);
+    let home = Home::with(&[
+        ("p.jpg", &photo),
+        (".hidden.jpg", &photo),
+        (".git/p.jpg", &photo),
+        ("pelton-data/inside.jpg", &photo),
+        ("pelton-data-too/p.jpg", &photo),
+    ]);
+    let data = home.library().join("pelton-data");
+    let data = data.to_str().expect("paths of tests are text");
+    let server = Server::plain(&home, &["--data", data, "--allowed-types", "*"]);
+    let made = server.get_as("/p.jpg", "image/webp");
+    assert_eq!(made.content_type(), "image/webp");
+    let tag = made.etag().trim_matches('"');
+    let name = format!(
+        "/pelton-data/variants/{}/{}/{tag}-{}.webp",
+        &tag[..2],
+        &tag[2..4],
+        made.body.len()
+    );
+    assert!(home.library().join(&name[1..]).exists(), "{name}");
+    for target in [
+        &name[..],
+        "/pelton-data/inside.jpg",
+        "/pelton-data",
+        "//pelton-data/inside.jpg",
+        "/pelton%2ddata/inside.jpg",
+        "/.hidden.jpg",
+        "/%2ehidden.jpg",
+        "/.git/p.jpg",
+        "/-/pelton-data/",
+        "/-/.git/",
+    ] {
+        assert_eq!(server.get(target).status, 404, "{target}");
+    }
+    let page = server.get("/-/");
+    for hidden in [".hidden", ".git", "\"/-/pelton-data/\""] {
+        assert!(!page.text().contains(hidden), "{hidden}");
+    }
+    assert_eq!(server.get("/pelton-data-too/p.jpg").status, 200);
+    server.stop();
+}
+
+#[test]
+fn names_may_be_anything() {
+    let photo = media::photo(48, 32, 1);
+    let names = [
+        ("100%.jpg", "/100%25.jpg"),
+        ("a b+c.jpg", "/a%20b+c.jpg"),
+        ("a#b?c.jpg", "/a%23b%3Fc.jpg"),
+        ("日本語.jpg", "/%E6%97%A5%E6%9C%AC%E8%AA%9E.jpg"),
+        ("\"quoted\"&<tag>.jpg", "/%22quoted%22%26%3Ctag%3E.jpg"),
+        ("back\\slash.jpg", "/back%5Cslash.jpg"),
+        ("no extension", "/no%20extension"),
+        ("%2e%2e.jpg", "/%252e%252e.jpg"),
+    ];
+    let home = Home::new();
+    for (name, _) in names {
+        home.put(name, &photo);
+    }
+    let server = Server::plain(&home, &[]);
+    for (name, target) in names {
+        let answer = server.get(target);
+        assert_eq!(answer.body, photo, "{name}");
+        let webp = server.get_as(&format!("{target}?w=24"), "image/webp");
+        assert_eq!(webp.size(), (24, 16), "{name}");
+    }
+    server.stop();
+}
+
+#[test]
+fn prefixes_are_served_from_folders_of_their_own() {
+    let home = home();
+    let other = home.directory().join("other");
+    fs::create_dir(&other).expect("the home can be written");
+    fs::write(other.join("q.jpg"), media::photo(40, 30, 2)).expect("the home can be written");
+    let map = format!("/a/b={}", other.display());
+    let server = Server::plain(&home, &["--img-map", &map]);
+    assert_eq!(server.get("/a/b/q.jpg").size(), (40, 30));
+    for cache in ["Pelton; fwd=uri-miss; stored", "Pelton; hit"] {
+        let answer = server.get_as("/a/b/q.jpg?w=20", "image/webp");
+        assert_eq!(
+            (answer.size(), answer.field("cache-status")),
+            ((20, 15), Some(cache))
+        );
+    }
+    assert_eq!(server.get("/folder/p.jpg").size(), (48, 32));
+    for target in [
+        "/q.jpg",
+        "/a/q.jpg",
+        "/a/bq.jpg",
+        "/a/b/../secret.gif",
+        "/a/b",
+    ] {
+        assert_eq!(server.get(target).status, 404, "{target}");
+    }
+    server.stop();
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack
+        .windows(needle.len())
+        .any(|window| window == needle)
+}

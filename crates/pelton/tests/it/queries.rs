@@ -1,0 +1,254 @@
+//! Sizes, qualities and formats that are asked for; the names of WebP Server Go too.
+
+use crate::harness::{Home, Server, media};
+
+/// A query, and the size it gives of a photograph of 240 × 160 pixels.
+const SIZES: [(&str, (u32, u32)); 44] = [
+    ("", (240, 160)),
+    ("w=120", (120, 80)),
+    ("h=80", (120, 80)),
+    ("w=121", (121, 81)),
+    ("w=1", (1, 1)),
+    ("w=120&h=120", (120, 80)),
+    ("w=60&h=120", (60, 40)),
+    ("w=120&h=120&fit=inside", (120, 80)),
+    ("w=120&h=120&fit=cover", (120, 120)),
+    ("w=120&h=120&fit=contain", (120, 120)),
+    ("w=120&h=120&fit=fill", (120, 120)),
+    ("w=33&h=77&fit=cover", (33, 77)),
+    ("w=33&h=77&fit=contain", (33, 77)),
+    ("w=33&h=77&fit=fill", (33, 77)),
+    // Nothing grows unless asked.
+    ("w=480", (240, 160)),
+    ("w=480&h=480", (240, 160)),
+    ("w=480&h=480&fit=cover", (160, 160)),
+    ("w=480&h=480&fit=contain", (480, 480)),
+    ("w=480&h=480&fit=fill", (160, 160)),
+    ("w=480&enlarge=1", (480, 320)),
+    ("w=480&enlarge=true", (480, 320)),
+    ("w=480&enlarge=false", (240, 160)),
+    ("w=480&h=480&fit=cover&enlarge=1", (480, 480)),
+    ("w=480&h=480&fit=fill&enlarge=1", (480, 480)),
+    ("w=480&h=480&fit=contain&enlarge=1", (480, 480)),
+    // Pixels of a dense screen.
+    ("w=60&dpr=2", (120, 80)),
+    ("w=40&h=40&dpr=1.5&fit=cover", (60, 60)),
+    ("w=60&dpr=1.25", (75, 50)),
+    ("w=100&dpr=8", (240, 160)),
+    // In any order, and written in any way.
+    ("fit=cover&h=50&w=50", (50, 50)),
+    ("%77=5%30&h=50&fit=c%6Fver", (50, 50)),
+    ("w=50&&h=50&", (50, 33)),
+    // WebP Server Go's names.
+    ("width=120", (120, 80)),
+    ("height=80", (120, 80)),
+    ("width=120&height=120", (120, 120)),
+    ("width=480", (240, 160)),
+    ("width=480&height=80", (240, 160)),
+    ("max_width=120", (120, 80)),
+    ("max_height=80", (120, 80)),
+    ("max_width=120&max_height=40", (60, 40)),
+    ("max_width=480&max_height=480", (240, 160)),
+    // Quality and format leave the size alone.
+    ("q=30", (240, 160)),
+    ("w=120&format=auto", (120, 80)),
+    ("w=120&q=100", (120, 80)),
+];
+
+#[test]
+fn sizes_come_out_exactly() {
+    let home = Home::with(&[("p.jpg", &media::photo(240, 160, 1))]);
+    let server = Server::plain(&home, &[]);
+    for (query, size) in SIZES {
+        for accept in ["image/webp", "*/*"] {
+            let answer = server.get_as(&format!("/p.jpg?{query}"), accept);
+            assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+            assert_eq!(answer.size(), size, "{query}, {accept}");
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn sizes_are_those_of_the_upright_picture() {
+    for orientation in 1..=8 {
+        let photo = media::turned_photo(120, 80, orientation);
+        let home = Home::with(&[("p.jpg", &photo)]);
+        let server = Server::plain(&home, &[]);
+        let upright = if orientation < 5 { (60, 40) } else { (40, 60) };
+        for accept in ["image/avif", "image/webp", "*/*"] {
+            let answer = server.get_as("/p.jpg?w=60&h=60", accept);
+            assert_eq!(answer.size(), upright, "{orientation}, {accept}");
+            let facts = answer.facts();
+            assert_eq!(facts.stored, facts.oriented(), "no second turn is left");
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn formats_are_given_as_named() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    for (format, media_type) in [
+        ("avif", "image/avif"),
+        ("webp", "image/webp"),
+        ("jpeg", "image/jpeg"),
+        ("jpg", "image/jpeg"),
+        ("png", "image/png"),
+    ] {
+        for accept in ["*/*", "image/avif,image/webp"] {
+            let answer = server.get_as(&format!("/p.jpg?w=48&format={format}"), accept);
+            assert_eq!((answer.status, answer.content_type()), (200, media_type));
+            assert_eq!(answer.facts().format.media_type(), media_type);
+            assert_eq!(answer.size(), (48, 32));
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn a_lower_quality_takes_fewer_bytes() {
+    let home = Home::with(&[("p.jpg", &media::photo(240, 160, 1))]);
+    let server = Server::plain(&home, &[]);
+    for format in ["avif", "webp", "jpeg"] {
+        let bytes = [20, 50, 80].map(|quality| {
+            let target = format!("/p.jpg?w=200&q={quality}&format={format}");
+            server.get(&target).body.len()
+        });
+        assert!(
+            bytes.is_sorted_by(|less, more| less < more),
+            "{format}: {bytes:?}"
+        );
+    }
+    server.stop();
+}
+
+#[test]
+fn queries_that_mean_the_same_are_converted_once() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    let queries = [
+        "w=48&h=32",
+        "h=32&w=48",
+        "w=4%38&h=32&fit=inside",
+        "w=24&h=16&dpr=2",
+        "w=48",
+        "max_width=48",
+        "width=48",
+        "w=48&format=webp",
+        "w=48&q=70",
+    ];
+    let tags = queries.map(|query| {
+        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!((answer.status, answer.size()), (200, (48, 32)), "{query}");
+        answer.etag().to_owned()
+    });
+    assert!(tags.iter().all(|tag| *tag == tags[0]), "{tags:#?}");
+    assert_eq!(server.metrics().conversions(), 1);
+    server.stop();
+}
+
+/// A query, and what its refusal must name.
+const REFUSALS: [(&str, &str); 33] = [
+    ("w=0", "w: "),
+    ("w=-1", "w: "),
+    ("w=%2B1", "w: "),
+    ("w=1e3", "w: "),
+    ("w=", "w: "),
+    ("w", "w: "),
+    ("w=16385", "w: "),
+    ("w=99999999999999999999", "w: "),
+    ("h=abc", "h: "),
+    ("w=1&w=2", "w: "),
+    ("w=1&w=1", "w: "),
+    ("fit=cover", "fit: "),
+    ("w=10&fit=cover", "fit: "),
+    ("w=10&h=10&fit=squeeze", "fit: "),
+    ("dpr=2", "dpr: "),
+    ("w=10&dpr=0", "dpr: "),
+    ("w=10&dpr=9", "dpr: "),
+    ("w=10&dpr=1.255", "dpr: "),
+    ("w=10000&dpr=4", "dpr: "),
+    ("enlarge=1", "enlarge: "),
+    ("w=10&enlarge=maybe", "enlarge: "),
+    ("q=0", "q: "),
+    ("q=101", "q: "),
+    ("format=gif", "format: "),
+    ("format=jxl", "format: "),
+    ("meta=some", "meta: "),
+    ("w=10&width=10", "w: "),
+    ("width=10&max_width=10", "width: "),
+    ("blur=3", "blur: "),
+    ("with=10", "with: unknown parameter, did you mean width?"),
+    ("utm_source=mail", "utm_source: unknown parameter"),
+    ("w=%zz", "w: "),
+    ("w=%ff", "w: "),
+];
+
+#[test]
+fn parameters_that_do_not_fit_are_named() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    for (query, named) in REFUSALS {
+        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!(answer.status, 400, "{query}");
+        assert_eq!(answer.content_type(), "application/problem+json");
+        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        let problem: serde_json::Value =
+            serde_json::from_slice(&answer.body).expect("a problem is JSON");
+        assert_eq!(problem["status"], 400);
+        assert_eq!(problem["title"], "a query parameter does not fit");
+        let detail = problem["detail"].as_str().expect("it says what is wrong");
+        assert!(detail.starts_with(named), "{query}: {detail}");
+        let instance = problem["instance"].as_str().expect("it has a number");
+        assert!(instance.starts_with("urn:pelton:request:"), "{instance}");
+    }
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn an_answer_that_would_be_too_large_is_refused() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    let target = "/p.jpg?w=16384&h=16384&fit=fill&enlarge=1";
+    let answer = server.get_as(target, "image/avif");
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn meta_describes_the_picture() {
+    let home = Home::with(&[
+        ("p.jpg", &media::turned_photo(96, 64, 6)),
+        ("moving.gif", &media::gif(30, 20, 2)),
+        ("broken.jpg", b"\xff\xd8\xff\xe0garbage"),
+    ]);
+    let server = Server::plain(&home, &[]);
+    let described = |target: &str| -> serde_json::Value {
+        let answer = server.get(target);
+        assert_eq!(
+            (answer.status, answer.content_type()),
+            (200, "application/json")
+        );
+        serde_json::from_slice(&answer.body).expect("a description is JSON")
+    };
+    let photo = described("/p.jpg?meta=full");
+    assert_eq!(photo["width"], 64);
+    assert_eq!(photo["height"], 96);
+    assert_eq!(photo["format"], "jpg");
+    assert_eq!(photo["animated"], false);
+    assert_eq!(photo["size"], media::turned_photo(96, 64, 6).len());
+    let smaller = described("/p.jpg?meta=full&w=32");
+    assert_eq!(
+        (&smaller["width"], &smaller["height"]),
+        (&32.into(), &48.into())
+    );
+    let moving = described("/moving.gif?meta=full");
+    assert_eq!(moving["animated"], true);
+    assert_eq!(server.get("/broken.jpg?meta=full").status, 422);
+    assert_eq!(server.get("/missing.jpg?meta=full").status, 404);
+    server.stop();
+}

@@ -1,0 +1,268 @@
+//! Preconditions, ranges and HEAD, on every kind of body: RFC 9110 §8.8, §13, §14.
+
+use std::fs::File;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::harness::{Answer, Home, Server, media};
+
+/// When the original was last changed: Sun, 09 Sep 2001 01:46:40 GMT.
+const MODIFIED_UNIX_S: u64 = 1_000_000_000;
+
+/// A request's fields, and the answer: status, then the range sent. SELF, OTHER and LENGTH stand for the tag of the
+/// representation, that of another one, and its length.
+const ROWS: [(&str, &str); 66] = [
+    ("GET", "200"),
+    ("HEAD", "200"),
+    // §13.1.2
+    ("GET if-none-match: SELF", "304"),
+    ("HEAD if-none-match: SELF", "304"),
+    ("GET if-none-match: W/SELF", "304"),
+    ("GET if-none-match: OTHER", "200"),
+    ("GET if-none-match: *", "304"),
+    ("HEAD if-none-match: *", "304"),
+    ("GET if-none-match: OTHER, SELF", "304"),
+    ("GET if-none-match: \"a,b\",W/\"c\" , SELF", "304"),
+    ("GET if-none-match: OTHER|if-none-match: SELF", "304"),
+    ("GET if-none-match: \"a\", \"b\"", "200"),
+    ("GET if-none-match: \"\"", "200"),
+    ("GET if-none-match: SELFx", "200"),
+    ("GET if-none-match: *, OTHER", "200"),
+    ("GET if-none-match: unquoted", "200"),
+    // §13.1.1: strong comparison
+    ("GET if-match: SELF", "200"),
+    ("GET if-match: *", "200"),
+    ("GET if-match: OTHER, SELF", "200"),
+    ("GET if-match: OTHER", "412"),
+    ("HEAD if-match: OTHER", "412"),
+    ("GET if-match: W/SELF", "412"),
+    ("GET if-match: SELF|if-none-match: SELF", "304"),
+    ("GET if-match: OTHER|if-none-match: SELF", "412"),
+    // §13.1.3, in the three forms of §5.6.7
+    (
+        "GET if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
+        "304",
+    ),
+    (
+        "HEAD if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
+        "304",
+    ),
+    (
+        "GET if-modified-since: Sunday, 09-Sep-01 01:46:40 GMT",
+        "304",
+    ),
+    ("GET if-modified-since: Sun Sep  9 01:46:40 2001", "304"),
+    (
+        "GET if-modified-since: Sun, 09 Sep 2001 01:46:41 GMT",
+        "304",
+    ),
+    (
+        "GET if-modified-since: Sun, 09 Sep 2001 01:46:39 GMT",
+        "200",
+    ),
+    ("GET if-modified-since: yesterday", "200"),
+    // §13.2.2: the tag has the last word
+    (
+        "GET if-none-match: OTHER|if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
+        "200",
+    ),
+    (
+        "GET if-none-match: SELF|if-modified-since: Sun, 09 Sep 2001 01:46:39 GMT",
+        "304",
+    ),
+    // §13.1.4
+    (
+        "GET if-unmodified-since: Sun, 09 Sep 2001 01:46:40 GMT",
+        "200",
+    ),
+    (
+        "GET if-unmodified-since: Sun, 09 Sep 2001 01:46:39 GMT",
+        "412",
+    ),
+    (
+        "GET if-match: SELF|if-unmodified-since: Sun, 09 Sep 2001 01:46:39 GMT",
+        "200",
+    ),
+    // §14.1.2
+    ("GET range: bytes=0-0", "206 bytes 0-0/LENGTH"),
+    ("GET range: bytes=0-3", "206 bytes 0-3/LENGTH"),
+    ("GET range: bytes=7-19", "206 bytes 7-19/LENGTH"),
+    ("GET range: bytes=9-", "206 bytes 9-LAST/LENGTH"),
+    ("GET range: bytes=LAST-", "206 bytes LAST-LAST/LENGTH"),
+    ("GET range: bytes=-1", "206 bytes LAST-LAST/LENGTH"),
+    ("GET range: bytes=-999999", "206 bytes 0-LAST/LENGTH"),
+    ("GET range: bytes=0-999999", "206 bytes 0-LAST/LENGTH"),
+    (
+        "GET range: bytes=0-18446744073709551617",
+        "206 bytes 0-LAST/LENGTH",
+    ),
+    ("GET range: BYTES=0-3", "206 bytes 0-3/LENGTH"),
+    ("GET range: bytes= 0-3 ,", "206 bytes 0-3/LENGTH"),
+    ("GET range: bytes=LENGTH-", "416 bytes */LENGTH"),
+    ("GET range: bytes=999999-1000000", "416 bytes */LENGTH"),
+    ("GET range: bytes=-0", "416 bytes */LENGTH"),
+    // §14.2: what is ignored
+    ("HEAD range: bytes=0-3", "200"),
+    ("GET range: bytes=0-1,5-6", "200"),
+    ("GET range: bytes=3-1", "200"),
+    ("GET range: bytes=+1-2", "200"),
+    ("GET range: bytes=", "200"),
+    ("GET range: lines=0-3", "200"),
+    ("GET range: bytes=0-3|range: bytes=5-6", "200"),
+    // §13.1.5
+    (
+        "GET range: bytes=0-3|if-range: SELF",
+        "206 bytes 0-3/LENGTH",
+    ),
+    ("GET range: bytes=0-3|if-range: OTHER", "200"),
+    ("GET range: bytes=0-3|if-range: W/SELF", "200"),
+    (
+        "GET range: bytes=0-3|if-range: Sun, 09 Sep 2001 01:46:40 GMT",
+        "200",
+    ),
+    ("GET range: bytes=999999-|if-range: OTHER", "200"),
+    // §13.2.2: preconditions first
+    ("GET range: bytes=0-3|if-none-match: SELF", "304"),
+    ("GET range: bytes=999999-|if-none-match: SELF", "304"),
+    ("GET range: bytes=0-3|if-match: OTHER", "412"),
+    (
+        "GET range: bytes=0-3|if-none-match: OTHER",
+        "206 bytes 0-3/LENGTH",
+    ),
+];
+
+/// Sends every row for the representation that `accept` selects of a photograph.
+fn check(server: &Server, accept: &str, other: &Answer) {
+    let whole = server.get_as("/p.jpg", accept);
+    assert_eq!((whole.status, whole.body.is_empty()), (200, false));
+    assert_ne!(whole.etag(), other.etag(), "two representations, one tag");
+    assert!(whole.etag().starts_with('"'), "a strong tag");
+    for (request, expected) in ROWS {
+        let expected = filled(expected, &whole, other);
+        let (method, fields) = request.split_once(' ').unwrap_or((request, ""));
+        let mut lines = format!("accept: {accept}\r\n");
+        for field in fields.split('|').filter(|field| !field.is_empty()) {
+            lines.push_str(&filled(field, &whole, other));
+            lines.push_str("\r\n");
+        }
+        let answer = server.send(method, "/p.jpg", &lines);
+        let told = match answer.field("content-range") {
+            Some(range) => format!("{} {range}", answer.status),
+            None => answer.status.to_string(),
+        };
+        assert_eq!(told, expected, "accept: {accept}, {request}");
+        judge(&answer, &whole, method, request);
+    }
+}
+
+fn filled(text: &str, whole: &Answer, other: &Answer) -> String {
+    text.replace("SELF", whole.etag())
+        .replace("OTHER", other.etag())
+        .replace("LENGTH", &whole.body.len().to_string())
+        .replace("LAST", &(whole.body.len() - 1).to_string())
+}
+
+/// Whether the body is the part that was promised, and the fields are those of the representation.
+fn judge(answer: &Answer, whole: &Answer, method: &str, request: &str) {
+    let body = match (method, answer.status) {
+        ("HEAD", _) | (_, 304) => &[],
+        (_, 200) => &whole.body[..],
+        (_, 206) => {
+            let range = answer.field("content-range").expect("checked above");
+            let range = range.strip_prefix("bytes ").expect("bytes are counted");
+            let (range, _) = range.split_once('/').expect("a length follows");
+            let (first, last) = range.split_once('-').expect("a first and a last byte");
+            let place = |place: &str| place.parse::<usize>().expect("a number");
+            &whole.body[place(first)..=place(last)]
+        }
+        _ => &answer.body[..],
+    };
+    assert_eq!(answer.body, body, "{request}");
+    if method == "HEAD" && answer.status == 200 {
+        let length = whole.body.len().to_string();
+        assert_eq!(answer.field("content-length"), Some(&length[..]));
+    }
+    if matches!(answer.status, 200 | 206 | 304) {
+        for name in ["etag", "vary", "cache-control", "last-modified"] {
+            assert_eq!(answer.field(name), whole.field(name), "{request}");
+        }
+    }
+    if matches!(answer.status, 200 | 206) {
+        for name in ["content-type", "accept-ranges", "x-content-type-options"] {
+            assert_eq!(answer.field(name), whole.field(name), "{request}");
+        }
+    }
+    if matches!(answer.status, 412 | 416) {
+        assert_eq!(answer.content_type(), "application/problem+json");
+        assert_eq!(answer.field("etag"), None, "{request}");
+    }
+    assert!(answer.field("date").is_some(), "{request}");
+}
+
+/// Every representation of one photograph under `flags`.
+fn check_all(flags: &[&str]) {
+    let home = Home::with(&[("p.jpg", &media::photo(200, 150, 1))]);
+    let original = File::options()
+        .write(true)
+        .open(home.library().join("p.jpg"));
+    original
+        .and_then(|file| file.set_modified(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S)))
+        .expect("the original can be changed");
+    let server = Server::plain(&home, flags);
+    let avif = server.get_as("/p.jpg", "image/avif");
+    let webp = server.get_as("/p.jpg", "image/webp");
+    let jpeg = server.get("/p.jpg");
+    for (answer, media_type) in [
+        (&avif, "image/avif"),
+        (&webp, "image/webp"),
+        (&jpeg, "image/jpeg"),
+    ] {
+        assert_eq!(answer.content_type(), media_type);
+        let modified = Some("Sun, 09 Sep 2001 01:46:40 GMT");
+        assert_eq!(answer.field("last-modified"), modified);
+    }
+    check(&server, "image/avif", &webp);
+    check(&server, "image/webp", &jpeg);
+    check(&server, "*/*", &avif);
+    server.stop();
+}
+
+#[test]
+fn preconditions_and_ranges_hold_for_bodies_in_memory() {
+    check_all(&[]);
+}
+
+#[test]
+fn preconditions_and_ranges_hold_for_bodies_that_the_kernel_sends() {
+    check_all(&["--limits-memory-body-bytes-max", "1"]);
+}
+
+#[test]
+fn preconditions_and_ranges_hold_for_bodies_that_the_disk_did_not_take() {
+    let home = Home::with(&[("p.jpg", &media::photo(64, 48, 1)), ("file", b"")]);
+    let data = home.library().join("file/data");
+    let data = data.to_str().expect("paths of tests are text");
+    let server = Server::plain(&home, &["--data", data]);
+    let whole = server.get_as("/p.jpg", "image/webp");
+    assert_eq!(whole.content_type(), "image/webp");
+    let fields = format!(
+        "accept: image/webp\r\nrange: bytes=3-17\r\nif-range: {}\r\n",
+        whole.etag()
+    );
+    let part = server.send("GET", "/p.jpg", &fields);
+    assert_eq!((part.status, &part.body[..]), (206, &whole.body[3..18]));
+    let fields = format!("accept: image/webp\r\nif-none-match: {}\r\n", whole.etag());
+    assert_eq!(server.send("GET", "/p.jpg", &fields).status, 304);
+    server.stop();
+}
+
+#[test]
+fn provisional_answers_have_no_date_to_be_compared_with() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    // Better variants are wanted, and the memory for them is never free.
+    let server = Server::start(&home, &["--limits-improving-max", "0"]);
+    let answer = server.get_as("/p.jpg", "image/avif");
+    assert_eq!(answer.field("last-modified"), None);
+    let since = "accept: image/avif\r\nif-modified-since: Fri, 01 Jan 2100 00:00:00 GMT\r\n";
+    assert_eq!(server.send("GET", "/p.jpg", since).status, 200);
+    server.stop();
+}

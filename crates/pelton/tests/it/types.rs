@@ -1,0 +1,118 @@
+//! What is no picture, and pictures that are left as they are.
+
+use crate::harness::{Home, Server, media};
+
+const SANDBOX: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+#[test]
+fn files_of_foreign_types_are_served_only_if_allowed() {
+    let home = Home::with(&[
+        ("page.html", b"<script>alert(1)</script>"),
+        ("notes.TXT", b"notes"),
+        ("data.bin", b"\x7fELF"),
+        ("plain", b"no extension"),
+    ]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/page.html", "/notes.TXT", "/data.bin", "/plain"] {
+        let answer = server.get(target);
+        assert_eq!(answer.status, 404, "{target}");
+        assert_eq!(answer.content_type(), "application/problem+json");
+    }
+    server.stop();
+    let server = Server::plain(&home, &["--allowed-types", "html,txt"]);
+    for (target, media_type, body) in [
+        (
+            "/page.html",
+            "text/html; charset=utf-8",
+            "<script>alert(1)</script>",
+        ),
+        ("/notes.TXT", "text/plain; charset=utf-8", "notes"),
+    ] {
+        let answer = server.get_as(target, "image/webp");
+        assert_eq!((answer.status, answer.content_type()), (200, media_type));
+        assert_eq!(answer.text(), body);
+        assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.field("content-security-policy"), Some(SANDBOX));
+        assert_eq!(answer.field("vary"), None, "there is only one");
+        assert_eq!(server.get(&format!("{target}?w=10")).status, 422);
+    }
+    assert_eq!(server.get("/data.bin").status, 404);
+    server.stop();
+    let server = Server::plain(&home, &["--allowed-types", "*"]);
+    assert_eq!(
+        server.get("/data.bin").content_type(),
+        "application/octet-stream"
+    );
+    server.stop();
+}
+
+#[test]
+fn drawings_are_left_alone_and_run_nothing() {
+    let home = Home::with(&[("d.svg", media::SVG), ("misnamed.jpg", media::SVG)]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/d.svg", "/misnamed.jpg"] {
+        for accept in ["*/*", "image/avif,image/webp"] {
+            let answer = server.get_as(target, accept);
+            assert_eq!((answer.status, &answer.body[..]), (200, media::SVG));
+            assert_eq!(answer.content_type(), "image/svg+xml");
+            assert_eq!(answer.field("content-security-policy"), Some(SANDBOX));
+            assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+        }
+    }
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn animations_are_not_frozen() {
+    let moving = media::gif(96, 64, 3);
+    let home = Home::with(&[("moving.gif", &moving), ("moving.jpg", &moving)]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/moving.gif", "/moving.jpg"] {
+        for accept in ["*/*", "image/avif,image/webp"] {
+            for query in ["", "?w=48", "?format=webp"] {
+                let answer = server.get_as(&format!("{target}{query}"), accept);
+                assert_eq!((answer.status, &answer.body), (200, &moving), "{query}");
+                assert_eq!(answer.content_type(), "image/gif");
+            }
+        }
+    }
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn music_is_served_as_it_is() {
+    let music: [(&str, &[u8], &str); 4] = [
+        ("a.flac", b"fLaC\0\0\0\x22", "audio/flac"),
+        ("a.mp3", b"ID3\x04\0\0\0\0\0\0", "audio/mpeg"),
+        ("a.ogg", b"OggS\0\x02\0\0", "audio/ogg"),
+        ("misnamed.txt", b"fLaC\0\0\0\x22", "audio/flac"),
+    ];
+    let home = Home::new();
+    for (name, bytes, _) in music {
+        home.put(name, bytes);
+    }
+    let server = Server::plain(&home, &[]);
+    for (name, bytes, media_type) in music {
+        let answer = server.get(&format!("/{name}"));
+        assert_eq!((answer.status, &answer.body[..]), (200, bytes));
+        assert_eq!(answer.content_type(), media_type);
+        assert_eq!(answer.field("accept-ranges"), Some("bytes"));
+    }
+    server.stop();
+}
+
+#[test]
+fn pictures_are_told_by_their_bytes() {
+    let png = media::png(48, 32);
+    let home = Home::with(&[("a.jpg", &png), ("a.txt", &png), ("a", &png)]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/a.jpg", "/a.txt", "/a"] {
+        let answer = server.get(target);
+        assert_eq!((answer.content_type(), &answer.body), ("image/png", &png));
+        let webp = server.get_as(&format!("{target}?w=24"), "image/webp");
+        assert_eq!((webp.content_type(), webp.size()), ("image/webp", (24, 16)));
+    }
+    server.stop();
+}
