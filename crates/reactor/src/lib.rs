@@ -66,8 +66,6 @@
 //! the address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must
 //! stay ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
 
-#![forbid(unsafe_code)]
-
 mod accept;
 mod clock;
 mod conn;
@@ -81,6 +79,7 @@ mod file;
 mod limits;
 mod listen;
 mod run;
+mod slice;
 mod stop;
 #[cfg(test)]
 mod tests;
