@@ -12,3 +12,23 @@ fn requests_are_counted_when_all_went_well() {
     assert_eq!(answered(&format!("{said}{errors}")), None);
     assert_eq!(answered("unable to connect"), None);
 }
+
+fn requests(pipelined: u32, requests_a_connection: Option<u32>) -> Requests<'static> {
+    Requests {
+        scheme: "http",
+        server: ([127, 0, 0, 1], 80).into(),
+        target: "/",
+        fields: &[],
+        pipelined,
+        requests_a_connection,
+    }
+}
+
+#[test]
+fn a_script_is_written_for_what_no_flag_says() {
+    assert_eq!(script(&requests(1, None)), None);
+    let batch = script(&requests(16, None)).expect("pipelined");
+    assert!(batch.contains("wrk.format(), 16"), "{batch}");
+    let churn = script(&requests(1, Some(10))).expect("replaced");
+    assert!(churn.contains("number % 10 == 0"), "{churn}");
+}

@@ -18,7 +18,7 @@ const PREPARE: &str = "ip link set lo up && control=/proc/sys/net/ipv4/tcp_conge
 ///
 /// # Errors
 /// When the host allows no namespace.
-pub(super) fn enter() -> Result<(), Stop> {
+pub(crate) fn enter() -> Result<(), Stop> {
     if std::env::var_os(MARK).is_some() {
         return Ok(());
     }

@@ -30,9 +30,10 @@ http {
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    types { image/webp webp; }
+    types { image/webp webp; application/json json; }
     server {
         listen {address};
+        {more}
         root {folder}/files;
         add_header Vary Accept;
         add_header Cache-Control \"public, max-age=86400\";
@@ -41,12 +42,13 @@ http {
 }
 ";
 
-/// Serves the files in `files` of the folder, pinned to a core.
-pub(super) fn start(folder: &Scratch, cpu: u32, target: &str) -> Result<Server, Stop> {
+/// Serves the files in `files` of the folder, pinned to a core. `more` is what else its configuration says of the server.
+pub(crate) fn start(folder: &Scratch, cpu: u32, more: &str, target: &str) -> Result<Server, Stop> {
     let address = server::free_address()?;
     let config = CONFIG
         .replace("{folder}", &folder.path().to_string_lossy())
-        .replace("{address}", &address.to_string());
+        .replace("{address}", &address.to_string())
+        .replace("{more}", more);
     let path = folder.join("nginx.conf");
     fs::write(&path, config).map_err(at(&path))?;
     let mut nginx = Command::new("taskset");
@@ -57,7 +59,7 @@ pub(super) fn start(folder: &Scratch, cpu: u32, target: &str) -> Result<Server, 
 }
 
 /// Where it finds the file called `name`.
-pub(super) fn add_file(folder: &Scratch, name: &str, bytes: &[u8]) -> Result<(), Stop> {
+pub(crate) fn add_file(folder: &Scratch, name: &str, bytes: &[u8]) -> Result<(), Stop> {
     let path = folder.join(Path::new("files").join(name));
     let parent = folder.join("files");
     fs::create_dir_all(&parent).map_err(at(&parent))?;
