@@ -171,24 +171,25 @@ impl Exchange {
                 }
             }
         }
-        let last = unwanted || !request.keep_alive || self.core.reactor.is_draining();
+        let last = unwanted || !request.keep_alive;
+        let core = Rc::clone(&self.core);
+        let answer = match core.answer_ready(request) {
+            Some(answer) => answer,
+            None => {
+                // Whoever waits for a conversion must not hold back the answers before it.
+                self.write(conn).await?;
+                core.answer_slowly(request).await
+            }
+        };
+        self.lingers = unwanted;
+        // Asked again: a drain may have begun while this answer was made.
+        let last = last || self.core.reactor.is_draining();
         let connection = if last {
             Connection::Close
         } else {
             request.connection()
         };
-        let core = Rc::clone(&self.core);
-        let answer = match core.answer_ready(request, connection, &mut self.out) {
-            Some(answer) => answer,
-            None => {
-                // Whoever waits for a conversion must not hold back the answers before it.
-                self.write(conn).await?;
-                core.answer_slowly(request, connection, &mut self.out).await
-            }
-        };
-        self.lingers = unwanted;
-        // A drain that began while this answer was made has closed its head.
-        let last = last || self.core.reactor.is_draining();
+        self.write_head(&answer, connection);
         self.send(conn, answer).await?;
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }
@@ -231,11 +232,15 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let answer = self
-            .core
-            .answer_problem(&problem, Shape::CLOSING, &mut self.out);
+        let answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        self.write_head(&answer, Connection::Close);
         self.queue(&answer);
         self.lingers = true;
+    }
+
+    fn write_head(&mut self, answer: &Answer, connection: Connection) {
+        let date = self.core.reactor.clock().http_date();
+        answer.write_head(&mut self.out, &date, connection);
     }
 
     /// Queues an answer that is text, or has no body.
