@@ -190,6 +190,7 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         connections_max: limits.connections_max.get() as usize,
         blocking_threads_max: limits.blocking_threads_max.get() as usize,
         first_byte_ms: u64::from(millis(limits.first_byte_timeout)),
+        handshake_ms: reactor::Limits::default().handshake_ms,
         head_ms: u64::from(millis(limits.head_timeout)),
         idle_ms: u64::from(millis(limits.idle_timeout)),
         write_stall_ms: u64::from(millis(limits.write_timeout)),

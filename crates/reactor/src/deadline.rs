@@ -20,6 +20,8 @@ use crate::clock::TICK_MS;
 pub enum Wait {
     /// The first byte after accept.
     FirstByte,
+    /// The end of a TLS handshake.
+    Handshake,
     /// The rest of a request.
     Head,
     /// The next request. Such a connection may be ended at any time: in drain, and to make room.
@@ -32,10 +34,11 @@ pub enum Wait {
 
 impl Wait {
     /// How many kinds there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// Every kind, in order.
     pub const ALL: [Wait; Wait::COUNT] = [
         Wait::FirstByte,
+        Wait::Handshake,
         Wait::Head,
         Wait::Idle,
         Wait::Write,
@@ -47,6 +50,7 @@ impl Wait {
     pub const fn name(self) -> &'static str {
         match self {
             Wait::FirstByte => "first_byte",
+            Wait::Handshake => "handshake",
             Wait::Head => "head",
             Wait::Idle => "idle",
             Wait::Write => "write",
@@ -114,6 +118,7 @@ impl Deadline {
         let limits = self.core.limits();
         let wait_ms = match wait {
             Wait::FirstByte => limits.first_byte_ms,
+            Wait::Handshake => limits.handshake_ms,
             Wait::Head => limits.head_ms,
             Wait::Idle => limits.idle_ms,
             Wait::Write => limits.write_stall_ms,
@@ -126,14 +131,14 @@ impl Deadline {
     }
 
     /// Something is about to be read; unless armed for more, that is the next request.
-    pub(crate) fn read_begun(&self) {
+    pub fn read_begun(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
         }
     }
 
     /// Bytes have come: what waited for a request now waits for the rest of its head.
-    pub(crate) fn request_begun(&self) {
+    pub fn request_begun(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
         }
@@ -253,7 +258,7 @@ impl Table {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.is_idle() {
                 entry.wake();
-            } else if entry.wait.get() == Some(Wait::FirstByte) {
+            } else if let Some(Wait::FirstByte | Wait::Handshake) = entry.wait.get() {
                 entry.due_ms.set(entry.due_ms.get().min(due_ms));
             }
         }

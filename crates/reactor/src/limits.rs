@@ -15,6 +15,8 @@ pub struct Limits {
     pub blocking_threads_max: usize,
     /// From accept to the first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
+    /// From accept to the end of a TLS handshake. Default 10,000 ms.
+    pub handshake_ms: u64,
     /// From the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
     /// Between two requests of one connection. Default 75,000 ms.
@@ -41,6 +43,7 @@ impl Default for Limits {
             connections_max: 16_384,
             blocking_threads_max: 64,
             first_byte_ms: 10_000,
+            handshake_ms: 10_000,
             head_ms: 10_000,
             idle_ms: 75_000,
             write_stall_ms: 60_000,

@@ -15,6 +15,7 @@ const LIMITS: Limits = Limits {
     connections_max: 1,
     blocking_threads_max: 1,
     first_byte_ms: 1_000,
+    handshake_ms: 1_500,
     head_ms: 2_000,
     idle_ms: 3_000,
     write_stall_ms: 4_000,
@@ -102,9 +103,15 @@ fn each_wait_ends_after_its_limit_and_within_two_ticks_more() {
         13000 ms: Err(TimedOut(Linger))
     "#]]
     .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Handshake);
+    expect![[r#"
+        13000 ms: waits
+        15000 ms: Err(TimedOut(Handshake))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
     assert_eq!(
         Wait::ALL.map(|wait| core.counters().timed_out(wait)),
-        [1; 5]
+        [1; 6]
     );
 }
 
@@ -138,7 +145,7 @@ fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
         assert_eq!(poll(&mut wait, &Arc::default()), "Err(Evicted)");
     }
-    for armed in [Wait::FirstByte, Wait::Head, Wait::Linger] {
+    for armed in [Wait::FirstByte, Wait::Handshake, Wait::Head, Wait::Linger] {
         deadline.arm(armed);
         deadline.read_begun();
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
