@@ -1,39 +1,88 @@
-//! One connection's life: read what came, answer every whole request in it, write once.
+//! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
 
-use std::fs::File;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http1::body::Drain;
 use http1::{Connection, Framing, Reject, Request};
-use reactor::{Conn, Ended, FileRange, Wait};
+use reactor::{Conn, Ended, Wait};
 
 use crate::answer::{Answer, Payload, Shape};
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::Served;
+use crate::metrics::{Protocol, Served};
 use crate::problem::Problem;
+use crate::scheme::Scheme;
+use crate::transport::Transport;
+use crate::{h2, tls};
 
 /// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
 /// Answers are written once so many bytes wait, however many requests are still to be answered.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
 
-/// Serves `conn` until either side ends it.
+/// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
+    // What is not plain HTTP/1.1 is boxed, so that its state adds nothing to every connection's task.
+    if let Scheme::Https(tls) = core.scheme(conn.listener) {
+        let tls = Arc::clone(tls);
+        return Box::pin(tls::serve(core, conn, tls)).await;
+    }
+    match begin(&mut conn).await {
+        Ok(Begun::Http1(input)) => {
+            let listener = conn.listener;
+            http1(core, conn, listener, input).await;
+        }
+        Ok(Begun::Http2(input)) => {
+            let begun = input.bytes().to_vec();
+            drop(input);
+            Box::pin(h2::serve(core, conn, begun)).await;
+        }
+        Err(_) => {}
+    }
+}
+
+/// What the first bytes of a connection tell.
+enum Begun {
+    Http1(Input),
+    Http2(Input),
+}
+
+/// Reads until it is clear which protocol a client speaks. Whoever is handed the connection then keeps it.
+async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
+    let mut input = Input::default();
+    loop {
+        if input.is_empty() {
+            conn.readable().await?;
+        }
+        let ended = input.read(conn).await? == 0;
+        let bytes = input.bytes();
+        let compared = bytes.len().min(h2::PREFACE.len());
+        // A method and a target cannot begin like the preface, which was made so that HTTP/1.1 refuses it.
+        if ended || bytes[..compared] != h2::PREFACE[..compared] {
+            return Ok(Begun::Http1(input));
+        }
+        if compared == h2::PREFACE.len() {
+            return Ok(Begun::Http2(input));
+        }
+    }
+}
+
+/// Speaks HTTP/1.1 with `conn`, which came by `listener` and of which `input` has been read.
+pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
     let mut exchange = Exchange {
         core,
-        input: Input::default(),
+        listener,
+        input,
         rest: Input::default(),
         in_head: false,
         out: Vec::new(),
         unwritten: Vec::new(),
         lingers: false,
     };
-    let ended = exchange.run(&mut conn).await;
-    match ended {
+    match exchange.run(&mut conn).await {
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
                 missing_bytes,
@@ -43,14 +92,14 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
         // The client went away or took too long; the reactor has counted it.
         Err(_) => {}
-        // How the client takes its leave changes nothing any more.
-        Ok(()) if exchange.lingers => drop(conn.linger().await),
-        Ok(()) => {}
+        Ok(()) if exchange.lingers => conn.linger().await,
+        Ok(()) => conn.close().await,
     }
 }
 
 struct Exchange {
     core: Rc<Core>,
+    listener: usize,
     /// The begin of a request.
     input: Input,
     /// What was read behind a body.
@@ -73,11 +122,9 @@ enum Next {
 }
 
 impl Exchange {
-    async fn run(&mut self, conn: &mut Conn) -> Result<(), Ended> {
-        loop {
-            if !self.read(conn).await? {
-                return Ok(());
-            }
+    async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let mut came = !self.input.is_empty() || self.read(conn).await?;
+        while came {
             let begun = Instant::now();
             let next = self.answer_all(conn).await?;
             self.write(conn).await?;
@@ -86,17 +133,19 @@ impl Exchange {
                 return Ok(());
             }
             if self.input.is_empty() {
-                conn.deadline.arm(Wait::Idle);
+                conn.deadline().arm(Wait::Idle);
             } else if answered || !self.in_head {
                 // Armed once a head: a client that sends it byte by byte gets no more time for it.
-                conn.deadline.arm(Wait::Head);
+                conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
+            came = self.read(conn).await?;
         }
+        Ok(())
     }
 
     /// Reads once. `false` when the client has ended its side.
-    async fn read(&mut self, conn: &mut Conn) -> Result<bool, Ended> {
+    async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
         if self.input.is_empty() {
             // Ten thousand idle connections must not hold ten thousand buffers.
             conn.readable().await?;
@@ -105,7 +154,7 @@ impl Exchange {
     }
 
     /// Answers every whole request in the input; what is left of it is the begin of one.
-    async fn answer_all(&mut self, conn: &mut Conn) -> Result<Next, Ended> {
+    async fn answer_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
@@ -132,7 +181,7 @@ impl Exchange {
     /// Answers the request that `input` begins with, and tells how much of it that took. `None` while it is not whole.
     async fn answer_first(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         input: &[u8],
     ) -> Result<Option<(usize, Next)>, Ended> {
         if QUEUED_BYTES_MAX <= self.out.len() {
@@ -154,11 +203,11 @@ impl Exchange {
     /// Answers `request`, behind whose head `after` was read. Tells how much of the input it was.
     async fn answer(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
     ) -> Result<(usize, Next), Ended> {
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         let mut taken = request.head_bytes;
         // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
         let unwanted = request.expect_continue && request.framing != Framing::None;
@@ -173,7 +222,8 @@ impl Exchange {
         }
         let last = unwanted || !request.keep_alive;
         let core = Rc::clone(&self.core);
-        let answer = match core.answer_ready(request) {
+        let ready = core.answer_ready(self.listener, request);
+        let answer = match ready {
             Some(answer) => answer,
             None => {
                 // Whoever waits for a conversion must not hold back the answers before it.
@@ -197,7 +247,7 @@ impl Exchange {
     /// Skips a body: what was read of it already, then what is still to come. Tells how much of `after` it was.
     async fn skip_body(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
     ) -> Result<Result<usize, Reject>, Ended> {
@@ -210,7 +260,7 @@ impl Exchange {
             Ok(drained) => drained,
             Err(reject) => return Ok(Err(reject)),
         };
-        conn.deadline.arm(Wait::Head);
+        conn.deadline().arm(Wait::Head);
         while !drained.is_done {
             // A body that has not ended has taken all there was.
             self.rest.drop_front(self.rest.bytes().len());
@@ -223,7 +273,7 @@ impl Exchange {
             };
         }
         self.rest.drop_front(drained.bytes);
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         Ok(Ok(after.len()))
     }
 
@@ -253,7 +303,7 @@ impl Exchange {
     }
 
     /// Queues or writes the body of an answer whose head is in `out`.
-    async fn send(&mut self, conn: &mut Conn, answer: Answer) -> Result<(), Ended> {
+    async fn send(&mut self, conn: &mut impl Transport, answer: Answer) -> Result<(), Ended> {
         self.queue(&answer);
         match answer.payload {
             Payload::None | Payload::Text(_) => {}
@@ -265,29 +315,19 @@ impl Exchange {
                     .await?;
                 self.out.clear();
             }
-            Payload::File(file, range) => self.send_file(conn, &file, range).await?,
-            Payload::Sealed(sealed, range) => self.send_file(conn, &sealed.file, range).await?,
+            Payload::File(file, range) => {
+                conn.write_file(&self.out, &file, range).await?;
+                self.out.clear();
+            }
+            Payload::Sealed(sealed, range) => {
+                conn.write_file(&self.out, &sealed.file, range).await?;
+                self.out.clear();
+            }
         }
         Ok(())
     }
 
-    async fn send_file(
-        &mut self,
-        conn: &mut Conn,
-        file: &File,
-        range: Range<u64>,
-    ) -> Result<(), Ended> {
-        let body = FileRange {
-            file,
-            offset: range.start,
-            len: range.end - range.start,
-        };
-        conn.write_file(&self.out, body).await?;
-        self.out.clear();
-        Ok(())
-    }
-
-    async fn write(&mut self, conn: &mut Conn) -> Result<(), Ended> {
+    async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
         if !self.out.is_empty() {
             conn.write_all(&mut [IoSlice::new(&self.out)]).await?;
             self.out.clear();
@@ -302,6 +342,7 @@ impl Exchange {
         let metrics = self.core.service.metrics.core(self.core.reactor.index());
         for (status, served, body_bytes) in self.unwritten.drain(..) {
             metrics.answered(status, served, body_bytes, latency_us);
+            metrics.spoke(Protocol::Http1);
         }
         answered
     }

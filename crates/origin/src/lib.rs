@@ -21,7 +21,13 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod h2;
 mod input;
+mod scheme;
+pub mod tls;
+mod transport;
+
+mod chunks;
 
 mod answer;
 mod core;
@@ -54,6 +60,8 @@ mod clock;
 
 pub use connection::serve;
 pub use core::Core;
+pub use h2::Limits as Http2Limits;
 pub use prefetch::Tally;
+pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};
 pub use source::FileSource;

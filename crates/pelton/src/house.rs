@@ -139,6 +139,15 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         core_trust_ms: u64::from(millis(limits.trust_time)),
         gallery_entries_max: limits.gallery_entries_max as usize,
         original_bytes_max: limits.original_bytes_max.0,
+        handshakes_max: limits.handshakes_max.get() as usize,
+        tls_buffer_bytes_max: limits.tls_buffer_bytes_max.0 as usize,
+        h2: origin::Http2Limits {
+            streams_max: limits.h2_streams_max.get(),
+            buffer_bytes_max: limits.h2_buffer_bytes_max.0 as usize,
+            making_max: limits.h2_making_max.get() as usize,
+            idle_bytes_max: limits.h2_idle_bytes_max.0 as usize,
+            resets_max: limits.h2_resets_max,
+        },
         conversion_wall_ms_max: millis(config.cell.max_request_time),
     })
 }
@@ -190,7 +199,7 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         connections_max: limits.connections_max.get() as usize,
         blocking_threads_max: limits.blocking_threads_max.get() as usize,
         first_byte_ms: u64::from(millis(limits.first_byte_timeout)),
-        handshake_ms: reactor::Limits::default().handshake_ms,
+        handshake_ms: u64::from(millis(limits.handshake_timeout)),
         head_ms: u64::from(millis(limits.head_timeout)),
         idle_ms: u64::from(millis(limits.idle_timeout)),
         write_stall_ms: u64::from(millis(limits.write_timeout)),

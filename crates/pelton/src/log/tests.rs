@@ -31,6 +31,7 @@ fn check(form: Form, level: Level, expected: Expect) {
         info!(port = 3333, "listening");
         warn!(path = "a \"b\"\n.jpg", "undecodable");
         debug!("idle");
+        warn!(target: "h2::proto::ping_pong", "a client's doing");
     });
     let bytes = written.0.lock().expect("no writer panics").clone();
     let text = String::from_utf8(bytes).expect("the log is text");

@@ -58,6 +58,11 @@ fn every_key_and_limit_is_listed() {
         max_age_quick                 10s             time              default
         cores                         auto            cores             default
         log_level                     info            level             default
+        tls.cert                      -               files             default
+        tls.key                       -               files             default
+        tls.listen                    127.0.0.1:3443  address           default
+        tls.redirect                  false           true or port      default
+        tls.check_time                1min            time              default
         cell.concurrency              auto            jobs              default
         cell.spare                    2               workers           default
         cell.max_queue_time           1s              time              default
@@ -97,6 +102,15 @@ fn every_key_and_limit_is_listed() {
         limits.trailer_bytes_max      4096            bytes             default
         limits.sendfile_slice_bytes   1MiB            bytes             default
         limits.first_byte_timeout     10s             time              default
+        limits.handshake_timeout      10s             time              default
+        limits.handshakes_max         512             handshakes        default
+        limits.tls_sessions_max       4096            sessions          default
+        limits.tls_buffer_bytes_max   32KiB           bytes             default
+        limits.h2_streams_max         128             streams           default
+        limits.h2_buffer_bytes_max    256KiB          bytes             default
+        limits.h2_making_max          32              answers           default
+        limits.h2_idle_bytes_max      256KiB          bytes             default
+        limits.h2_resets_max          256             streams           default
         limits.head_timeout           10s             time              default
         limits.idle_timeout           75s             time              default
         limits.write_timeout          1min            time              default
