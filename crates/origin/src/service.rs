@@ -66,6 +66,10 @@ pub struct Limits {
     pub gallery_entries_max: usize,
     /// Originals above this size are served untouched.
     pub original_bytes_max: u64,
+    /// Answers are written once so many bytes wait, however many requests are still to be answered.
+    pub queued_bytes_max: usize,
+    /// Requests of one connection; the last one's answer closes it.
+    pub connection_requests_max: u32,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
 }
@@ -81,6 +85,8 @@ impl Default for Limits {
             core_trust_ms: 1_000,
             gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,
+            queued_bytes_max: 24 << 10,
+            connection_requests_max: 10_000,
             conversion_wall_ms_max: 120_000,
         }
     }

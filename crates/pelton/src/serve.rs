@@ -30,7 +30,9 @@ fn serve(config: &Config) -> Result<u8, Error> {
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let cores = house::cores(config)?;
-    let listeners = reactor::bind(&[config.listen], &cores, &limits).map_err(reactor_error)?;
+    let listeners = reactor::bind(&[config.listen], &cores, &limits)
+        .map_err(reactor_error)?
+        .exempt(config.proxies.0.clone());
     let service = house::service(config, listeners.counters())?;
     let stop = Stop::new();
     stop_on_signal(&stop)?;

@@ -103,6 +103,7 @@ impl Acceptor {
             let listener = &self.listeners[self.next];
             self.next = (self.next + 1) % self.listeners.len();
             if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                self.core.counters().accepts.count();
                 return Poll::Ready(accepted);
             }
         }
