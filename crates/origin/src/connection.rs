@@ -173,31 +173,30 @@ impl Exchange {
             }
         }
         self.requests = self.requests.saturating_add(1);
+        let core = Rc::clone(&self.core);
+        let answer = match core.answer_ready(request) {
+            Some(answer) => answer,
+            None => {
+                // Whoever waits for a conversion must not hold back the answers before it.
+                self.write(conn).await?;
+                core.answer_slowly(request).await
+            }
+        };
         let limits = &self.core.service.settings.limits;
+        // Asked last: a drain may have begun while this answer was made.
         let last = unwanted
             || !request.keep_alive
             || limits.connection_requests_max <= self.requests
             || conn.deadline.is_evicted()
             || self.core.reactor.is_draining();
+        // A client that did not ask for the end may have sent more by now.
+        self.lingers = unwanted || last && request.keep_alive;
         let connection = if last {
             Connection::Close
         } else {
             request.connection()
         };
-        let core = Rc::clone(&self.core);
-        let answer = match core.answer_ready(request, connection, &mut self.batch.out) {
-            Some(answer) => answer,
-            None => {
-                // Whoever waits for a conversion must not hold back the answers before it.
-                self.write(conn).await?;
-                core.answer_slowly(request, connection, &mut self.batch.out)
-                    .await
-            }
-        };
-        // A drain that began while this answer was made has closed its head.
-        let last = last || self.core.reactor.is_draining();
-        // A client that did not ask for the end may have sent more by now.
-        self.lingers = unwanted || last && request.keep_alive;
+        self.write_head(&answer, connection);
         self.send(conn, answer).await?;
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }
@@ -242,11 +241,15 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let answer = self
-            .core
-            .answer_problem(&problem, Shape::CLOSING, &mut self.batch.out);
+        let answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        self.write_head(&answer, Connection::Close);
         self.queue(&answer);
         self.lingers = true;
+    }
+
+    fn write_head(&mut self, answer: &Answer, connection: Connection) {
+        let date = self.core.reactor.clock().http_date();
+        answer.write_head(&mut self.batch.out, &date, connection);
     }
 
     /// Queues an answer that is text, or has no body.

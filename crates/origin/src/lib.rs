@@ -26,6 +26,7 @@ mod input;
 
 mod answer;
 mod core;
+mod head;
 
 pub mod choose;
 pub mod flight;

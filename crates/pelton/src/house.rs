@@ -193,6 +193,7 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         address_connections_max: limits.address_connections_max.get() as usize,
         blocking_threads_max: limits.blocking_threads_max.get() as usize,
         first_byte_ms: u64::from(millis(limits.first_byte_timeout)),
+        handshake_ms: reactor::Limits::default().handshake_ms,
         head_ms: u64::from(millis(limits.head_timeout)),
         body_ms: u64::from(millis(limits.body_timeout)),
         body_bytes_per_s_min: limits.body_rate_min.0,

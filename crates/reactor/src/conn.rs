@@ -14,16 +14,19 @@ use rustix::net::{SendFlags, Shutdown};
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
+use crate::accept::Accepted;
 use crate::address::Place;
 use crate::{Core, Deadline, Ended, Wait, file, socket};
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
 #[derive(Debug)]
-pub struct Conn {
-    /// The socket, with `TCP_NODELAY` set.
-    pub stream: TcpStream,
+pub struct Conn<S = TcpStream> {
+    /// The socket, with `TCP_NODELAY` set, or what speaks for it.
+    pub stream: S,
     /// The client's address.
     pub peer: SocketAddr,
+    /// Which of the addresses listened on it came by, in the order they were given to [`crate::bind`].
+    pub listener: usize,
     /// When it is to be ended; armed for [`Wait::FirstByte`] since accept.
     pub deadline: Deadline,
     /// The core that serves it.
@@ -46,15 +49,11 @@ pub struct FileRange<'a> {
 }
 
 impl Conn {
-    pub(crate) fn new(
-        stream: TcpStream,
-        peer: SocketAddr,
-        core: &Core,
-        place: Option<Place>,
-    ) -> Conn {
+    pub(crate) fn new(accepted: Accepted, core: &Core, place: Option<Place>) -> Conn {
         Conn {
-            stream,
-            peer,
+            stream: accepted.stream,
+            peer: accepted.peer,
+            listener: accepted.listener,
             deadline: Deadline::new(core),
             core: core.clone(),
             acked_bytes: Cell::new(0),
@@ -258,6 +257,22 @@ impl Conn {
                 len,
             )?)
         })
+    }
+}
+
+impl<S> Conn<S> {
+    /// The same connection around another stream, as when TLS takes the socket; and the stream that was there.
+    pub fn swap<T>(self, stream: T) -> (S, Conn<T>) {
+        let conn = Conn {
+            stream,
+            peer: self.peer,
+            listener: self.listener,
+            deadline: self.deadline,
+            core: self.core,
+            acked_bytes: self.acked_bytes,
+            _place: self._place,
+        };
+        (self.stream, conn)
     }
 }
 

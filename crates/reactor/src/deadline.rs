@@ -23,6 +23,8 @@ pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 pub enum Wait {
     /// The first byte after accept. May be ended as `Idle` may.
     FirstByte,
+    /// The end of a TLS handshake.
+    Handshake,
     /// The rest of a request's head.
     Head,
     /// More of a request's body; see [`Deadline::body_came`].
@@ -37,10 +39,11 @@ pub enum Wait {
 
 impl Wait {
     /// How many kinds there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
     /// Every kind, in order.
     pub const ALL: [Wait; Wait::COUNT] = [
         Wait::FirstByte,
+        Wait::Handshake,
         Wait::Head,
         Wait::Body,
         Wait::Idle,
@@ -51,6 +54,7 @@ impl Wait {
     fn limit_ms(self, limits: &Limits) -> u64 {
         match self {
             Wait::FirstByte => limits.first_byte_ms,
+            Wait::Handshake => limits.handshake_ms,
             Wait::Head => limits.head_ms,
             Wait::Body => limits.body_ms,
             Wait::Idle => limits.idle_ms,
@@ -64,6 +68,7 @@ impl Wait {
     pub const fn name(self) -> &'static str {
         match self {
             Wait::FirstByte => "first_byte",
+            Wait::Handshake => "handshake",
             Wait::Head => "head",
             Wait::Body => "body",
             Wait::Idle => "idle",
@@ -133,7 +138,9 @@ impl Deadline {
     /// Starts waiting for `wait`, with that limit's time from now on.
     pub fn arm(&self, wait: Wait) {
         let wait_ms = match wait {
-            Wait::FirstByte | Wait::Idle if self.core.is_draining() => DRAIN_GRACE_MS,
+            Wait::FirstByte | Wait::Handshake | Wait::Idle if self.core.is_draining() => {
+                DRAIN_GRACE_MS
+            }
             _ => wait.limit_ms(self.core.limits()),
         };
         self.entry.wait.set(Some(wait));
@@ -144,14 +151,14 @@ impl Deadline {
     }
 
     /// Something is about to be read; unless armed for more, that is the next request.
-    pub(crate) fn read_begun(&self) {
+    pub fn read_begun(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
         }
     }
 
     /// Bytes have come: what waited for a request now waits for the rest of its head.
-    pub(crate) fn request_begun(&self) {
+    pub fn request_begun(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
         }
@@ -241,7 +248,10 @@ impl Drop for Deadline {
 impl Entry {
     /// Whether the connection may be ended to make room: no request of its has begun.
     fn awaits_request(&self) -> bool {
-        matches!(self.wait.get(), Some(Wait::FirstByte | Wait::Idle))
+        matches!(
+            self.wait.get(),
+            Some(Wait::FirstByte | Wait::Handshake | Wait::Idle)
+        )
     }
 
     /// Since when it may be ended to make room; `None` when it may not, or is about to.

@@ -95,6 +95,7 @@ pub use counters::Counters;
 pub use deadline::{Deadline, Ended, Wait};
 pub use descriptors::raise_descriptors_max;
 pub use error::{Error, ErrorKind};
+pub use file::read_cached;
 pub use limits::Limits;
 pub use listen::{Listeners, bind};
 pub use run::{Drained, run};

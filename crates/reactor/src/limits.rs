@@ -18,6 +18,8 @@ pub struct Limits {
     pub blocking_threads_max: usize,
     /// From accept to the first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
+    /// From accept to the end of a TLS handshake. Default 10,000 ms.
+    pub handshake_ms: u64,
     /// From the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
     /// In which a body must bring what `body_bytes_per_s_min` asks for. Default 10,000 ms.
@@ -50,6 +52,7 @@ impl Default for Limits {
             address_connections_max: 512,
             blocking_threads_max: 64,
             first_byte_ms: 10_000,
+            handshake_ms: 10_000,
             head_ms: 10_000,
             body_ms: 10_000,
             body_bytes_per_s_min: 512,

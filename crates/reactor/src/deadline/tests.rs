@@ -16,6 +16,7 @@ const LIMITS: Limits = Limits {
     address_connections_max: 1,
     blocking_threads_max: 1,
     first_byte_ms: 1_000,
+    handshake_ms: 1_500,
     head_ms: 2_000,
     body_ms: 2_500,
     body_bytes_per_s_min: 4,
@@ -112,9 +113,15 @@ fn each_wait_ends_after_its_limit_and_within_two_ticks_more() {
         16000 ms: Err(TimedOut(Linger))
     "#]]
     .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Handshake);
+    expect![[r#"
+        16000 ms: waits
+        18000 ms: Err(TimedOut(Handshake))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
     assert_eq!(
         Wait::ALL.map(|wait| core.counters().timed_out(wait)),
-        [1; 6]
+        [1; 7]
     );
 }
 
