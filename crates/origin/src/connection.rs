@@ -10,9 +10,10 @@ use http1::{Connection, Framing, Reject, Request};
 use reactor::{Conn, Ended, Wait};
 
 use crate::answer::{Answer, Payload, Shape};
+use crate::batch::{Answered, Batch};
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::{Protocol, Served};
+use crate::metrics::Protocol;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 use crate::transport::Transport;
@@ -20,8 +21,6 @@ use crate::{h2, tls};
 
 /// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
-/// Answers are written once so many bytes wait, however many requests are still to be answered.
-const QUEUED_BYTES_MAX: usize = 128 << 10;
 
 /// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
@@ -78,8 +77,8 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
         input,
         rest: Input::default(),
         in_head: false,
-        out: Vec::new(),
-        unwritten: Vec::new(),
+        batch: Batch::default(),
+        requests: 0,
         lingers: false,
     };
     match exchange.run(&mut conn).await {
@@ -106,10 +105,10 @@ struct Exchange {
     rest: Input,
     /// `input` was not empty before the last read either, and its deadline runs.
     in_head: bool,
-    /// Answers not yet written.
-    out: Vec<u8>,
-    /// What those answers count as.
-    unwritten: Vec<(u16, Served, u64)>,
+    /// Answers not yet written; without any room while the connection waits for a request.
+    batch: Batch,
+    /// Requests answered.
+    requests: u32,
     /// The last answer was given before the client had sent everything.
     lingers: bool,
 }
@@ -126,9 +125,11 @@ impl Exchange {
         let mut came = !self.input.is_empty() || self.read(conn).await?;
         while came {
             let begun = Instant::now();
+            self.batch = Batch::take();
             let next = self.answer_all(conn).await?;
             self.write(conn).await?;
             let answered = self.count(begun);
+            std::mem::take(&mut self.batch).give_back();
             if next == Next::Close {
                 return Ok(());
             }
@@ -184,7 +185,8 @@ impl Exchange {
         conn: &mut impl Transport,
         input: &[u8],
     ) -> Result<Option<(usize, Next)>, Ended> {
-        if QUEUED_BYTES_MAX <= self.out.len() {
+        let limits = &self.core.service.settings.limits;
+        if limits.queued_bytes_max <= self.batch.out.len() {
             self.write(conn).await?;
         }
         match http1::parse(input, &self.core.service.settings.http) {
@@ -220,7 +222,7 @@ impl Exchange {
                 }
             }
         }
-        let last = unwanted || !request.keep_alive;
+        self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
         let ready = core.answer_ready(self.listener, request);
         let answer = match ready {
@@ -231,9 +233,15 @@ impl Exchange {
                 core.answer_slowly(request).await
             }
         };
-        self.lingers = unwanted;
-        // Asked again: a drain may have begun while this answer was made.
-        let last = last || self.core.reactor.is_draining();
+        let limits = &self.core.service.settings.limits;
+        // Asked last: a drain may have begun while this answer was made.
+        let last = unwanted
+            || !request.keep_alive
+            || limits.connection_requests_max <= self.requests
+            || conn.deadline().is_evicted()
+            || self.core.reactor.is_draining();
+        // A client that did not ask for the end may have sent more by now.
+        self.lingers = unwanted || last && request.keep_alive;
         let connection = if last {
             Connection::Close
         } else {
@@ -260,13 +268,15 @@ impl Exchange {
             Ok(drained) => drained,
             Err(reject) => return Ok(Err(reject)),
         };
-        conn.deadline().arm(Wait::Head);
+        conn.deadline().arm(Wait::Body);
         while !drained.is_done {
             // A body that has not ended has taken all there was.
             self.rest.drop_front(self.rest.bytes().len());
-            if self.rest.read(conn).await? == 0 {
+            let read = self.rest.read(conn).await?;
+            if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
+            conn.deadline().body_came(read);
             drained = match drain.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
@@ -290,16 +300,19 @@ impl Exchange {
 
     fn write_head(&mut self, answer: &Answer, connection: Connection) {
         let date = self.core.reactor.clock().http_date();
-        answer.write_head(&mut self.out, &date, connection);
+        answer.write_head(&mut self.batch.out, &date, connection);
     }
 
     /// Queues an answer that is text, or has no body.
     fn queue(&mut self, answer: &Answer) {
         if let Payload::Text(text) = &answer.payload {
-            self.out.extend_from_slice(text.as_bytes());
+            self.batch.out.extend_from_slice(text.as_bytes());
         }
-        self.unwritten
-            .push((answer.status, answer.served, answer.payload.len()));
+        self.batch.answered.push(Answered {
+            status: answer.status,
+            served: answer.served,
+            body_bytes: answer.payload.len(),
+        });
     }
 
     /// Queues or writes the body of an answer whose head is in `out`.
@@ -308,40 +321,42 @@ impl Exchange {
         match answer.payload {
             Payload::None | Payload::Text(_) => {}
             Payload::Memory(bytes, range) if range.len() <= COPY_BYTES_MAX => {
-                self.out.extend_from_slice(&bytes[range]);
+                self.batch.out.extend_from_slice(&bytes[range]);
             }
             Payload::Memory(bytes, range) => {
-                conn.write_all(&mut [IoSlice::new(&self.out), IoSlice::new(&bytes[range])])
-                    .await?;
-                self.out.clear();
+                let parts = &mut [IoSlice::new(&self.batch.out), IoSlice::new(&bytes[range])];
+                conn.write_all(parts).await?;
+                self.batch.out.clear();
             }
             Payload::File(file, range) => {
-                conn.write_file(&self.out, &file, range).await?;
-                self.out.clear();
+                conn.write_file(&self.batch.out, &file, range).await?;
+                self.batch.out.clear();
             }
             Payload::Sealed(sealed, range) => {
-                conn.write_file(&self.out, &sealed.file, range).await?;
-                self.out.clear();
+                conn.write_file(&self.batch.out, &sealed.file, range)
+                    .await?;
+                self.batch.out.clear();
             }
         }
         Ok(())
     }
 
     async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
-        if !self.out.is_empty() {
-            conn.write_all(&mut [IoSlice::new(&self.out)]).await?;
-            self.out.clear();
+        let out = &mut self.batch.out;
+        if !out.is_empty() {
+            conn.write_all(&mut [IoSlice::new(out)]).await?;
+            out.clear();
         }
         Ok(())
     }
 
     /// Counts what was answered since `begun`, and tells whether that was anything.
     fn count(&mut self, begun: Instant) -> bool {
-        let answered = !self.unwritten.is_empty();
+        let answered = !self.batch.answered.is_empty();
         let latency_us = elapsed_us(begun);
         let metrics = self.core.service.metrics.core(self.core.reactor.index());
-        for (status, served, body_bytes) in self.unwritten.drain(..) {
-            metrics.answered(status, served, body_bytes, latency_us);
+        for one in self.batch.answered.drain(..) {
+            metrics.answered(one.status, one.served, one.body_bytes, latency_us);
             metrics.spoke(Protocol::Http1);
         }
         answered

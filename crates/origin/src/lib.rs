@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 mod connection;
 mod h2;
 mod input;

@@ -350,8 +350,13 @@ fn render_connections(text: &mut Text, cores: &[reactor::Counters]) {
         sum(reactor::Counters::shed),
     );
     text.counter(
+        "pelton_connections_shed_by_address",
+        "of these, because their address had too many",
+        sum(reactor::Counters::shed_by_address),
+    );
+    text.counter(
         "pelton_connections_evicted",
-        "idle ones ended to make room",
+        "ones without a request, ended to make room",
         sum(reactor::Counters::evicted),
     );
     text.family(

@@ -73,6 +73,10 @@ pub struct Limits {
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: h2::Limits,
+    /// Answers are written once so many bytes wait, however many requests are still to be answered.
+    pub queued_bytes_max: usize,
+    /// Requests of one connection; the last one's answer closes it.
+    pub connection_requests_max: u32,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
 }
@@ -91,6 +95,8 @@ impl Default for Limits {
             handshakes_max: 512,
             tls_buffer_bytes_max: 32 << 10,
             h2: h2::Limits::default(),
+            queued_bytes_max: 24 << 10,
+            connection_requests_max: 10_000,
             conversion_wall_ms_max: 120_000,
         }
     }

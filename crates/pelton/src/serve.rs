@@ -34,7 +34,9 @@ fn serve(config: &Config) -> Result<u8, Error> {
     let loaded = https::load(config)?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let addresses = https::addresses(config, tls.as_ref());
-    let listeners = reactor::bind(&addresses, &cores, &limits).map_err(reactor_error)?;
+    let listeners = reactor::bind(&addresses, &cores, &limits)
+        .map_err(reactor_error)?
+        .exempt(config.proxies.0.clone());
     let schemes = https::schemes(config, tls, listeners.addresses());
     let service = house::service(config, listeners.counters())?;
     let stop = Stop::new();

@@ -106,6 +106,7 @@ impl Acceptor {
             let listener = self.next;
             self.next = (self.next + 1) % self.listeners.len();
             if let Poll::Ready(accepted) = self.listeners[listener].poll_accept(context) {
+                self.core.counters().accepts.count();
                 return Poll::Ready(accepted.map(|(stream, peer)| Accepted {
                     stream,
                     peer,

@@ -16,6 +16,7 @@ use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::accept::{Accepted, Acceptor};
+use crate::address::{Addresses, Full};
 use crate::clock::TICK_MS;
 use crate::listen::CoreListeners;
 use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
@@ -55,6 +56,10 @@ where
         shed_answer,
         stop: stop.clone(),
         open: AtomicUsize::new(0),
+        addresses: Arc::new(Addresses::new(
+            limits.address_connections_max,
+            listeners.exempt,
+        )),
         counters: listeners.counters,
         allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
     };
@@ -98,6 +103,7 @@ struct Shared {
     stop: Stop,
     /// Open connections of all cores.
     open: AtomicUsize,
+    addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
     /// Where the process may run, for threads that are not pinned.
     allowed: CpuSet,
@@ -162,11 +168,13 @@ impl Shared {
 
     fn runtime(&self, index: usize) -> std::io::Result<LocalRuntime> {
         let allowed = self.allowed;
+        let counters = Arc::clone(&self.counters);
         Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(self.blocking_threads)
             .thread_name(format!("core-{index}-file"))
+            .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
                 // A new thread inherits the core's one processor, where it would wait behind the core.
                 if let Err(_narrowed) = cores::pin(&allowed) {
@@ -224,6 +232,13 @@ where
     }
 
     fn admit(&mut self, accepted: Accepted, acceptor: &Acceptor) {
+        let place = match self.shared.addresses.place(accepted.peer.ip()) {
+            Ok(place) => place,
+            Err(Full) => {
+                self.core.counters().shed_by_address.count();
+                return acceptor.shed(accepted.stream);
+            }
+        };
         let open = self.shared.open.load(Relaxed);
         // An evicted connection leaves in this turn, so the bound is passed for that long at most.
         if self.shared.limits.connections_max <= open && !self.core.evict() {
@@ -231,7 +246,7 @@ where
         }
         self.shared.open.fetch_add(1, Relaxed);
         self.core.counters().accepted.count();
-        let conn = Conn::new(accepted, &self.core);
+        let conn = Conn::new(accepted, &self.core, place);
         self.connections.spawn_local((self.handler)(conn));
     }
 

@@ -17,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::pulse::Stream;
 use crate::answer::{Answer, Payload};
-use crate::chunks::Chunks;
+use crate::chunks::{CHUNK_BYTES, Chunks};
 use crate::convert::Sealed;
 
 /// The body of one answer.
@@ -128,7 +128,14 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let bytes = match std::mem::replace(&mut self.left, Left::Nothing) {
             Left::Nothing => return Poll::Ready(None),
-            Left::Memory(bytes, range) => PartBytes::Shared(bytes, range),
+            Left::Memory(bytes, range) => {
+                // In parts too, so that a slow client shows that it takes them.
+                let middle = range.end.min(range.start + CHUNK_BYTES);
+                if middle < range.end {
+                    self.left = Left::Memory(Arc::clone(&bytes), middle..range.end);
+                }
+                PartBytes::Shared(bytes, range.start..middle)
+            }
             Left::Text(text, _turn) => PartBytes::Text(text),
             file @ Left::File(..) => {
                 self.left = file;

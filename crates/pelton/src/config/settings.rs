@@ -10,8 +10,8 @@ use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 
 use super::value::{
-    Bytes, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, PerCore, Quality, Raw,
-    Redirect, Timeout, Types, Value, Wrong,
+    Bytes, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks, PerCore, Quality,
+    Raw, Redirect, Timeout, Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -146,6 +146,8 @@ settings! {
         max_age_quick: Freshness = Freshness::seconds(10), "time";
         /// Cores that serve, each with a listener of its own.
         cores: PerCore = PerCore::Auto, "cores";
+        /// Addresses that may have any number of connections: proxies that speak for many clients, and this host.
+        proxies: Networks = Networks::loopback(), "addresses";
         /// Least severe events that are logged.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
@@ -229,6 +231,12 @@ settings! {
         profile_bytes_max: Bytes = Bytes(picture::Limits::default().profile_bytes_max), "bytes";
         /// Connections open at the same time, over all cores.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
+        /// Of these, open from one address, where an IPv6 address stands for its /64; those in `proxies` do not count.
+        address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
+        /// Requests of one connection before it is closed.
+        connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
+        /// Answers to one connection that wait to be written together.
+        queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Connections that the kernel holds until a core takes them, for each core.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Threads for work that may sleep, over all cores.
@@ -269,10 +277,16 @@ settings! {
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time in which the body of a request must bring what `limits.body_rate_min` asks for.
+        body_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Slowest body of a request.
+        body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Time in which a client takes no byte of an answer.
+        /// Time in which a client must take what `limits.write_rate_min` asks for, where an answer waits for it.
         write_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Slowest client.
+        write_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a refused client gets to read its answer before its connection is closed.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
         /// What it may still send in that time.

@@ -5,13 +5,14 @@ mod tests;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cell::Isolation;
 use picture::Target;
+use reactor::Network;
 
 /// A value as it arrived, before its key says what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -564,6 +565,41 @@ impl Value for Redirect {
             Redirect::On => "true".to_owned(),
             Redirect::Port(port) => port.to_string(),
         }
+    }
+}
+
+/// Networks, each as one address or as an address with the length of its prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Networks(pub(crate) Vec<Network>);
+
+impl Networks {
+    /// This host, by both its families' addresses.
+    pub(crate) fn loopback() -> Networks {
+        let v4 = Network::new(Ipv4Addr::new(127, 0, 0, 0).into(), 8);
+        let v6 = Network::new(Ipv6Addr::LOCALHOST.into(), 128);
+        Networks(v4.into_iter().chain(v6).collect())
+    }
+}
+
+impl Value for Networks {
+    const EXPECTED: &'static str = "a list of addresses such as \"10.0.0.0/8\" or \"::1\"";
+
+    fn read(raw: &Raw) -> Result<Networks, Wrong> {
+        let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
+        let read = |element: &Raw| {
+            let network = element.text().and_then(|text| text.parse().ok());
+            network.ok_or_else(|| Wrong::found(element))
+        };
+        elements
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Networks)
+    }
+
+    fn show(&self) -> String {
+        let networks = self.0.iter().map(Network::to_string);
+        networks.collect::<Vec<_>>().join(",")
     }
 }
 

@@ -16,6 +16,8 @@ mod negotiation;
 mod overload;
 mod paths;
 mod queries;
+mod room;
 mod semantics;
+mod slow;
 mod types;
 mod wire;

@@ -23,7 +23,11 @@ pub(crate) struct Answer {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).expect("the server listens");
+        Client::over(TcpStream::connect(address).expect("the server listens"))
+    }
+
+    /// Over a connection that was made elsewhere.
+    pub(crate) fn over(stream: TcpStream) -> Client {
         stream
             .set_read_timeout(Some(DEADLINE))
             .expect("a socket takes a timeout");

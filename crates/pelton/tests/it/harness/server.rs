@@ -134,6 +134,18 @@ impl Server {
         kib.parse::<u64>().expect("a number") << 10
     }
 
+    /// CPU time it has taken so far, in the kernel's ticks of 10 ms.
+    pub(crate) fn cpu_ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()));
+        let stat = stat.expect("the server runs");
+        // The name may hold anything, so what follows its last parenthesis counts: the state, then ten more, utime, stime.
+        let (_, after_name) = stat.rsplit_once(") ").expect("the kernel says so");
+        let ticks = after_name.split(' ').skip(11).take(2);
+        ticks
+            .map(|ticks| ticks.parse::<u64>().expect("a number"))
+            .sum()
+    }
+
     /// Bytes it has read from files and sockets so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         let counts = fs::read_to_string(format!("/proc/{}/io", self.pid()));
