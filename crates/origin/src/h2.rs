@@ -47,10 +47,10 @@ pub(crate) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bounds of one HTTP/2 connection. A head is bounded as HTTP/1.1's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams open at the same time. Default 128.
+    /// Streams open at the same time; RFC 9113 §6.5.2 wants 100 at least. Default 100.
     pub streams_max: u32,
     /// Bytes read from files that wait for the client, over all streams; one chunk more is possible. What is sent from
-    /// memory is shared and does not count. Default 256 KiB.
+    /// memory is shared and does not count. Default 32 KiB.
     pub buffer_bytes_max: usize,
     /// Answers in the making that are not ready, over all streams; more wait for their turn. Default 32.
     pub making_max: usize,
@@ -63,8 +63,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            streams_max: 128,
-            buffer_bytes_max: 256 << 10,
+            streams_max: 100,
+            buffer_bytes_max: 32 << 10,
             making_max: 32,
             idle_bytes_max: 256 << 10,
             resets_max: 256,
@@ -155,7 +155,12 @@ async fn answer(
     let mut text = stream.pulse.take_text();
     let judged = translate::request(&head, &mut text, &core.service.settings.http);
     let skipped = match judged {
-        Ok(request) => skip(&core, &stream.pulse, body).await?.map(|()| request),
+        Ok(request) if body.is_end_stream() => Ok(request),
+        // Boxed, as what takes its time below: a stream that only waits for its client is to be small.
+        Ok(request) => {
+            let skipped = Box::pin(skip(&core, &stream.pulse, body)).await?;
+            skipped.map(|()| request)
+        }
         Err(reject) => Err(reject),
     };
     let (answer, turn) = match skipped {
@@ -163,7 +168,7 @@ async fn answer(
             Some(answer) => (answer, None),
             None => {
                 let turn = stream.pulse.turn().await;
-                (core.answer_slowly(&request).await, Some(turn))
+                (Box::pin(core.answer_slowly(&request)).await, Some(turn))
             }
         },
         Err(reject) => (refuse(&core, &head.method, reject), None),
@@ -190,9 +195,6 @@ async fn skip(
         status: 408,
         reason: "the body took too long",
     };
-    if body.is_end_stream() {
-        return Ok(Ok(()));
-    }
     let mut left = core.service.settings.http.body_bytes_max;
     let skipping = async {
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {

@@ -211,7 +211,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.handshakes_max", "10", "10"),
     ("limits.tls_sessions_max", "0", "0"),
     ("limits.tls_buffer_bytes_max", "\"64KiB\"", "64KiB"),
-    ("limits.h2_streams_max", "100", "100"),
+    ("limits.h2_streams_max", "200", "200"),
     ("limits.h2_buffer_bytes_max", "\"1MiB\"", "1MiB"),
     ("limits.h2_making_max", "8", "8"),
     ("limits.h2_idle_bytes_max", "\"64KiB\"", "64KiB"),
