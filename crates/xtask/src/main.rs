@@ -18,9 +18,11 @@ mod cache;
 mod command;
 mod debian;
 mod demo;
+mod fuzz;
 mod gate;
 mod stop;
 mod tidy;
+mod tools;
 mod workspace;
 
 use std::ffi::OsString;
@@ -60,6 +62,14 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
+    /// Run parsers under a fuzzer, and keep what it found worth keeping
+    Fuzz {
+        /// A target; each in turn when none is named
+        target: Option<String>,
+        /// How long to run each
+        #[arg(long, default_value_t = 3_600)]
+        seconds: u32,
+    },
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -94,6 +104,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
+        Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }

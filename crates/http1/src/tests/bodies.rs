@@ -1,7 +1,7 @@
-use super::table::check;
 use crate::body::Drain;
 use crate::{Framing, Limits, Reject};
 use proptest::prelude::*;
+use testkit::table::check;
 
 const LIMITS: Limits = Limits {
     head_bytes_max: 16_384,
