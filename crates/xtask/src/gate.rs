@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::build::{self, Build};
 use crate::command::{succeed, timed, unstartable};
 use crate::stop::{EXIT_FINDINGS, Stop};
-use crate::{tidy, tools};
+use crate::{conform, tidy, tools};
 
 /// One step. Lints and the like count as one test each.
 struct Step {
@@ -41,6 +41,11 @@ const STEPS: &[Step] = &[
         name: "unit",
         compiles: true,
         run: unit,
+    },
+    Step {
+        name: "conform",
+        compiles: false,
+        run: conform,
     },
     Step {
         name: "deny",
@@ -209,6 +214,11 @@ fn result_line(line: &str) -> Option<Count> {
         passed: next("passed")?,
         failed: next("failed")?,
     })
+}
+
+/// A short run of the suites that `cargo xtask conform` runs whole.
+fn conform(gate: &Gate) -> Result<Count, Stop> {
+    conform::gate(&gate.build).map(|()| Count::PASS)
 }
 
 /// Licences, sources and bans. Advisories are left out: their list comes from the network, so that a gate which reads
