@@ -7,6 +7,7 @@ use crate::ours;
 
 const REQUESTS: &str = include_str!("../../http1/src/tests/requests.txt");
 const BODIES: &str = include_str!("../../http1/src/tests/bodies.txt");
+const STREAMS: &str = include_str!("../../http1/src/tests/streams.txt");
 
 /// Begins where the case ends, if everybody agrees where that is.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";
@@ -43,7 +44,7 @@ const WORDS: &[&[u8]] = &[
 /// All rows.
 pub(crate) fn table() -> Vec<Vec<u8>> {
     let mut cases = Vec::new();
-    for row in rows(REQUESTS) {
+    for row in rows(REQUESTS).into_iter().chain(rows(STREAMS)) {
         cases.push(row.bytes);
     }
     for row in rows(BODIES) {

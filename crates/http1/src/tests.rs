@@ -4,6 +4,7 @@ mod heads;
 mod prop;
 mod requests;
 mod semantics;
+mod streams;
 
 use crate::Limits;
 

@@ -1,13 +1,18 @@
 use crate::{Connection, Framing, Limits, Method, Reject, Request, Version, parse};
 use testkit::table::{check, rows};
 
-/// What a verdict comes to, in one line; what goes without saying is left out.
+/// What a verdict comes to, in one line.
 fn render(verdict: &Result<Option<Request<'_>>, Reject>, bytes: usize) -> String {
-    let request = match verdict {
-        Err(reject) => return format!("{} {}", reject.status, reject.reason),
-        Ok(None) => return "more".to_owned(),
-        Ok(Some(request)) => request,
-    };
+    match verdict {
+        Err(reject) => format!("{} {}", reject.status, reject.reason),
+        Ok(None) => "more".to_owned(),
+        Ok(Some(request)) if request.head_bytes == bytes => line(request),
+        Ok(Some(request)) => format!("{} rest={}", line(request), bytes - request.head_bytes),
+    }
+}
+
+/// A request in one line; what goes without saying is left out.
+pub(super) fn line(request: &Request<'_>) -> String {
     let method = match request.method {
         Method::Get => "GET",
         Method::Head => "HEAD",
@@ -34,9 +39,6 @@ fn render(verdict: &Result<Option<Request<'_>>, Reject>, bytes: usize) -> String
         Framing::None => {}
         Framing::Length(length) => line += &format!(" length={length}"),
         Framing::Chunked => line += " chunked",
-    }
-    if request.head_bytes != bytes {
-        line += &format!(" rest={}", bytes - request.head_bytes);
     }
     line
 }
