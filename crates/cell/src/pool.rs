@@ -65,6 +65,8 @@ pub struct Finished {
     pub memory_peak_bytes: u64,
     /// How long the job waited for a child.
     pub acquire_us: u64,
+    /// What the worker, or the program on its standard error, had to say: printable and bounded.
+    pub remark: String,
 }
 
 /// Children ready for jobs, and what keeps them coming.
@@ -487,6 +489,7 @@ impl Pool {
             cpu_us: reply.cpu_us,
             memory_peak_bytes: reply.memory_peak_bytes,
             acquire_us: acquired.as_micros() as u64,
+            remark: reply.detail,
         })
     }
 

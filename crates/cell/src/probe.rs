@@ -28,6 +28,8 @@ pub struct Probe {
     pub job_p50: Duration,
     /// 99 of 100 empty jobs took no longer.
     pub job_p99: Duration,
+    /// What putting a microVM back took on average, after its answer; `None` where there is none.
+    pub wipe: Option<Duration>,
 }
 
 /// Starts the worker `elf`, has it answer and die, and measures what a job without work costs.
@@ -49,11 +51,17 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
         times.push(begin.elapsed());
     }
     times.sort_unstable();
+    let stats = pool.stats();
+    let wipe = stats
+        .wipe_us
+        .checked_div(stats.wipes)
+        .filter(|_| stats.wipe_us != 0);
     Ok(Probe {
         posture: pool.posture(),
         start,
         job_p50: times[JOBS / 2],
         job_p99: times[JOBS * 99 / 100],
+        wipe: wipe.map(Duration::from_micros),
     })
 }
 
@@ -114,6 +122,10 @@ impl fmt::Display for Probe {
             "empty job        {} µs, 99 % within {} µs",
             self.job_p50.as_micros(),
             self.job_p99.as_micros()
-        )
+        )?;
+        match self.wipe {
+            Some(wipe) => write!(f, "\nwipe             {} µs", wipe.as_micros()),
+            None => Ok(()),
+        }
     }
 }

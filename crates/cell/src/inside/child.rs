@@ -44,14 +44,16 @@ pub(super) fn run(
         Err(_) => exit(EXIT_ABANDONED),
     };
     loop {
+        if !rules.ephemeral {
+            // Its CPU time is told when it ends.
+            let rested = Report::Rested(Rested::default());
+            if set_timer(0).is_err() || rustix::io::write(&*socket, &rested.to_bytes()).is_err() {
+                exit(EXIT_ABANDONED);
+            }
+        }
         one(&socket, rules, work);
         if rules.ephemeral {
             exit(0);
-        }
-        // Its CPU time is told when it ends.
-        let rested = Report::Rested(Rested::default());
-        if set_timer(0).is_err() || rustix::io::write(&*socket, &rested.to_bytes()).is_err() {
-            exit(EXIT_ABANDONED);
         }
     }
 }

@@ -139,12 +139,14 @@ impl Layout {
         (range.start <= address).then_some(*rights)
     }
 
-    /// The rights that all pages of the large page at `begin` share; an error where they differ.
+    /// The rights that all pages of the large page at `begin` share; an error where they differ. What is not mapped beside
+    /// them comes along, as zeros with the same rights: one large page is worth more than a fault there.
     fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
-        let first = self.rights(begin);
-        let mut pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
-        pages
-            .all(|page| self.rights(page) == first)
+        let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
+        let mut rights = pages.filter_map(|page| self.rights(page));
+        let first = rights.next();
+        rights
+            .all(|other| Some(other) == first)
             .then_some(first)
             .ok_or(())
     }

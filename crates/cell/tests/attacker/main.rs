@@ -6,6 +6,7 @@
 mod calls;
 mod lies;
 mod poison;
+mod registers;
 mod strain;
 
 use job::{AllegedReply, Job, Status};
@@ -46,6 +47,7 @@ fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
         .iter()
         .chain(lies::ATTACKS)
         .chain(poison::ATTACKS)
+        .chain(registers::ATTACKS)
         .chain(strain::ATTACKS);
     for (known, attack) in attacks {
         if *known == name {

@@ -43,7 +43,7 @@ fn a_program_linked_for_large_pages_gets_them() {
         0x000000005000      1 x    4 KB  rw- ring 0
         0x000000010000    496 x    4 KB  r-- ring 0
         0x000000400000      1 x 2048 KB  r-x user
-        0x000000600000    258 x    4 KB  r-- user
+        0x000000600000      1 x 2048 KB  r-- user
         0x000000800000      3 x 2048 KB  rw- user
         0x000001000000      5 x 2048 KB  rw- user
     "#]]
