@@ -18,6 +18,8 @@ pub struct Parser {
     args: Vec<Bytes>,
     /// Bytes of `args`.
     args_bytes: usize,
+    /// How many of `args` are no slices of the read buffer any more.
+    own_args: usize,
     state: State,
 }
 
@@ -41,6 +43,7 @@ impl Parser {
             authenticated: true,
             args: Vec::new(),
             args_bytes: 0,
+            own_args: 0,
             state: State::Idle,
         }
     }
@@ -66,6 +69,7 @@ impl Parser {
                 State::Idle => {
                     self.args.clear();
                     self.args_bytes = 0;
+                    self.own_args = 0;
                     match input.first() {
                         None => return Ok(false),
                         Some(b'*') => {
@@ -127,6 +131,21 @@ impl Parser {
     /// The same, to keep.
     pub fn take_args(&mut self) -> Vec<Bytes> {
         std::mem::take(&mut self.args)
+    }
+
+    /// Lets go of the read buffer at the end of a turn: drops the arguments of the last request, and copies those of
+    /// one that is not whole yet.
+    pub fn release(&mut self) {
+        if matches!(self.state, State::Idle) {
+            self.args.clear();
+            return;
+        }
+        for arg in &mut self.args[self.own_args..] {
+            if arg.len() < BLOB_BYTES_MIN {
+                *arg = Bytes::copy_from_slice(arg);
+            }
+        }
+        self.own_args = self.args.len();
     }
 
     /// Where the next bytes belong while a blob is read: its own allocation, bounded so that a read cannot pass its
