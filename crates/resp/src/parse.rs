@@ -157,6 +157,11 @@ impl Parser {
         }
     }
 
+    /// Whether what comes next begins a request.
+    pub fn is_between(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
     /// Bytes that a request holds which is not whole yet; what is in the read buffer comes on top.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
