@@ -47,6 +47,8 @@ mod settings;
 mod slowlog;
 mod state;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use config::{Config, ConfigError, LogLevel};
