@@ -16,9 +16,11 @@
 mod build;
 mod cache;
 mod command;
+mod conform;
 mod debian;
 mod demo;
 mod gate;
+mod media;
 mod stop;
 mod tidy;
 mod workspace;
@@ -60,6 +62,26 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
+    /// Run an outside suite or oracle, whole
+    Conform {
+        /// Name of the suite
+        name: String,
+        /// Arguments for the suite
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Generate a music library, the same for the same seed, and print its folder
+    Media {
+        /// How many tracks
+        #[arg(long, default_value_t = 16_000)]
+        tracks: u32,
+        /// What everything follows from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where to; a folder of the cache when not named
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -94,6 +116,8 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
+        Typed::Conform { name, args } => conform::run(root, &name, &args),
+        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }
@@ -131,6 +155,23 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
         .args(arguments)
         .exec();
     Err(Stop::host(format!("exec {}: {failed}", server.display())))
+}
+
+/// Generates a library, and says where it is.
+fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    debian::ensure(media::PACKAGES)?;
+    let cache = cache::folder()?;
+    let out = out.unwrap_or_else(|| media::default_folder(&cache, tracks, seed));
+    let order = media::Order {
+        tracks,
+        seed,
+        out: &out,
+        payloads: &media::Payloads::prepare(&cache.join("media-payloads"))?,
+        art: &media::Art::prepare(&cache.join("media-art"))?,
+    };
+    command::timed("library", || media::generate(&order))?;
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The lab gets its programs as flags: variables that begin with `PELTON_` would configure the servers it starts.

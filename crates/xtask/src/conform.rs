@@ -1,0 +1,33 @@
+//! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
+
+pub(crate) mod tags;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::stop::Stop;
+
+/// One suite.
+struct Suite {
+    name: &'static str,
+    run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,
+}
+
+const SUITES: &[Suite] = &[Suite {
+    name: "tags",
+    run: tags::run,
+}];
+
+/// Runs the suite of this name.
+///
+/// # Errors
+/// When there is none, or when it cannot be run.
+pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
+        let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
+        return Err(Stop::usage(format!("no suite is called {name}"))
+            .hint(format!("the suites are {}", names.join(", "))));
+    };
+    (suite.run)(root, arguments)
+}
