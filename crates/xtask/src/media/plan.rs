@@ -232,19 +232,7 @@ fn song(
         );
         fields.push(("musicbrainz_releasetrackid", uuid(&mut random)));
     }
-    if random.percent(60) {
-        let gain = random.below(2000) as f64 / 100.0 - 15.0;
-        fields.push(("replaygain_track_gain", format!("{gain:.2} dB")));
-    }
-    if random.percent(20) {
-        fields.push(("composer", names::artist(&mut random)));
-    }
-    if random.percent(5) {
-        let lines: Vec<String> = (0..random.within(8, 60))
-            .map(|_| names::title(&mut random))
-            .collect();
-        fields.push(("lyrics", lines.join("\n")));
-    }
+    extras(&mut fields, &mut random);
     let mut path = folder.to_vec();
     if shared.discs != 1 {
         path.extend(format!("/CD {disc}").as_bytes());
@@ -261,6 +249,23 @@ fn song(
         random,
         fields,
         embeds: shared.embeds,
+    }
+}
+
+/// What only some songs have.
+fn extras(fields: &mut Vec<(&'static str, String)>, random: &mut Random) {
+    if random.percent(60) {
+        let gain = random.below(2000) as f64 / 100.0 - 15.0;
+        fields.push(("replaygain_track_gain", format!("{gain:.2} dB")));
+    }
+    if random.percent(20) {
+        fields.push(("composer", names::artist(random)));
+    }
+    if random.percent(5) {
+        let lines: Vec<String> = (0..random.within(8, 60))
+            .map(|_| names::title(random))
+            .collect();
+        fields.push(("lyrics", lines.join("\n")));
     }
 }
 
