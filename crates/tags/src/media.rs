@@ -1,4 +1,5 @@
 use crate::Tags;
+use std::borrow::Cow;
 
 /// What one music file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,7 @@ pub struct Media {
     /// Tells the audio apart from other audio.
     pub essence: Essence,
     /// What was wrong and cost a part of the tags only.
-    pub issues: Vec<&'static str>,
+    pub issues: Vec<Cow<'static, str>>,
 }
 
 impl Media {
@@ -39,8 +40,8 @@ impl Media {
 
     /// Notes what was wrong, once.
     pub(crate) fn issue(&mut self, issue: &'static str) {
-        if !self.issues.contains(&issue) {
-            self.issues.push(issue);
+        if !self.issues.iter().any(|known| known == issue) {
+            self.issues.push(Cow::Borrowed(issue));
         }
     }
 
