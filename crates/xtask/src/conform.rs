@@ -4,6 +4,7 @@ mod grammar;
 pub(crate) mod http1;
 mod oracle;
 mod store_diff;
+mod tags;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +26,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store-diff",
         run: store_diff::run,
+    },
+    Suite {
+        name: "tags",
+        run: tags::run,
     },
 ];
 

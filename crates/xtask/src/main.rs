@@ -21,6 +21,7 @@ mod debian;
 mod demo;
 mod fuzz;
 mod gate;
+mod media;
 mod stop;
 mod tidy;
 mod tools;
@@ -79,6 +80,18 @@ enum Typed {
         #[arg(long, default_value_t = 3_600)]
         seconds: u32,
     },
+    /// Generate a music library, the same for the same seed, and print its folder
+    Media {
+        /// How many tracks
+        #[arg(long, default_value_t = 16_000)]
+        tracks: u32,
+        /// What everything follows from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where to; a folder of the cache when not named
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -115,6 +128,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }),
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
+        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }
@@ -152,6 +166,23 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
         .args(arguments)
         .exec();
     Err(Stop::host(format!("exec {}: {failed}", server.display())))
+}
+
+/// Generates a library, and says where it is.
+fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    debian::ensure(media::PACKAGES)?;
+    let cache = cache::folder()?;
+    let out = out.unwrap_or_else(|| media::default_folder(&cache, tracks, seed));
+    let order = media::Order {
+        tracks,
+        seed,
+        out: &out,
+        payloads: &media::Payloads::prepare(&cache.join("media-payloads"))?,
+        art: &media::Art::prepare(&cache.join("media-art"))?,
+    };
+    command::timed("library", || media::generate(&order))?;
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The lab gets its programs as flags: variables that begin with `PELTON_` would configure the servers it starts.
