@@ -162,6 +162,9 @@ impl Drop for Server {
 
 /// Asks to end, and insists when that is not heard.
 fn end(child: &mut Child) -> io::Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     let pid = i32::try_from(child.id()).expect("Linux counts processes in 22 bits");
     // A child that ended but was not waited for still takes signals.
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;

@@ -140,8 +140,6 @@ impl Site<'_> {
         let config = format!(
             "num-threads: 1\n\
              max-connections: 1024\n\
-             pid-file: {folder}/h2o.pid\n\
-             error-log: {folder}/h2o.log\n\
              http2-idle-timeout: 75\n\
              listen: {{ host: {}, port: {} }}\n\
              listen:\n  host: {}\n  port: {}\n  ssl:\n    certificate-file: {folder}/certificate.pem\n    \
