@@ -63,9 +63,9 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
-    /// Run an outside suite, whole
+    /// Run an outside suite or oracle, whole
     Conform {
-        /// Name of the suite (http1)
+        /// Name of the suite
         name: String,
         /// Arguments for the suite
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -113,10 +113,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
-        Typed::Conform { name, args } => {
-            conform::run(&ready(root)?, &name, &args)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
