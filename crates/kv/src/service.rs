@@ -90,6 +90,7 @@ impl Server {
             reactor_limits,
             unix,
         } = self;
+        let pidfile = PidFile::write(&config.pidfile)?;
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
@@ -124,10 +125,33 @@ impl Server {
             // Who starts next finds nothing in the way; a path that is gone already is as good.
             drop(fs::remove_file(&config.unixsocket));
         }
+        drop(pidfile);
         ended.map_err(|error| Error::host(error.to_string()))?;
         match failed.into_inner().expect("nobody panics with it") {
             Some(error) => Err(error),
             None => Ok(()),
+        }
+    }
+}
+
+/// The file that tells others this process's number, as long as it runs.
+struct PidFile<'a>(&'a str);
+
+impl<'a> PidFile<'a> {
+    fn write(path: &'a str) -> Result<PidFile<'a>, Error> {
+        if !path.is_empty() {
+            fs::write(path, format!("{}\n", std::process::id()))
+                .map_err(|error| Error::host(format!("write {path}: {error}")))?;
+        }
+        Ok(PidFile(path))
+    }
+}
+
+impl Drop for PidFile<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            // Who has removed it already wanted nothing else.
+            drop(fs::remove_file(self.0));
         }
     }
 }
