@@ -2,6 +2,7 @@
 
 pub(crate) mod bitfield;
 pub(crate) mod bits;
+pub(crate) mod dump;
 pub(crate) mod expiry;
 pub(crate) mod hashes;
 pub(crate) mod keys;
@@ -88,15 +89,21 @@ fn counted_keys<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
 
 /// `[COUNT n]` at the end of LMPOP and its kin.
 fn pop_count(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
-    match cx.args.len() - at.min(cx.args.len()) {
-        0 => Ok(1),
-        2 if cx.is(at, "count") => {
-            let count = resp::parse_int(&cx.args[at + 1]);
-            let count = count.and_then(|count| usize::try_from(count).ok());
-            let count = count.filter(|&count| 0 < count);
-            count.ok_or(Fault::of("ERR count should be greater than 0"))
-        }
-        _ => Err(Fault::SYNTAX),
+    let left = cx.args.len() - at.min(cx.args.len());
+    if left == 0 {
+        return Ok(1);
+    }
+    if left == 1 || !cx.is(at, "count") {
+        return Err(Fault::SYNTAX);
+    }
+    let count = resp::parse_int(&cx.args[at + 1]);
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|&count| 0 < count);
+    let count = count.ok_or(Fault::of("ERR count should be greater than 0"))?;
+    if left == 2 {
+        Ok(count)
+    } else {
+        Err(Fault::SYNTAX)
     }
 }
 
@@ -177,25 +184,4 @@ where
         }
         picked
     }
-}
-
-/// `numkeys key … [LIMIT n]` of SINTERCARD and ZINTERCARD: the keys, and how far to count.
-fn card_request<'a>(cx: &Context<'a>) -> Result<(&'a [Bytes], usize), Fault> {
-    let count = resp::parse_int(&cx.args[1]).and_then(|count| usize::try_from(count).ok());
-    let count = count.filter(|&count| 0 < count);
-    let count = count.ok_or(Fault::of("ERR numkeys should be greater than 0"))?;
-    let end = count.saturating_add(2);
-    let keys = cx.args.get(2..end);
-    let text = "ERR Number of keys can't be greater than number of args";
-    let keys = keys.ok_or(Fault::of(text))?;
-    let most = match cx.args.len() - end {
-        0 => 0,
-        2 if cx.is(end, "limit") => {
-            let limit = resp::parse_int(&cx.args[end + 1]);
-            let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-            limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?
-        }
-        _ => return Err(Fault::SYNTAX),
-    };
-    Ok((keys, if most == 0 { usize::MAX } else { most }))
 }

@@ -274,7 +274,6 @@ impl<'a> Context<'a> {
 
     pub(crate) fn exec(mut self, out: &mut Out) -> Outcome {
         let queue = crate::commands::transactions::take_queue(&mut self, out);
-        self.ks.unwatch(self.session);
         match queue {
             None => Outcome::Done,
             Some(commands) => {

@@ -91,9 +91,8 @@ impl Keyspace {
 
     /// Adds a key that is not there.
     pub(crate) fn insert(&mut self, db: usize, key: &[u8], value: Value, until: Until) -> u32 {
-        let stamp = self.first_stamp(until.now);
+        let stamp = self.first_stamp(until.now) | self.epoch();
         let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
-        self.inserted(db, slot);
         self.appeared(db, key);
         slot
     }

@@ -13,6 +13,7 @@ use crate::fault::Fault;
 use crate::notify::{Class, Event, Notify};
 use crate::session::{Queue, Session};
 use crate::settings::Limits;
+use crate::snapshot::Snapshots;
 use crate::table;
 
 /// All databases, and what happened in them that others have to hear of.
@@ -33,6 +34,7 @@ pub struct Keyspace {
     pub(crate) stats: Stats,
     /// SIEVE: the database and the slot it looks at next.
     pub(crate) hand: (usize, u32),
+    pub(crate) snapshots: Snapshots,
     /// What came of the commands so far; whoever serves drains it.
     pub effects: Effects,
 }
@@ -113,6 +115,7 @@ impl Keyspace {
             active_expire: true,
             stats: Stats::default(),
             hand: (0, 0),
+            snapshots: Snapshots::default(),
             effects: Effects::default(),
         }
     }
@@ -128,8 +131,7 @@ impl Keyspace {
         let command = match self.admit(session, args, now_ms) {
             Ok(command) => command,
             Err(fault) => {
-                session.abort_multi();
-                out.error(fault.text());
+                self.refuse(session, &fault, out);
                 return Outcome::Done;
             }
         };
@@ -156,6 +158,24 @@ impl Keyspace {
         })
     }
 
+    /// A command that does not even begin spoils the transaction it is in; EXEC itself ends it.
+    fn refuse(&mut self, session: &mut Session, fault: &Fault, out: &mut Out) {
+        if session
+            .command
+            .is_some_and(|command| command.name == "exec")
+        {
+            session.queue = None;
+            self.unwatch(session);
+            let text = fault.text();
+            let text = text.strip_prefix(b"ERR ").unwrap_or(text);
+            let abort = b"EXECABORT Transaction discarded because of: ";
+            out.error([&abort[..], text].concat());
+        } else {
+            session.abort_multi();
+            out.error(fault.text());
+        }
+    }
+
     /// Finds the command, and says why it may not run or be queued.
     fn admit(
         &mut self,
@@ -172,7 +192,9 @@ impl Keyspace {
         if session.in_multi() && command.flags.has(Flags::NO_MULTI) {
             return Err(Fault::of("ERR Command not allowed inside a transaction"));
         }
-        let denies = command.flags.has(Flags::DENYOOM) && !session.replay && !session.in_exec;
+        let queued = session.queue.as_ref().is_some_and(Queue::needs_memory);
+        let needs = command.flags.has(Flags::DENYOOM) || command.name == "exec" && queued;
+        let denies = needs && !session.replay && !session.in_exec;
         if denies && !self.make_room(now_ms) {
             return Err(Fault::OUT_OF_MEMORY);
         }
@@ -351,7 +373,9 @@ impl Keyspace {
 
     /// Removes a key whose deadline has passed, and tells everybody.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
-        if self.dbs[db].remove(key).is_some() {
+        if let Some(slot) = self.dbs[db].dict.find(key) {
+            self.about_to_change(db, slot);
+            self.dbs[db].remove(key);
             self.stats.expired += 1;
             self.gone(db, key, Class::Expired, "expired");
         }

@@ -36,6 +36,14 @@ pub(crate) struct Watched {
     pub(crate) was_expired: bool,
 }
 
+impl Queue {
+    /// Whether one of the commands is refused when memory is short.
+    pub(crate) fn needs_memory(&self) -> bool {
+        let mut commands = self.commands.iter().filter_map(|args| table::command(args));
+        commands.any(|command| command.flags.has(Flags::DENYOOM))
+    }
+}
+
 impl Session {
     /// A new client: database 0, nothing begun.
     #[must_use]

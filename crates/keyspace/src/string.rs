@@ -51,8 +51,17 @@ impl Str {
         Self::text(value)
     }
 
+    /// Bytes that were computed, and have room to grow.
+    pub(crate) fn raw(bytes: Vec<u8>) -> Self {
+        if bytes.len() < BLOB_BYTES_MIN {
+            Self::Raw(Box::new(bytes))
+        } else {
+            Self::Blob(Box::new(Bytes::from(bytes)))
+        }
+    }
+
     /// Bytes that are not to be taken for a number.
-    fn text(value: &[u8]) -> Self {
+    pub(crate) fn text(value: &[u8]) -> Self {
         if value.len() <= TINY {
             let mut bytes = [0; TINY];
             bytes[..value.len()].copy_from_slice(value);

@@ -166,7 +166,8 @@ impl Zset {
                 };
                 let next = pairs.find(|(other, it)| behind(other.bytes, score_of(it)));
                 let at = next.map_or(packed.bytes(), |(other, _)| other.at);
-                packed.insert(at, &score.to_le_bytes());
+                // As in Redis, whose small sorted sets keep whole scores as integers, there is no -0.
+                packed.insert(at, &(score + 0.0).to_le_bytes());
                 packed.insert(at, name);
                 return old;
             }

@@ -16,6 +16,7 @@
 mod build;
 mod cache;
 mod command;
+mod conform;
 mod debian;
 mod demo;
 mod gate;
@@ -60,6 +61,9 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
+    /// Run an outside suite, or a comparison with an outside program, whole
+    #[command(subcommand)]
+    Conform(conform::Suite),
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -94,6 +98,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
+        Typed::Conform(suite) => conform::run(&suite),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }

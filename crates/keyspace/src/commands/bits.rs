@@ -88,9 +88,6 @@ fn stretch(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<Stretch>
     } else {
         bytes as i64
     };
-    if start < 0 && end < 0 && end < start {
-        return None;
-    }
     let from_end = |position: i64| {
         if position < 0 {
             (total + position).max(0)
@@ -155,6 +152,10 @@ pub(crate) fn bitcount(cx: &mut Context<'_>, out: &mut Out) -> Done {
         .read_as::<Str>(&args[1])?
         .map_or(&b""[..], |value| value.bytes(&mut buffer));
     let (start, end, in_bits) = range.unwrap_or((0, -1, false));
+    if start < 0 && end < 0 && end < start {
+        out.int(0);
+        return Ok(());
+    }
     let count = match stretch(start, end, in_bits, bytes.len()) {
         Some(stretch) => stretch
             .masked(bytes, 0)
@@ -246,7 +247,7 @@ pub(crate) fn bitop(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if result.is_empty() {
         cx.delete(&args[2]);
     } else {
-        let value = Value::Str(Str::copied(&result));
+        let value = Value::Str(Str::raw(result));
         cx.put(&args[2], value, Deadline::Never);
         cx.changed(&args[2], Class::String, "set");
     }

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use resp::Out;
 
 use crate::context::{Context, Deadline};
-use crate::db::Db;
 use crate::fault::Fault;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
@@ -200,7 +199,7 @@ pub(crate) fn swapdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if first != second {
         cx.ks.touch_all(first, second);
         cx.ks.touch_all(second, first);
-        cx.ks.swap(first, second);
+        cx.ks.swap_dbs(first, second);
         cx.ks.all_appeared(first);
         cx.ks.all_appeared(second);
     }
@@ -241,13 +240,7 @@ impl Keyspace {
     /// Removes every key of a database.
     pub(crate) fn flush(&mut self, db: usize) {
         self.touch_all(db, db);
-        self.about_to_flush(db);
-        self.dbs[db] = Db::new(self.seed);
-    }
-
-    fn swap(&mut self, first: usize, second: usize) {
-        self.about_to_swap(first, second);
-        self.dbs.swap(first, second);
+        self.replace_db(db);
     }
 }
 

@@ -58,9 +58,9 @@ pub(crate) fn lcs(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let options = Options::parse(cx)?;
     // The table takes four bytes for each pair of positions.
     let cells = (left.len() + 1).checked_mul(right.len() + 1);
-    let room = cells.filter(|&cells| cells < cx.ks.limits.string_bytes_max / 4);
+    let room = cells.filter(|&cells| cells <= cx.ks.limits.string_bytes_max / 4);
     if room.is_none() {
-        let text = "ERR Insufficient memory, failed allocating transient memory, string too long.";
+        let text = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
         return Err(Fault::of(text));
     }
     let table = Lengths::new(&left, &right);

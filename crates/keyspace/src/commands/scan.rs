@@ -27,10 +27,8 @@ impl<'a> Request<'a> {
     /// Reads the cursor, and the options behind it.
     fn parse(cx: &Context<'a>, cursor_at: usize) -> Result<Self, Fault> {
         let args = cx.args;
-        let cursor = std::str::from_utf8(&args[cursor_at]).ok();
-        let cursor = cursor.and_then(|text| text.parse().ok());
         let mut request = Self {
-            cursor: cursor.ok_or(Fault::INVALID_CURSOR)?,
+            cursor: parse_cursor(&args[cursor_at])?,
             count: COUNT_DEFAULT,
             pattern: None,
             kind: None,
@@ -72,6 +70,13 @@ impl<'a> Request<'a> {
     }
 }
 
+fn parse_cursor(text: &[u8]) -> Result<u64, Fault> {
+    let cursor = std::str::from_utf8(text).ok();
+    cursor
+        .and_then(|text| text.parse().ok())
+        .ok_or(Fault::INVALID_CURSOR)
+}
+
 fn send_head(cursor: u64, count: usize, out: &mut Out) {
     out.array(2);
     out.bulk(cursor.to_string().as_bytes());
@@ -105,8 +110,13 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn hscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let request = Request::parse(cx, 2)?;
     let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Hash>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
     let Some(hash) = cx.read_as::<Hash>(&args[1])? else {
         send_head(0, 0, out);
         return Ok(());
@@ -131,8 +141,13 @@ pub(crate) fn hscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn sscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let request = Request::parse(cx, 2)?;
     let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Set>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
     let Some(set) = cx.read_as::<Set>(&args[1])? else {
         send_head(0, 0, out);
         return Ok(());
@@ -156,8 +171,13 @@ pub(crate) fn sscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn zscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let request = Request::parse(cx, 2)?;
     let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Zset>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
     let Some(zset) = cx.read_as::<Zset>(&args[1])? else {
         send_head(0, 0, out);
         return Ok(());

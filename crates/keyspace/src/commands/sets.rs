@@ -298,7 +298,26 @@ pub(crate) fn sdiffstore(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn sintercard(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let (keys, most) = super::card_request(cx)?;
+    let (keys, most) = card_request(cx)?;
     out.int(intersect(cx, keys, most)?.len() as i64);
     Ok(())
+}
+
+/// `numkeys key … [LIMIT n]` of SINTERCARD: the keys, and how far to count.
+fn card_request<'a>(cx: &Context<'a>) -> Result<(&'a [Bytes], usize), Fault> {
+    let count = resp::parse_int(&cx.args[1]).and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|&count| 0 < count);
+    let count = count.ok_or(Fault::of("ERR numkeys should be greater than 0"))?;
+    let end = count.saturating_add(2);
+    let keys = cx.args.get(2..end);
+    let text = "ERR Number of keys can't be greater than number of args";
+    let keys = keys.ok_or(Fault::of(text))?;
+    let mut most = 0;
+    for at in (end..cx.args.len()).step_by(2) {
+        let limit = cx.args.get(at + 1).filter(|_| cx.is(at, "limit"));
+        let limit = resp::parse_int(limit.ok_or(Fault::SYNTAX)?);
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        most = limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?;
+    }
+    Ok((keys, if most == 0 { usize::MAX } else { most }))
 }

@@ -149,6 +149,9 @@ fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, F
             });
             if request.keeps_order() && request.store.is_some() {
                 elements.sort_unstable();
+                if request.descending {
+                    elements.reverse();
+                }
             }
         }
         Some(Value::Zset(zset)) => {
@@ -177,8 +180,9 @@ fn sorted(
         let weight = if request.alpha {
             Weight::Text(value)
         } else {
-            // A missing key weighs nothing.
-            let number = value.map_or(Some(0.0), |value| parse_double(&value));
+            // What is missing or empty weighs nothing.
+            let number = value.filter(|value| !value.is_empty());
+            let number = number.map_or(Some(0.0), |value| parse_double(&value));
             let text = "ERR One or more scores can't be converted into double";
             Weight::Number(number.ok_or(Fault::of(text))?)
         };

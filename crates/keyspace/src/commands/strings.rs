@@ -370,7 +370,7 @@ pub(crate) fn incrbyfloat(cx: &mut Context<'_>, out: &mut Out) -> Done {
         Sum::Text(sum) => Bytes::from(sum),
         Sum::NotFinite => return Err(Fault::NAN_OR_INFINITY),
     };
-    cx.put(&args[1], Value::Str(Str::new(&sum)), Deadline::Keep);
+    cx.put(&args[1], Value::Str(Str::text(&sum)), Deadline::Keep);
     cx.changed(&args[1], Class::String, "incrbyfloat");
     out.bulk(&sum);
     let keep = Bytes::from_static(b"KEEPTTL");

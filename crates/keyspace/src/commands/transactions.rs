@@ -73,12 +73,23 @@ pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<
         out.error("ERR EXEC without MULTI");
         return None;
     };
+    let has_changed = has_changed(cx);
+    cx.ks.unwatch(cx.session);
     if queue.aborted {
         out.error("EXECABORT Transaction discarded because of previous errors.");
         return None;
     }
+    if has_changed {
+        out.null_array();
+        return None;
+    }
+    Some(queue.commands)
+}
+
+/// Whether a watched key is not what it was.
+fn has_changed(cx: &Context<'_>) -> bool {
     let mut watched = cx.session.watched.iter();
-    let has_changed = watched.any(|watched| {
+    watched.any(|watched| {
         let Watched {
             db,
             key,
@@ -88,10 +99,5 @@ pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<
         let is_gone = is_expired(cx, *db, key) && !was_expired;
         let is_touched = cx.ks.watched_version(*db, key) != *version;
         is_gone || is_touched && !(*was_expired && cx.ks.dbs[*db].dict.find(key).is_none())
-    });
-    if has_changed {
-        out.null_array();
-        return None;
-    }
-    Some(queue.commands)
+    })
 }

@@ -20,6 +20,8 @@ enum Operation {
     Union,
     Intersect,
     Subtract,
+    /// Counts the members of the intersection.
+    Count,
 }
 
 #[derive(Clone, Copy)]
@@ -46,6 +48,8 @@ fn number_or_zero(value: f64) -> f64 {
 
 struct Request<'a> {
     keys: &'a [Bytes],
+    /// How far to count.
+    most: usize,
     weights: Vec<f64>,
     aggregate: Aggregate,
     with_scores: bool,
@@ -53,7 +57,12 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Reads `numkeys key … [WEIGHTS …] [AGGREGATE …] [WITHSCORES]` from an argument on.
-    fn parse(cx: &Context<'a>, at: usize, operation: Operation, name: &str) -> Result<Self, Fault> {
+    fn parse(
+        cx: &mut Context<'a>,
+        at: usize,
+        operation: Operation,
+        name: &str,
+    ) -> Result<Self, Fault> {
         let args = cx.args;
         let count = cx.int(at)?;
         let few = || {
@@ -67,22 +76,25 @@ impl<'a> Request<'a> {
             .ok_or_else(few)?;
         let end = count.saturating_add(at + 1);
         let keys = args.get(at + 1..end).ok_or(Fault::SYNTAX)?;
+        check_types(cx, keys)?;
         let mut request = Self {
             keys,
+            most: usize::MAX,
             weights: vec![1.0; count],
             aggregate: Aggregate::Sum,
             with_scores: false,
         };
         let stores = at == 2;
-        let subtracts = operation == Operation::Subtract;
+        let weighs = matches!(operation, Operation::Union | Operation::Intersect);
+        let counts = operation == Operation::Count;
         let mut next = end;
         while next < args.len() {
-            if !subtracts && cx.is(next, "weights") && count < args.len() - next {
+            if weighs && cx.is(next, "weights") && count < args.len() - next {
                 let weights = &args[next + 1..=next + count];
                 let weights: Option<Vec<f64>> = weights.iter().map(|it| parse_double(it)).collect();
                 request.weights = weights.ok_or(Fault::of("ERR weight value is not a float"))?;
                 next += count;
-            } else if !subtracts && cx.is(next, "aggregate") && next + 1 < args.len() {
+            } else if weighs && cx.is(next, "aggregate") && next + 1 < args.len() {
                 next += 1;
                 request.aggregate = match args[next].to_ascii_lowercase().as_slice() {
                     b"sum" => Aggregate::Sum,
@@ -90,7 +102,12 @@ impl<'a> Request<'a> {
                     b"max" => Aggregate::Max,
                     _ => return Err(Fault::SYNTAX),
                 };
-            } else if !stores && cx.is(next, "withscores") {
+            } else if counts && cx.is(next, "limit") && next + 1 < args.len() {
+                next += 1;
+                let limit = resp::parse_int(&args[next]).and_then(|it| usize::try_from(it).ok());
+                let limit = limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?;
+                request.most = if limit == 0 { usize::MAX } else { limit };
+            } else if !stores && !counts && cx.is(next, "withscores") {
                 request.with_scores = true;
             } else {
                 return Err(Fault::SYNTAX);
@@ -134,13 +151,18 @@ impl Input<'_> {
     }
 }
 
-fn inputs<'c>(cx: &'c mut Context<'_>, keys: &[Bytes]) -> Result<Vec<Input<'c>>, Fault> {
+fn check_types(cx: &mut Context<'_>, keys: &[Bytes]) -> Done {
     for key in keys {
         match cx.read(key) {
             None | Some(Value::Set(_) | Value::Zset(_)) => {}
             Some(_) => return Err(Fault::WRONG_TYPE),
         }
     }
+    Ok(())
+}
+
+/// What is there under keys whose types were checked.
+fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     let dict = &cx.ks.dbs[cx.db].dict;
     let inputs = keys
         .iter()
@@ -149,16 +171,12 @@ fn inputs<'c>(cx: &'c mut Context<'_>, keys: &[Bytes]) -> Result<Vec<Input<'c>>,
             Some(Value::Zset(zset)) => Input::Zset(zset),
             _ => Input::Absent,
         });
-    Ok(inputs.collect())
+    inputs.collect()
 }
 
-fn combine(
-    cx: &mut Context<'_>,
-    request: &Request<'_>,
-    operation: Operation,
-) -> Result<Zset, Fault> {
+fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zset {
     let growth = cx.growth();
-    let inputs = inputs(cx, request.keys)?;
+    let inputs = inputs(cx, request.keys);
     let mut result = Zset::new();
     let weighted = |score: f64, weight: f64| number_or_zero(score * weight);
     match operation {
@@ -173,7 +191,7 @@ fn combine(
                 });
             }
         }
-        Operation::Intersect => {
+        Operation::Intersect | Operation::Count => {
             let mut order: Vec<usize> = (0..inputs.len()).collect();
             order.sort_by_key(|&at| inputs[at].len());
             inputs[order[0]].each(|name, score| {
@@ -197,12 +215,12 @@ fn combine(
             true
         }),
     }
-    Ok(result)
+    result
 }
 
 fn send(cx: &mut Context<'_>, operation: Operation, name: &str, out: &mut Out) -> Done {
     let request = Request::parse(cx, 1, operation, name)?;
-    let zset = combine(cx, &request, operation)?;
+    let zset = combine(cx, &request, operation);
     let mut pairs: Vec<(Key, f64)> = Vec::with_capacity(zset.len());
     zset.each(0..zset.len(), false, |name, score| {
         pairs.push((Key::new(name), score));
@@ -214,7 +232,7 @@ fn send(cx: &mut Context<'_>, operation: Operation, name: &str, out: &mut Out) -
 
 fn store(cx: &mut Context<'_>, operation: Operation, name: &'static str, out: &mut Out) -> Done {
     let request = Request::parse(cx, 2, operation, name)?;
-    let zset = combine(cx, &request, operation)?;
+    let zset = combine(cx, &request, operation);
     out.int(zset.len() as i64);
     let args = cx.args;
     let class = Class::Zset;
@@ -251,13 +269,13 @@ pub(crate) fn zdiffstore(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn zintercard(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let (keys, most) = super::card_request(cx)?;
-    let mut inputs = inputs(cx, keys)?;
+    let request = Request::parse(cx, 1, Operation::Count, "zintercard")?;
+    let mut inputs = inputs(cx, request.keys);
     inputs.sort_by_key(Input::len);
     let mut found = 0;
     inputs[0].each(|name, _| {
         found += usize::from(inputs[1..].iter().all(|input| input.score(name).is_some()));
-        found < most
+        found < request.most
     });
     out.int(found as i64);
     Ok(())

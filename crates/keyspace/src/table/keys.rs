@@ -3,7 +3,7 @@
 use super::rows;
 use crate::command::Handler::{Container, Exec, Run};
 use crate::command::{Command, Flags, Group, Keys};
-use crate::commands::{expiry, keys, scan, server, sort, transactions};
+use crate::commands::{dump, expiry, keys, scan, server, sort, transactions};
 
 const KEY: Keys = Keys::Range {
     first: 1,
@@ -31,6 +31,8 @@ rows! {
         Run(keys::copy), "Copies a key, also into another database.";
     "del" -2 [WRITE], ALL, Generic, "1.0.0", "O(N) for N keys",
         Run(keys::del), "Removes keys.";
+    "dump" 2 [READONLY], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
+        Run(dump::dump), "The value at a key, in the form that RESTORE takes.";
     "exists" -2 [READONLY FAST], ALL, Generic, "1.0.0", "O(N) for N keys",
         Run(keys::exists), "Counts the keys that are there, each as often as it is named.";
     "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N deadlines",
@@ -71,6 +73,8 @@ rows! {
         Run(keys::rename), "Gives a key another name, in place of what has it.";
     "renamenx" 3 [WRITE FAST], TWO, Generic, "1.0.0", "O(1)",
         Run(keys::renamenx), "Gives a key another name, if nothing has it.";
+    "restore" -4 [WRITE DENYOOM], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
+        Run(dump::restore), "Sets a key to what DUMP gave.";
     "scan" -2 [READONLY], Keys::None, Generic, "2.8.0", "O(1) a call, O(N) for all N keys",
         Run(scan::scan), "Some keys, and where to go on.";
     "sort" -2 [WRITE DENYOOM MOVABLE_KEYS], Keys::Sort, Generic, "1.0.0", "O(N log N) for N elements",
