@@ -78,7 +78,8 @@ impl Server {
         self.listeners.addresses()
     }
 
-    /// Loads the data, then serves until `stop` is triggered or a client asks for the end.
+    /// Loads the data, then serves until `stop` is triggered or a client asks for the end; a snapshot is written first
+    /// where there are save points.
     ///
     /// # Errors
     /// The data cannot be loaded, or the core not be started.
@@ -112,6 +113,7 @@ impl Server {
             let state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
             let shared = Rc::new(Shared::new(state));
             spawn_local(keep_house(Rc::clone(&shared)));
+            spawn_local(persist::keep_files(Rc::clone(&shared)));
             spawn_local(persist::keep_journal(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
@@ -159,7 +161,9 @@ impl Drop for PidFile<'_> {
 /// Begins the end when whoever started the server asks for it.
 async fn shut_down_with(stop: Stop, shared: Rc<Shared>) {
     stop.triggered().await;
-    shared.state.borrow().stop.trigger();
+    let mut state = shared.state.borrow_mut();
+    let save = state.saves_at_end();
+    state.shut_down(save);
 }
 
 async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {
