@@ -8,6 +8,8 @@
 
 mod serve;
 
+mod store;
+
 mod convert;
 
 mod prefetch;
@@ -72,6 +74,7 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
+        Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }
 }
 
