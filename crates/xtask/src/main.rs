@@ -19,10 +19,12 @@ mod command;
 mod conform;
 mod debian;
 mod demo;
+mod fuzz;
 mod gate;
 mod media;
 mod stop;
 mod tidy;
+mod tools;
 mod workspace;
 
 use std::ffi::OsString;
@@ -54,7 +56,7 @@ enum Typed {
     Build,
     /// Run everything the gate runs, or one step of it, or the tests of one crate
     Test {
-        /// A step (fmt, tidy, clippy, unit, deny) or a crate
+        /// A step (fmt, tidy, clippy, unit, conform, deny) or a crate
         name: Option<String>,
         /// Write what the tests found as what they expect
         #[arg(long)]
@@ -69,6 +71,14 @@ enum Typed {
         /// Arguments for the suite
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
+    },
+    /// Run parsers under a fuzzer, and keep what it found worth keeping
+    Fuzz {
+        /// A target; each in turn when none is named
+        target: Option<String>,
+        /// How long to run each
+        #[arg(long, default_value_t = 3_600)]
+        seconds: u32,
     },
     /// Generate a music library, the same for the same seed, and print its folder
     Media {
@@ -117,6 +127,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
         Typed::Conform { name, args } => conform::run(root, &name, &args),
+        Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }

@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Serve(Serve),
     Convert(Convert),
     Prefetch(Prefetch),
+    Run(Run),
     Check(Check),
     Cell(Cell),
 }
@@ -94,6 +95,35 @@ pub(crate) struct Prefetch {
     pub(crate) settings: SettingFlags,
 }
 
+/// Run a program in a cell.
+///
+/// PROGRAM is a static program for Linux on x86-64. It gets standard input whole, and what it writes to standard output
+/// is written when it has ended. It has no network, no other process and no file but those of --allow, and is held to
+/// the limits of a job. Exits with 1 when the program fails, and says why.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton run ./upper < in > out
+  pelton run ./report --backend kvm --env LANG=C --allow /etc/localtime -- --wide < in > out")]
+pub(crate) struct Run {
+    /// Program to run
+    #[arg(value_name = "PROGRAM", id = "PROGRAM")]
+    pub(crate) program: PathBuf,
+    /// Its arguments
+    #[arg(value_name = "ARGUMENT", id = "ARGUMENT", last = true)]
+    pub(crate) arguments: Vec<String>,
+    /// What it runs in, auto, process or kvm; the same as --cell-backend
+    #[arg(long, value_name = "BACKEND", conflicts_with = "cell.backend")]
+    pub(crate) backend: Option<String>,
+    /// A variable of its environment, which is empty otherwise; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// A file that it may open for reading, by this name; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
 /// Show the configuration and every limit, resolved, and what is wrong with them.
 ///
 /// Prints each key with its value, its unit and the place it comes from: a flag, a variable, a line of a file or the
@@ -114,11 +144,15 @@ pub(crate) struct Check {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton cell --probe
+  pelton cell --probe --cell-backend kvm
   sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
 pub(crate) struct Cell {
     /// Prove each denial by trying it
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "pagetables")]
     pub(crate) probe: bool,
+    /// Show the page tables of a microVM with the worker in it
+    #[arg(long, conflicts_with = "probe")]
+    pub(crate) pagetables: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

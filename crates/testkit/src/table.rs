@@ -1,0 +1,102 @@
+//! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`; a line that begins with `# ` names the clause of
+//! the rows below it, and one that begins with `@ ` the context they are judged in. In the bytes `\r`, `\n`, `\t`,
+//! `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}` is `text` N times.
+
+/// One row.
+#[derive(Clone, Debug)]
+pub struct Row<'t> {
+    /// The clause and the row as written, for messages.
+    pub name: String,
+    /// What it is judged in.
+    pub context: &'t str,
+    /// What goes in.
+    pub bytes: Vec<u8>,
+    verdict: &'t str,
+}
+
+/// The rows of a table.
+///
+/// # Panics
+/// When a line is no row: tables are source code.
+#[must_use]
+pub fn rows(table: &str) -> Vec<Row<'_>> {
+    let mut clause = "";
+    let mut context = "";
+    let mut rows = Vec::new();
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        if let Some(text) = line.strip_prefix("# ") {
+            clause = text;
+            continue;
+        }
+        if let Some(text) = line.strip_prefix("@ ") {
+            context = text;
+            continue;
+        }
+        let (bytes, verdict) = line.rsplit_once(" ⇒ ").expect("a row has an arrow");
+        rows.push(Row {
+            name: format!("{clause}\n  {line}"),
+            context,
+            bytes: unescape(bytes),
+            verdict,
+        });
+    }
+    rows
+}
+
+/// Judges every row, and shows all that differ at once.
+///
+/// # Panics
+/// When a verdict is not the row's.
+pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
+    let mut wrong = String::new();
+    for row in rows(table) {
+        let expected = String::from_utf8(unescape(row.verdict)).expect("verdicts are text");
+        let verdict = judge(&row);
+        if verdict != expected {
+            wrong += &format!("{}\n  but: {verdict}\n", row.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The bytes that `text` stands for.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if let Some((part, count, after)) = repetition(rest) {
+            for _ in 0..count {
+                bytes.extend_from_slice(&unescape(part));
+            }
+            rest = after;
+            continue;
+        }
+        let mut width = first.len_utf8();
+        if first == '\\' {
+            width = 2;
+            bytes.push(match rest.as_bytes()[1] {
+                b'r' => b'\r',
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'0' => b'\0',
+                b'\\' => b'\\',
+                b'x' => {
+                    width = 4;
+                    u8::from_str_radix(&rest[2..4], 16).expect("two hex digits")
+                }
+                other => panic!("escape {other} in {text}"),
+            });
+        } else {
+            bytes.extend_from_slice(&rest.as_bytes()[..width]);
+        }
+        rest = &rest[width..];
+    }
+    bytes
+}
+
+/// `{text*N}` at the begin, and what follows it.
+fn repetition(text: &str) -> Option<(&str, usize, &str)> {
+    let (inner, after) = text.strip_prefix('{')?.split_once('}')?;
+    let (part, count) = inner.rsplit_once('*')?;
+    Some((part, count.parse().ok()?, after))
+}
