@@ -113,8 +113,8 @@ fn each_way_overrides_the_ones_before() {
             ..Written::default()
         },
         expect![[r#"
-            quality = 69  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            quality = 70  from WEBP_QUALITY
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -125,7 +125,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 30  from PELTON_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -136,7 +136,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 40  from --quality
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
 }
