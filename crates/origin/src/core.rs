@@ -13,8 +13,10 @@ use lru::LruCache;
 use picture::{Accepts, Ask};
 
 use crate::library::LibraryPath;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::representation::Representation;
+use crate::request_id::RequestId;
 use crate::service::{Service, blocking};
 
 /// How often a representation may vanish between choice and opening before we give up.
@@ -26,7 +28,9 @@ pub struct Core {
     pub(crate) service: Arc<Service>,
     pub(crate) reactor: reactor::Core,
     ready: RefCell<Ready>,
-    problems: Cell<u64>,
+    requests: Cell<u64>,
+    live: Arc<Live>,
+    generation: u64,
 }
 
 /// The answers kept ready, least recently used first to go.
@@ -47,7 +51,10 @@ struct Entry {
 impl Core {
     /// The share of the reactor's core `reactor`.
     #[must_use]
-    pub fn new(service: Arc<Service>, reactor: reactor::Core) -> Core {
+    pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
+        // In this order, so that a service that comes in between is noticed.
+        let generation = live.generation();
+        let service = live.current();
         let answers = LruCache::new(service.settings.limits.core_answers_max);
         let ready = RefCell::new(Ready {
             answers,
@@ -58,7 +65,9 @@ impl Core {
             service,
             reactor,
             ready,
-            problems: Cell::new(0),
+            requests: Cell::new(0),
+            live: Arc::clone(live),
+            generation,
         }
     }
 
@@ -149,11 +158,20 @@ impl Core {
         }
     }
 
-    /// A number that no other answer of this run has: it finds the log line of a problem.
-    pub(crate) fn next_request_id(&self) -> u64 {
-        let number = self.problems.get() + 1;
-        self.problems.set(number);
-        (self.reactor.index() as u64) << 48 | number
+    /// Whether another configuration holds by now, so that an answer should be its connection's last.
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.live.generation() != self.generation
+    }
+
+    /// The next request's name.
+    pub(crate) fn next_request_id(&self) -> RequestId {
+        let number = self.requests.get() + 1;
+        self.requests.set(number);
+        RequestId {
+            start_unix_ms: self.service.started_unix_ms,
+            core: self.reactor.index() as u16,
+            number,
+        }
     }
 
     fn trusted_until_ms(&self) -> u64 {

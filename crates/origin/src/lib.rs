@@ -27,6 +27,8 @@ mod input;
 mod answer;
 mod core;
 mod head;
+mod request_id;
+mod trace;
 
 pub mod choose;
 pub mod flight;
@@ -46,15 +48,19 @@ mod prefetch;
 
 mod service;
 
+mod live;
+
 pub mod media_type;
 pub mod problem;
 
+pub mod access;
 pub mod metrics;
 
 mod clock;
 
 pub use connection::serve;
 pub use core::Core;
+pub use live::{Live, LiveCore};
 pub use prefetch::Tally;
 pub use service::{Known, Limits, OpenError, Service, Settings};
 pub use source::FileSource;

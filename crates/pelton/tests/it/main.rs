@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod access;
 mod bad_input;
 mod cells;
 mod changes;
@@ -12,6 +13,7 @@ mod disk;
 mod documents;
 mod flights;
 mod improvement;
+mod life;
 mod negotiation;
 mod overload;
 mod paths;
@@ -19,5 +21,7 @@ mod queries;
 mod room;
 mod semantics;
 mod slow;
+mod soak;
+mod steady;
 mod types;
 mod wire;
