@@ -337,6 +337,22 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
+    /// Files that cannot be read, and why.
+    pub fn unreadable(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
+        let rows = (0..self.counts().files).filter(|&row| {
+            let found = self.row(Section::Files, layout::FILE_BYTES, row);
+            found.is_some_and(|found| found.u16(38).to_le_bytes()[0] == layout::UNREADABLE)
+        });
+        rows.filter_map(|row| match self.entry(row)? {
+            Entry {
+                path,
+                content: Content::Unreadable(reason),
+                ..
+            } => Some((path, reason)),
+            _ => None,
+        })
+    }
+
     /// Bytes of the whole index.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -13,6 +13,7 @@ mod jail;
 mod landlock;
 mod last_words;
 mod launcher;
+mod text;
 mod zygote;
 
 pub use heap::Heap;

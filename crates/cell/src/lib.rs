@@ -34,7 +34,8 @@
 //! 4. No capabilities, `no_new_privs`, not dumpable.
 //! 5. Init is split off, with a filter that lets it wait and exit.
 //! 6. Landlock without a rule, but for files that a program may read.
-//! 7. Warm-up, the only code of the worker that runs with most system calls. It has seen no byte from outside.
+//! 7. Warm-up, the only code of the worker that runs with most system calls. It has seen no byte from outside. Then heap
+//!    and code are laid out in huge pages, which a child inherits or gets fresh at 2 MB a page fault.
 //! 8. The filter: an allow-list without paths, sockets, processes, executable memory or sleep. What it denies kills.
 //! 9. In a child: the zygote's descriptors replaced, no processes of its own (by a limit, or a second filter where the
 //!    worker is the host's root), and with the job its limits on memory, file size and CPU time. The server watches the

@@ -14,10 +14,10 @@ pub(crate) struct Jail {
     pub(crate) capabilities: bool,
 }
 
-/// Whether the worker's heap can lie in huge pages.
+/// Whether the worker's heap and code can lie in huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HugePages {
-    /// The heap asks for them and the host gives them.
+    /// The worker asks for them and the host gives them.
     On,
     /// The limits turn them off.
     Off,
@@ -74,7 +74,7 @@ pub struct Posture {
     pub no_new_privs: bool,
     /// Whether the worker holds no capability.
     pub no_capabilities: bool,
-    /// Pages of the worker's heap.
+    /// Pages of the worker's heap and code.
     pub hugepages: HugePages,
 }
 

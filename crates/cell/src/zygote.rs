@@ -4,6 +4,7 @@ use crate::channel;
 use crate::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use crate::limits::Limits;
 use crate::memfd::above;
+use crate::posture::HugePages;
 use crate::spawn::{Process, spawn};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -39,12 +40,14 @@ impl Zygote {
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = above(null.as_fd())?;
         let machine = cast.device.is_some();
+        // Where the host never gives them, code would only be copied.
+        let given = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
             program: cast.program.is_some(),
             ephemeral: limits.ephemeral,
-            hugepages: limits.hugepages,
-            work_hugepages: limits.request_hugepages,
+            hugepages: given(limits.hugepages),
+            work_hugepages: given(limits.request_hugepages),
             max_memory_bytes: limits.max_memory_bytes,
             max_work_memory_bytes: limits.max_work_memory_bytes,
             children: limits.children() as u64,

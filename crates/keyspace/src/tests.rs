@@ -118,3 +118,22 @@ fn watch_sees_changes_and_deadlines() {
         "#]],
     );
 }
+
+#[test]
+fn every_member_is_drawn() {
+    let mut client = Client::new();
+    client.send("ZADD z 1 a 2 b 3 c");
+    client.send("SADD s a b c");
+    client.send("HSET h a 1 b 2 c 3");
+    for draw in [
+        "ZRANDMEMBER z",
+        "SRANDMEMBER s",
+        "HRANDFIELD h",
+        "ZRANDMEMBER z 1",
+        "SRANDMEMBER s -1",
+    ] {
+        let drawn: std::collections::BTreeSet<String> =
+            (0..100).map(|_| client.send(draw)).collect();
+        assert_eq!(drawn.len(), 3, "{draw}: {drawn:?}");
+    }
+}

@@ -68,6 +68,15 @@ impl State {
         Flow::Blocked
     }
 
+    /// Puts a client to sleep until something else wakes it that is no key.
+    pub(crate) fn park_without_keys(&mut self, key: ClientKey) {
+        let block = Block {
+            keys: Vec::new(),
+            deadline_ms: None,
+        };
+        self.park(key, &[], block);
+    }
+
     /// Takes a client out of every queue. Returns what it waited with.
     pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<Parked> {
         let parked = self.clients[key].parked.take()?;

@@ -39,7 +39,7 @@ impl State {
         let client = &mut self.clients[key];
         client.active_ms = now_ms;
         let guarded = !client.authenticated || client.only_subscribes();
-        if guarded || self.pause.is_some() || self.persist.refuses_writes().is_some() {
+        if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
             match self.gate(key, args) {
                 Gate::Open => {}
                 Gate::Refused => return Flow::Next,
@@ -212,7 +212,7 @@ impl State {
             return self.refuse(key, Some(command), &text);
         }
         if command.flags.has(Flags::WRITE)
-            && let Some(text) = self.persist.refuses_writes()
+            && let Some(text) = self.persist.refuses_writes(&self.config)
         {
             return self.refuse(key, Some(command), &text);
         }

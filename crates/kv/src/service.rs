@@ -78,7 +78,8 @@ impl Server {
         self.listeners.addresses()
     }
 
-    /// Loads the data, then serves until `stop` is triggered or a client asks for the end.
+    /// Loads the data, then serves until `stop` is triggered or a client asks for the end; a snapshot is written first
+    /// where there are save points.
     ///
     /// # Errors
     /// The data cannot be loaded, or the core not be started.
@@ -90,6 +91,7 @@ impl Server {
             reactor_limits,
             unix,
         } = self;
+        let pidfile = PidFile::write(&config.pidfile)?;
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
@@ -111,6 +113,7 @@ impl Server {
             let state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
             let shared = Rc::new(Shared::new(state));
             spawn_local(keep_house(Rc::clone(&shared)));
+            spawn_local(persist::keep_files(Rc::clone(&shared)));
             spawn_local(persist::keep_journal(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
@@ -124,6 +127,7 @@ impl Server {
             // Who starts next finds nothing in the way; a path that is gone already is as good.
             drop(fs::remove_file(&config.unixsocket));
         }
+        drop(pidfile);
         ended.map_err(|error| Error::host(error.to_string()))?;
         match failed.into_inner().expect("nobody panics with it") {
             Some(error) => Err(error),
@@ -132,10 +136,34 @@ impl Server {
     }
 }
 
+/// The file that tells others this process's number, as long as it runs.
+struct PidFile<'a>(&'a str);
+
+impl<'a> PidFile<'a> {
+    fn write(path: &'a str) -> Result<PidFile<'a>, Error> {
+        if !path.is_empty() {
+            fs::write(path, format!("{}\n", std::process::id()))
+                .map_err(|error| Error::host(format!("write {path}: {error}")))?;
+        }
+        Ok(PidFile(path))
+    }
+}
+
+impl Drop for PidFile<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            // Who has removed it already wanted nothing else.
+            drop(fs::remove_file(self.0));
+        }
+    }
+}
+
 /// Begins the end when whoever started the server asks for it.
 async fn shut_down_with(stop: Stop, shared: Rc<Shared>) {
     stop.triggered().await;
-    shared.state.borrow().stop.trigger();
+    let mut state = shared.state.borrow_mut();
+    let save = state.saves_at_end();
+    state.shut_down(save);
 }
 
 async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {

@@ -134,6 +134,7 @@ impl State {
         self.unpark(key);
         self.unsubscribe_all(key);
         self.monitors.retain(|monitor| *monitor != key);
+        self.persist.savers.retain(|saver| *saver != key);
         let mut client = self.clients.remove(key);
         self.keyspace.close(&mut client.session);
         self.by_id.remove(&client.id);

@@ -156,3 +156,29 @@ impl Life {
         }
     }
 }
+
+/// Heeds TERM and INT alone, for what neither reloads nor is replaced.
+pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
+    let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
+    let stop = stop.clone();
+    let wait = move || {
+        let mut asked = signals.forever();
+        if let Some(signal) = asked.next() {
+            tracing::info!(
+                signal,
+                "stopping: no new connections, those open may finish"
+            );
+            stop.trigger();
+        }
+        // Who asks twice does not want to wait.
+        if asked.next().is_some() {
+            std::process::exit(i32::from(EXIT_OK));
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(wait)
+        .map_err(failed)?;
+    Ok(())
+}

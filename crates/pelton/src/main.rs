@@ -12,6 +12,8 @@ mod reload;
 mod serve;
 mod upgrade;
 
+mod store;
+
 mod convert;
 
 mod prefetch;
@@ -82,6 +84,7 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
+        Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }
 }
 

@@ -117,7 +117,7 @@ fn listen(
     }
 }
 
-fn reactor_error(err: reactor::Error) -> Error {
+pub(crate) fn reactor_error(err: reactor::Error) -> Error {
     let error = Error::host(err.to_string());
     match err.hint() {
         Some(hint) => error.hint(hint),

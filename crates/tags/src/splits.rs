@@ -50,7 +50,9 @@ impl Splits {
         }
         parts.push(&value[start..]);
         let parts = parts.into_iter().map(str::trim);
-        parts.filter(|part| !part.is_empty()).collect()
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        // Nothing but separators is a name, too.
+        if parts.is_empty() { vec![value] } else { parts }
     }
 }
 

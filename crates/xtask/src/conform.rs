@@ -4,7 +4,7 @@ mod grammar;
 pub(crate) mod http1;
 mod oracle;
 mod store_diff;
-mod tags;
+pub(crate) mod tags;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -21,6 +21,7 @@ mod debian;
 mod demo;
 mod fuzz;
 mod gate;
+mod lab;
 mod media;
 mod stop;
 mod tidy;
@@ -128,8 +129,8 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }),
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
-        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
-        Typed::Lab { name, args } => lab(root, &name, &args),
+        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }
 
@@ -166,40 +167,4 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
         .args(arguments)
         .exec();
     Err(Stop::host(format!("exec {}: {failed}", server.display())))
-}
-
-/// Generates a library, and says where it is.
-fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
-    debian::ensure(media::PACKAGES)?;
-    let cache = cache::folder()?;
-    let out = out.unwrap_or_else(|| media::default_folder(&cache, tracks, seed));
-    let order = media::Order {
-        tracks,
-        seed,
-        out: &out,
-        payloads: &media::Payloads::prepare(&cache.join("media-payloads"))?,
-        art: &media::Art::prepare(&cache.join("media-art"))?,
-    };
-    command::timed("library", || media::generate(&order))?;
-    println!("{}", out.display());
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The lab gets its programs as flags: variables that begin with `PELTON_` would configure the servers it starts.
-fn lab(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = ready(root)?;
-    debian::ensure(debian::peers(name))?;
-    demo::prepare(build.root())?;
-    let worker = build.worker()?;
-    let server = build.server()?;
-    let lab = build.program("lab")?;
-    let mut command = Command::new(&lab);
-    command
-        .arg("--pelton")
-        .arg(&server)
-        .arg("--worker")
-        .arg(&worker);
-    command.arg(name).args(arguments).current_dir(build.root());
-    let failed = command.exec();
-    Err(Stop::host(format!("exec {}: {failed}", lab.display())))
 }

@@ -23,8 +23,10 @@ use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use crate::stop::{Stop, at};
+use crate::{cache, command, debian};
 
 pub(crate) use art::Art;
 pub(crate) use manifest::{Expected, Line, MANIFEST};
@@ -40,6 +42,26 @@ pub(crate) struct Order<'a> {
     pub(crate) out: &'a Path,
     pub(crate) payloads: &'a Payloads,
     pub(crate) art: &'a Art,
+}
+
+/// Generates a library, and says where it is.
+///
+/// # Errors
+/// When encoders cannot be installed, or the disk refuses.
+pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    debian::ensure(PACKAGES)?;
+    let cache = cache::folder()?;
+    let out = out.unwrap_or_else(|| default_folder(&cache, tracks, seed));
+    let order = Order {
+        tracks,
+        seed,
+        out: &out,
+        payloads: &Payloads::prepare(&cache.join("media-payloads"))?,
+        art: &Art::prepare(&cache.join("media-art"))?,
+    };
+    command::timed("library", || generate(&order))?;
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where a library goes when nobody says.

@@ -9,6 +9,7 @@ use super::helper::{self, Host};
 use super::jail::{self, Refusal, refused};
 use super::last_words::{self, exit};
 use super::launcher::{self, Launch};
+use super::text;
 use crate::channel;
 use crate::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId, TEXT_BYTES_MAX};
 use crate::syscall::checked;
@@ -91,6 +92,10 @@ impl Zygote {
         } else {
             heap::keep_small();
             warm_up();
+            if start.hugepages {
+                // On a host without them code stays in small pages, as the heap does.
+                let _small = text::enlarge();
+            }
             heap::align();
             let mapped_bytes = jailed.statm.and_then(jail::mapped_bytes);
             Brood::Workers(child::Rules {

@@ -22,6 +22,25 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn exists(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let found = cx.args[1..].iter().filter(|key| is_found(cx, key)).count();
+    out.int(found as i64);
+    Ok(())
+}
+
+/// EXISTS is no use of a key, but its misses and hits count.
+fn is_found(cx: &mut Context<'_>, key: &[u8]) -> bool {
+    let found = cx.exists(key);
+    let stats = &mut cx.ks.stats;
+    let counter = if found {
+        &mut stats.hits
+    } else {
+        &mut stats.misses
+    };
+    *counter += 1;
+    found
+}
+
+pub(crate) fn touch(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let found = cx.args[1..]
         .iter()
         .filter(|key| cx.read(key).is_some())

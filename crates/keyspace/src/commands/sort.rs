@@ -141,7 +141,12 @@ fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, F
     let mut elements = Vec::new();
     match cx.read(&args[1]) {
         None => {}
-        Some(Value::List(list)) => elements.extend(list.iter().map(|piece| piece.to_bytes())),
+        Some(Value::List(list)) => {
+            elements.extend(list.iter().map(|piece| piece.to_bytes()));
+            if request.keeps_order() && request.descending {
+                elements.reverse();
+            }
+        }
         Some(Value::Set(set)) => {
             set.each(|name| {
                 elements.push(Bytes::copy_from_slice(name));

@@ -82,7 +82,7 @@ rows! {
     "sort_ro" -2 [READONLY MOVABLE_KEYS], KEY, Generic, "7.0.0", "O(N log N) for N elements",
         Run(sort::sort_ro), "The elements of a list or set in order.";
     "touch" -2 [READONLY FAST], ALL, Generic, "3.2.1", "O(N) for N keys",
-        Run(keys::exists), "Counts the keys that are there, as a use of each.";
+        Run(keys::touch), "Counts the keys that are there, as a use of each.";
     "ttl" 2 [READONLY FAST], KEY, Generic, "1.0.0", "O(1)",
         Run(expiry::ttl), "The seconds a key has to live.";
     "type" 2 [READONLY FAST], KEY, Generic, "1.0.0", "O(1)",

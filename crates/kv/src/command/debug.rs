@@ -37,7 +37,20 @@ pub(super) fn debug(call: &mut Call<'_>) {
             call.out().error(text);
         }
         ("protocol", 3) => protocol(call),
-        _ => call.unknown_subcommand(),
+        ("reload", _) => match call.state.reload() {
+            Ok(()) => call.out().ok(),
+            Err(text) => call.error(&text),
+        },
+        _ => {
+            let client = &mut call.state.clients[call.key];
+            let known = call
+                .state
+                .keyspace
+                .debug(&client.session, call.args, &mut client.out);
+            if !known {
+                call.unknown_subcommand();
+            }
+        }
     }
 }
 

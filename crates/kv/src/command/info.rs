@@ -191,11 +191,11 @@ fn memory(state: &State, fields: &mut Fields) {
 }
 
 fn persistence(state: &State, fields: &mut Fields) {
-    state
-        .persist
-        .describe(state.keyspace.effects.changes, |name, value| {
-            fields.add(name, value)
-        });
+    state.persist.describe(
+        state.keyspace.effects.changes,
+        state.now_ms(),
+        |name, value| fields.add(name, value),
+    );
 }
 
 fn stats(state: &State, fields: &mut Fields) {

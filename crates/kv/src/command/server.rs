@@ -1,7 +1,6 @@
 //! What concerns the whole server: MONITOR, snapshots, SHUTDOWN, MEMORY.
 
 use super::Call;
-use crate::client::Closing;
 
 /// MONITOR
 pub(super) fn monitor(call: &mut Call<'_>) {
@@ -76,9 +75,24 @@ fn stats(call: &mut Call<'_>) {
     }
 }
 
-/// SAVE, BGSAVE and BGREWRITEAOF
+/// SAVE: the client waits, the server does not.
 pub(super) fn save(call: &mut Call<'_>) {
-    call.error("ERR snapshots are not built yet in this server");
+    match call.state.save_for(call.key) {
+        Ok(()) => call.state.park_without_keys(call.key),
+        Err(text) => call.error(&text),
+    }
+}
+
+/// BGSAVE \[SCHEDULE\]
+pub(super) fn bgsave(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("", 1) | ("schedule", 2) => {}
+        _ => return call.error("ERR syntax error"),
+    }
+    match call.state.begin_save() {
+        Ok(()) => call.out().simple("Background saving started"),
+        Err(text) => call.error(&text),
+    }
 }
 
 /// LASTSAVE
@@ -87,20 +101,31 @@ pub(super) fn lastsave(call: &mut Call<'_>) {
     call.out().int(secs as i64);
 }
 
+/// BGREWRITEAOF
+pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
+    match call.state.begin_rewrite() {
+        Ok(text) => call.out().simple(text),
+        Err(text) => call.error(&text),
+    }
+}
+
 /// SHUTDOWN \[NOSAVE | SAVE\] \[NOW\] \[FORCE\] \[ABORT\]
 pub(super) fn shutdown(call: &mut Call<'_>) {
+    let mut save = call.state.saves_at_end();
     for index in 1..call.args.len() {
         match call.word(index).as_str() {
-            "nosave" | "now" | "force" => {}
-            "save" => return save(call),
+            "nosave" => save = false,
+            "save" => save = true,
+            "now" | "force" => {}
             "abort" if call.args.len() == 2 => {
                 return call.error("ERR No shutdown in progress.");
             }
             _ => return call.error("ERR syntax error"),
         }
     }
-    tracing::info!("asked to stop by a client");
-    // Redis's clients take the end of the connection for the answer.
-    call.state.clients[call.key].close(Closing::Now);
-    call.state.stop.trigger();
+    tracing::info!(save, "asked to stop by a client");
+    // Redis's clients take the end of the connection for the answer; only a failure is told.
+    call.state.shut_down(save);
+    call.state.persist.savers.push(call.key);
+    call.state.park_without_keys(call.key);
 }

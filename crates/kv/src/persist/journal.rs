@@ -66,6 +66,8 @@ enum Order {
         batch: u64,
         fsync: Fsync,
     },
+    /// Goes on in another file, which the caller has listed in the manifest.
+    Rotate { file: File },
 }
 
 impl Journal {
@@ -151,6 +153,19 @@ impl Journal {
             progress: Arc::clone(&self.progress),
             batch: self.batches,
         })
+    }
+
+    /// Goes on in `file`, behind everything that was appended so far.
+    pub(crate) fn rotate(&mut self, file: File) {
+        drop(self.send());
+        // A file is replayed from its begin, where no database is selected.
+        self.db = None;
+        self.order(Order::Rotate { file });
+    }
+
+    /// The files together are so large now: a rewrite replaced what was before.
+    pub(crate) fn set_bytes(&self, bytes: u64) {
+        self.progress.bytes.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -266,6 +281,7 @@ impl Writer {
                     batch,
                     fsync,
                 }) => self.append(&bytes, batch, fsync),
+                Ok(Order::Rotate { file }) => self.rotate(file),
                 Err(RecvTimeoutError::Timeout) => self.sync(),
                 Err(RecvTimeoutError::Disconnected) => {
                     if let Err(error) = self.sync() {
@@ -315,6 +331,13 @@ impl Writer {
         Ok(())
     }
 
+    fn rotate(&mut self, file: File) -> io::Result<()> {
+        self.sync()?;
+        self.len = file.metadata()?.len();
+        self.file = file;
+        Ok(())
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         if self.unsynced {
             self.file.sync_data()?;
@@ -337,6 +360,13 @@ impl Writer {
 pub(crate) fn open_for_append(path: &Path) -> io::Result<File> {
     let file = File::options().create(true).append(true).open(path)?;
     sync_parent(path)?;
+    Ok(file)
+}
+
+/// Opens a new journal file, whatever a rewrite that failed has left under its name.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    let file = open_for_append(path)?;
+    file.set_len(0)?;
     Ok(file)
 }
 

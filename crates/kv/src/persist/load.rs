@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::{Bytes, BytesMut};
-use keyspace::{Keyspace, Outcome, Session};
+use keyspace::{Keyspace, Outcome, Session, rdb};
 use resp::{Out, Parser, Proto};
 
 use super::journal;
@@ -54,6 +54,8 @@ pub(crate) struct Loaded {
     pub(crate) manifest: Option<Manifest>,
     /// Bytes of them.
     pub(crate) journal_bytes: u64,
+    /// Bytes of the base alone, from which growth is counted.
+    pub(crate) base_bytes: u64,
 }
 
 /// Loads the journal if there is to be one and it is there, else the snapshot if that is there.
@@ -113,8 +115,8 @@ fn load_journals(
     let mut replay = Replay::new(config, keyspace, now_ms);
     let mut loaded = Loaded::default();
     if let Some(base) = &manifest.base {
-        loaded.journal_bytes =
-            replay.file(&places.journal(base), manifest.increments.is_empty())?;
+        loaded.base_bytes = replay.file(&places.journal(base), manifest.increments.is_empty())?;
+        loaded.journal_bytes = loaded.base_bytes;
     }
     for (index, increment) in manifest.increments.iter().enumerate() {
         let is_last = index + 1 == manifest.increments.len();
@@ -124,11 +126,31 @@ fn load_journals(
     Ok(loaded)
 }
 
+/// Replaces all data by what a snapshot in memory holds.
+pub(crate) fn reload(
+    keyspace: &mut Keyspace,
+    snapshot: &[u8],
+    now_ms: u64,
+) -> Result<(), rdb::Error> {
+    let mut session = Session::new();
+    session.set_replay(true);
+    let flush = [Bytes::from_static(b"FLUSHALL")];
+    keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
+    let options = rdb::LoadOptions {
+        now_ms,
+        check_crc: true,
+        skip_expired: true,
+    };
+    rdb::Loader::new(options).feed(keyspace, &mut BytesMut::from(snapshot))?;
+    Ok(())
+}
+
 /// Reads files into a keyspace.
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
     now_ms: u64,
+    check_crc: bool,
     may_cut: bool,
 }
 
@@ -140,6 +162,7 @@ impl<'a> Replay<'a> {
             keyspace,
             session,
             now_ms,
+            check_crc: config.rdbchecksum,
             may_cut: config.aof_load_truncated,
         }
     }
@@ -153,7 +176,25 @@ impl<'a> Replay<'a> {
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         source.fill().map_err(read)?;
         if source.input.starts_with(b"REDIS") {
-            return Err(Error::data(format!("{show}: snapshots are not read yet")));
+            let mut loader = rdb::Loader::new(rdb::LoadOptions {
+                now_ms: self.now_ms,
+                check_crc: self.check_crc,
+                skip_expired: true,
+            });
+            while !loader
+                .feed(self.keyspace, &mut source.input)
+                .map_err(|error| {
+                    Error::data(format!("{show}: at byte {}: {error}", error.offset))
+                })?
+            {
+                if source.fill().map_err(read)? == 0 {
+                    let text = format!(
+                        "{show}: the snapshot ends at byte {}, before its end",
+                        source.read
+                    );
+                    return Err(Error::data(text));
+                }
+            }
         }
         self.session = Session::new();
         self.session.set_replay(true);
@@ -268,10 +309,10 @@ impl Source {
         })
     }
 
-    /// Reads a piece; 0 at the end.
+    /// Reads a piece; 0 at the end. As much again as is there, so that one large value is not looked at too often.
     fn fill(&mut self) -> io::Result<usize> {
         let old = self.input.len();
-        self.input.resize(old + CHUNK_BYTES, 0);
+        self.input.resize(old + CHUNK_BYTES.max(old), 0);
         let read = self.file.read(&mut self.input[old..]);
         self.input.truncate(old + *read.as_ref().unwrap_or(&0));
         let read = read?;

@@ -80,6 +80,15 @@ impl Manifest {
             seq,
         }
     }
+
+    /// The base after this one.
+    pub(crate) fn next_base(&self, stem: &str) -> Listed {
+        let seq = self.base.as_ref().map_or(0, |base| base.seq) + 1;
+        Listed {
+            name: format!("{stem}.{seq}.base.rdb"),
+            seq,
+        }
+    }
 }
 
 fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
@@ -115,6 +124,7 @@ mod tests {
                     file appendonly.aof.3.incr.aof seq 3 type i\nfile \"b c\" seq 4 type i\n";
         let manifest = Manifest::parse(text).expect("sound");
         assert_eq!(manifest.print(), text);
+        assert_eq!(manifest.next_base("x").name, "x.3.base.rdb");
         assert_eq!(manifest.next_increment("x").name, "x.5.incr.aof");
         assert_eq!(Manifest::default().next_increment("x").name, "x.1.incr.aof");
     }

@@ -144,7 +144,7 @@ fn damage_is_refused_with_its_place() {
     let whole = fs::read(dir.increment()).expect("written");
     let refused = |bytes: &[u8], config: &Config| {
         fs::write(dir.increment(), bytes).expect("written");
-        let error = open(config).err().expect("refused");
+        let error = open(config).expect_err("refused");
         error
             .split("incr.aof: ")
             .nth(1)
