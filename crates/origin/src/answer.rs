@@ -18,6 +18,7 @@ use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
+use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 
 /// What a request gets.
@@ -27,6 +28,8 @@ pub(crate) struct Answer {
     pub(crate) served: Served,
     pub(crate) fields: Fields,
     pub(crate) payload: Payload,
+    /// The name that the answer itself gives to its request, if it does.
+    pub(crate) request_id: Option<RequestId>,
 }
 
 /// The fields of an answer, but for Date and what concerns the connection.
@@ -120,6 +123,7 @@ impl Core {
                     served: Served::Other,
                     fields: Fields::Listed(vec![("allow", ALLOW.into())]),
                     payload: Payload::None,
+                    request_id: None,
                 };
             }
             Method::Other => {
@@ -158,7 +162,10 @@ impl Core {
             "/healthz" | "/-/live" => Ok(plain(TEXT, "ok\n".to_owned())),
             "/-/ready" if self.reactor.is_draining() => Err(Problem::Host),
             "/-/ready" => Ok(plain(TEXT, "ready\n".to_owned())),
-            "/-/metrics" => Ok(plain(METRICS, self.service.render_metrics())),
+            "/-/metrics" => {
+                self.reactor.publish();
+                Ok(plain(METRICS, self.service.render_metrics()))
+            }
             path if path.starts_with(PAGE) => self
                 .service
                 .gallery(path)
@@ -192,6 +199,7 @@ impl Core {
                     served: representation.served,
                     fields: Fields::NotModified(representation),
                     payload: Payload::None,
+                    request_id: None,
                 };
             }
             Verdict::PreconditionFailed => {
@@ -219,11 +227,13 @@ impl Core {
                 _ => Fields::Part(representation, start, end),
             },
             payload,
+            request_id: None,
         }
     }
 
     pub(crate) fn answer_problem(&self, problem: &Problem, shape: Shape) -> Answer {
-        let text = problem.document(self.next_request_id());
+        let request_id = self.next_request_id();
+        let text = problem.document(request_id);
         let mut fields: Vec<(&str, Cow<'static, str>)> = vec![
             ("content-type", "application/problem+json".into()),
             ("cache-control", "no-store".into()),
@@ -249,6 +259,7 @@ impl Core {
             served: Served::Other,
             fields: Fields::Listed(fields),
             payload: text_for(shape, text),
+            request_id: Some(request_id),
         }
     }
 }
@@ -275,6 +286,7 @@ fn answer_document(document: Document, shape: Shape) -> Answer {
         served: Served::Other,
         fields: Fields::Listed(fields),
         payload: text_for(shape, document.text),
+        request_id: None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::metrics::Served;
+use crate::metrics::Answered;
+use crate::request_id::RequestId;
 
 /// Batches kept for the next requests: more than one core's connections are answered at the same moment.
 const BATCHES_MAX: usize = 64;
@@ -20,15 +21,18 @@ pub(crate) struct Batch {
     /// Heads, with those bodies that are copied.
     pub(crate) out: Vec<u8>,
     /// The answers in `out`, and those that were written on their own.
-    pub(crate) answered: Vec<Answered>,
+    pub(crate) answered: Vec<Entry>,
+    /// What the access log says of their requests, one after the other; empty when it is off.
+    pub(crate) asked: Vec<u8>,
 }
 
-/// An answer, as it is counted once it is written.
+/// An answer of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answered {
-    pub(crate) status: u16,
-    pub(crate) served: Served,
-    pub(crate) body_bytes: u64,
+pub(crate) struct Entry {
+    pub(crate) answered: Answered,
+    pub(crate) id: RequestId,
+    /// Where its part of `asked` ends.
+    pub(crate) asked_end: usize,
 }
 
 impl Batch {
@@ -41,8 +45,10 @@ impl Batch {
     pub(crate) fn give_back(mut self) {
         self.out.clear();
         self.answered.clear();
+        self.asked.clear();
+        let kept_bytes = self.out.capacity().max(self.asked.capacity());
         BATCHES.with_borrow_mut(|batches| {
-            if batches.len() < BATCHES_MAX && self.out.capacity() <= KEPT_BYTES_MAX {
+            if batches.len() < BATCHES_MAX && kept_bytes <= KEPT_BYTES_MAX {
                 batches.push(self);
             }
         });

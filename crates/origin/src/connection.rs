@@ -1,6 +1,7 @@
 //! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
 
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,11 +10,13 @@ use http1::body::Drain;
 use http1::{Connection, Framing, Reject, Request};
 use reactor::{Conn, Ended, Wait};
 
+use crate::access::{Asked, Said};
 use crate::answer::{Answer, Payload, Shape};
-use crate::batch::{Answered, Batch};
+use crate::batch::{Batch, Entry};
+use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::Protocol;
+use crate::metrics::{Answered, Method, Protocol};
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 use crate::transport::Transport;
@@ -79,6 +82,7 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
         in_head: false,
         batch: Batch::default(),
         requests: 0,
+        method: Method::Other,
         lingers: false,
     };
     match exchange.run(&mut conn).await {
@@ -109,6 +113,8 @@ struct Exchange {
     batch: Batch,
     /// Requests answered.
     requests: u32,
+    /// Of the request that is being answered.
+    method: Method,
     /// The last answer was given before the client had sent everything.
     lingers: bool,
 }
@@ -191,26 +197,32 @@ impl Exchange {
         }
         match http1::parse(input, &self.core.service.settings.http) {
             Ok(None) => Ok(None),
-            Ok(Some(request)) => self
-                .answer(conn, &request, &input[request.head_bytes..])
-                .await
-                .map(Some),
+            Ok(Some(request)) => self.answer(conn, &request, input).await.map(Some),
             Err(reject) => {
+                self.asked(Asked::unread, conn);
                 self.refuse(reject);
                 Ok(Some((input.len(), Next::Close)))
             }
         }
     }
 
-    /// Answers `request`, behind whose head `after` was read. Tells how much of the input it was.
+    /// Answers `request`, which `input` begins with. Tells how much of the input it was.
     async fn answer(
         &mut self,
         conn: &mut impl Transport,
         request: &Request<'_>,
-        after: &[u8],
+        input: &[u8],
     ) -> Result<(usize, Next), Ended> {
         conn.deadline().disarm();
         let mut taken = request.head_bytes;
+        let (head, after) = input.split_at(taken);
+        self.asked(|peer| Asked::of(request, head, peer), conn);
+        self.method = match request.method {
+            http1::Method::Get => Method::Get,
+            http1::Method::Head => Method::Head,
+            http1::Method::Options => Method::Options,
+            http1::Method::Other => Method::Other,
+        };
         // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
         let unwanted = request.expect_continue && request.framing != Framing::None;
         if request.framing != Framing::None && !unwanted {
@@ -239,6 +251,7 @@ impl Exchange {
             || !request.keep_alive
             || limits.connection_requests_max <= self.requests
             || conn.deadline().is_evicted()
+            || self.core.is_superseded()
             || self.core.reactor.is_draining();
         // A client that did not ask for the end may have sent more by now.
         self.lingers = unwanted || last && request.keep_alive;
@@ -308,10 +321,16 @@ impl Exchange {
         if let Payload::Text(text) = &answer.payload {
             self.batch.out.extend_from_slice(text.as_bytes());
         }
-        self.batch.answered.push(Answered {
-            status: answer.status,
-            served: answer.served,
-            body_bytes: answer.payload.len(),
+        let id = answer.request_id;
+        self.batch.answered.push(Entry {
+            answered: Answered {
+                method: self.method,
+                status: answer.status,
+                served: answer.served,
+                body_bytes: answer.payload.len(),
+            },
+            id: id.unwrap_or_else(|| self.core.next_request_id()),
+            asked_end: self.batch.asked.len(),
         });
     }
 
@@ -353,12 +372,31 @@ impl Exchange {
     /// Counts what was answered since `begun`, and tells whether that was anything.
     fn count(&mut self, begun: Instant) -> bool {
         let answered = !self.batch.answered.is_empty();
-        let latency_us = elapsed_us(begun);
-        let metrics = self.core.service.metrics.core(self.core.reactor.index());
-        for one in self.batch.answered.drain(..) {
-            metrics.answered(one.status, one.served, one.body_bytes, latency_us);
+        let duration_us = elapsed_us(begun);
+        let core = self.core.reactor.index();
+        let service = &self.core.service;
+        let metrics = service.metrics.core(core);
+        for one in &self.batch.answered {
+            metrics.answered(&one.answered, duration_us);
             metrics.spoke(Protocol::Http1);
         }
+        if let Some(access) = &service.access {
+            let unix_ms = unix_ms();
+            let mut begin = 0;
+            for entry in &self.batch.answered {
+                let said = Said::to(&entry.answered, entry.id, duration_us, unix_ms);
+                access.add(core, &self.batch.asked[begin..entry.asked_end], &said);
+                begin = entry.asked_end;
+            }
+        }
         answered
+    }
+
+    /// Notes for the access log what is asked, if there is one.
+    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &impl Transport) {
+        if let Some(access) = &self.core.service.access {
+            let asked = asked(conn.remote());
+            asked.write(access.field_bytes_max(), &mut self.batch.asked);
+        }
     }
 }

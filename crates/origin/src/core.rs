@@ -13,8 +13,10 @@ use lru::LruCache;
 use picture::{Accepts, Ask};
 
 use crate::library::LibraryPath;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::representation::Representation;
+use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
 use crate::tls::Handshakes;
@@ -27,10 +29,11 @@ const ATTEMPTS_MAX: usize = 3;
 pub struct Core {
     pub(crate) service: Arc<Service>,
     pub(crate) reactor: reactor::Core,
-    pub(crate) handshakes: Handshakes,
-    schemes: Arc<[Scheme]>,
+    pub(crate) handshakes: Rc<Handshakes>,
     ready: RefCell<Ready>,
-    problems: Cell<u64>,
+    requests: Cell<u64>,
+    live: Arc<Live>,
+    generation: u64,
 }
 
 /// The answers kept ready, least recently used first to go.
@@ -49,29 +52,40 @@ struct Entry {
 }
 
 impl Core {
-    /// The share of the reactor's core `reactor`, whose listeners speak `schemes`.
-    #[must_use]
-    pub fn new(service: Arc<Service>, reactor: reactor::Core, schemes: Arc<[Scheme]>) -> Core {
+    /// The share of the reactor's core `reactor`.
+    pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
+        // In this order, so that a service that comes in between is noticed.
+        let generation = live.generation();
+        let service = live.current();
         let answers = LruCache::new(service.settings.limits.core_answers_max);
         let ready = RefCell::new(Ready {
             answers,
             memory_bytes: 0,
             key: Vec::new(),
         });
-        let handshakes = Handshakes::new(service.settings.limits.handshakes_max);
+        let handshakes = Rc::new(Handshakes::new(service.settings.limits.handshakes_max));
         Core {
             service,
             reactor,
             handshakes,
-            schemes,
             ready,
-            problems: Cell::new(0),
+            requests: Cell::new(0),
+            live: Arc::clone(live),
+            generation,
+        }
+    }
+
+    /// The same core's share of the service that holds now. Handshakes under way still count.
+    pub(crate) fn renewed(&self) -> Core {
+        Core {
+            handshakes: Rc::clone(&self.handshakes),
+            ..Core::new(&self.live, self.reactor.clone())
         }
     }
 
     /// What is spoken with the connections of `listener`.
     pub(crate) fn scheme(&self, listener: usize) -> &Scheme {
-        &self.schemes[listener]
+        &self.live.schemes()[listener]
     }
 
     /// The answer to a request for `target`, if it is ready.
@@ -161,11 +175,20 @@ impl Core {
         }
     }
 
-    /// A number that no other answer of this run has: it finds the log line of a problem.
-    pub(crate) fn next_request_id(&self) -> u64 {
-        let number = self.problems.get() + 1;
-        self.problems.set(number);
-        (self.reactor.index() as u64) << 48 | number
+    /// Whether another configuration holds by now, so that an answer should be its connection's last.
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.live.generation() != self.generation
+    }
+
+    /// The next request's name.
+    pub(crate) fn next_request_id(&self) -> RequestId {
+        let number = self.requests.get() + 1;
+        self.requests.set(number);
+        RequestId {
+            start_unix_ms: self.service.started_unix_ms,
+            core: self.reactor.index() as u16,
+            number,
+        }
     }
 
     fn trusted_until_ms(&self) -> u64 {

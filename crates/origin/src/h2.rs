@@ -18,6 +18,7 @@ use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::rc::{Rc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -94,7 +95,12 @@ where
     let tasks = Rc::new(RefCell::new(JoinSet::new()));
     let builder = builder(&core, Tasks(Rc::downgrade(&tasks)));
     let mut served = pin!(builder.serve_connection(TokioIo::new(wire), answering));
-    let mut drain = pin!(core.reactor.drain_begun());
+    let mut drained = pin!(core.reactor.drain_begun());
+    // A new configuration wakes nobody: as in HTTP/1.1, it is noticed with the next request.
+    let mut drain = pin!(poll_fn(|context| match core.is_superseded() {
+        true => Poll::Ready(()),
+        false => drained.as_mut().poll(context),
+    }));
     loop {
         match pulse.run(served.as_mut(), drain.as_mut()).await {
             Turn::Over => return,
@@ -148,10 +154,11 @@ fn builder(core: &Core, tasks: Tasks) -> http2::Builder<Tasks> {
 
 async fn answer(
     core: Rc<Core>,
-    stream: Stream,
+    mut stream: Stream,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, hyper::Error> {
     let (head, body) = request.into_parts();
+    stream.asks(&head);
     let mut text = stream.pulse.take_text();
     let judged = translate::request(&head, &mut text, &core.service.settings.http);
     let skipped = match judged {

@@ -33,6 +33,8 @@ mod chunks;
 mod answer;
 mod core;
 mod head;
+mod request_id;
+mod trace;
 
 pub mod choose;
 pub mod flight;
@@ -52,9 +54,12 @@ mod prefetch;
 
 mod service;
 
+mod live;
+
 pub mod media_type;
 pub mod problem;
 
+pub mod access;
 pub mod metrics;
 
 mod clock;
@@ -62,6 +67,7 @@ mod clock;
 pub use connection::serve;
 pub use core::Core;
 pub use h2::Limits as Http2Limits;
+pub use live::{Live, LiveCore};
 pub use prefetch::Tally;
 pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};

@@ -2,19 +2,18 @@
 //!
 //! Each core counts in a [`CoreMetrics`] of its own, on its own cache lines; sums are made when somebody asks.
 
+mod duration;
+
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cell::FailureKind;
 
+pub use duration::Method;
+
 use crate::flight::FlightStats;
 use crate::variants::VariantStats;
-
-/// Upper bounds of the latency buckets, in microseconds. The first ones tell hits apart, the last ones conversions.
-const BUCKETS_US: [u64; 18] = [
-    10, 20, 35, 50, 75, 100, 200, 500, 1_000, 5_000, 20_000, 50_000, 100_000, 250_000, 500_000,
-    1_000_000, 2_500_000, 10_000_000,
-];
+use duration::Durations;
 
 /// What one core counts.
 #[derive(Debug, Default)]
@@ -26,13 +25,24 @@ pub struct CoreMetrics {
     served: [AtomicU64; 4],
     /// Bytes of bodies handed to the kernel.
     body_bytes: AtomicU64,
-    /// Answers by latency; the last bucket has no bound.
-    latency: [AtomicU64; BUCKETS_US.len() + 1],
-    latency_sum_us: AtomicU64,
+    durations: Durations,
     /// Answers by [`Protocol`].
     protocols: [AtomicU64; 2],
     /// By [`Handshake`].
     handshakes: [AtomicU64; 3],
+}
+
+/// An answer, as it is counted once it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// What was asked for.
+    pub method: Method,
+    /// What was answered.
+    pub status: u16,
+    /// What it took.
+    pub served: Served,
+    /// Bytes of its body.
+    pub body_bytes: u64,
 }
 
 /// The protocol an answer was put into.
@@ -80,16 +90,24 @@ impl CoreMetrics {
     }
 
     /// Counts one answer.
-    pub fn answered(&self, status: u16, served: Served, body_bytes: u64, latency_us: u64) {
-        let class = usize::from(status / 100).min(5);
-        let bucket = BUCKETS_US.partition_point(|bound_us| *bound_us < latency_us);
+    pub fn answered(&self, answered: &Answered, duration_us: u64) {
+        let class = usize::from(answered.status / 100).min(5);
         add(&self.status[class], 1);
-        add(&self.served[served as usize], 1);
-        add(&self.body_bytes, body_bytes);
-        add(&self.latency[bucket], 1);
-        add(&self.latency_sum_us, latency_us);
+        add(&self.served[answered.served as usize], 1);
+        add(&self.body_bytes, answered.body_bytes);
+        self.durations
+            .count(answered.method, answered.status, duration_us);
     }
 }
+
+impl Served {
+    /// Its name in metrics and in the access log.
+    pub(crate) fn name(self) -> &'static str {
+        SERVED[self as usize]
+    }
+}
+
+const SERVED: [&str; 4] = ["hit", "miss", "original", "other"];
 
 /// Only its own core writes a counter, so a load and a store do; no locked instruction is spent.
 fn add(counter: &AtomicU64, amount: u64) {
@@ -169,7 +187,7 @@ impl Metrics {
             "counter",
             "answers by where their body came from",
         );
-        for (row, label) in ["hit", "miss", "original", "other"].iter().enumerate() {
+        for (row, label) in SERVED.iter().enumerate() {
             text.sample(
                 "pelton_served_total",
                 &format!("from=\"{label}\""),
@@ -182,11 +200,13 @@ impl Metrics {
             self.sum(|core| &core.body_bytes),
         );
         self.render_protocols(&mut text);
-        self.render_latency(&mut text);
+        duration::render(&mut text, self.cores.iter().map(|core| &core.durations));
         self.render_conversions(&mut text);
         render_variants(&mut text, &readings.variants);
         render_flights(&mut text, &readings.flights);
         render_connections(&mut text, readings.cores);
+        render_cores(&mut text, readings.cores);
+        render_access(&mut text, readings.access);
         render_cells(&mut text, &readings.cells);
         text.0.push_str("# EOF\n");
         text.0
@@ -209,30 +229,6 @@ impl Metrics {
                 self.sum(|core| &core.handshakes[row]),
             );
         }
-    }
-
-    fn render_latency(&self, text: &mut Text) {
-        const NAME: &str = "pelton_http_request_duration_seconds";
-        text.family(
-            NAME,
-            "histogram",
-            "from a request's head to its answer handed to the kernel",
-        );
-        let mut total = 0;
-        for (bucket, bound_us) in BUCKETS_US.iter().enumerate() {
-            total += self.sum(|core| &core.latency[bucket]);
-            let bound_s = *bound_us as f64 / 1e6;
-            text.sample(
-                &format!("{NAME}_bucket"),
-                &format!("le=\"{bound_s}\""),
-                total,
-            );
-        }
-        total += self.sum(|core| &core.latency[BUCKETS_US.len()]);
-        text.sample(&format!("{NAME}_bucket"), "le=\"+Inf\"", total);
-        let sum_s = self.sum(|core| &core.latency_sum_us) as f64 / 1e6;
-        text.sample(&format!("{NAME}_sum"), "", sum_s);
-        text.sample(&format!("{NAME}_count"), "", total);
     }
 
     fn render_conversions(&self, text: &mut Text) {
@@ -289,6 +285,8 @@ pub struct Readings<'a> {
     pub cells: cell::Stats,
     /// The reactor's cores.
     pub cores: &'a [reactor::Counters],
+    /// Lines of the access log: taken on, and dropped.
+    pub access: (u64, u64),
 }
 
 fn render_flights(text: &mut Text, flights: &FlightStats) {
@@ -372,6 +370,102 @@ fn render_connections(text: &mut Text, cores: &[reactor::Counters]) {
             count,
         );
     }
+}
+
+/// What the cores do, apart from answering.
+fn render_cores(text: &mut Text, cores: &[reactor::Counters]) {
+    let sum = |pick: &dyn Fn(&reactor::Counters) -> u64| -> u64 { cores.iter().map(pick).sum() };
+    text.family(
+        "pelton_connections_waiting",
+        "gauge",
+        "open connections by what they wait for, as of the last half second; none is for an answer of ours",
+    );
+    for wait in reactor::Wait::ALL {
+        let count = sum(&|core| core.waiting(wait));
+        let label = format!("wait=\"{}\"", wait.name());
+        text.sample("pelton_connections_waiting", &label, count);
+    }
+    let working = sum(&reactor::Counters::working);
+    text.sample("pelton_connections_waiting", "wait=\"none\"", working);
+    text.gauge(
+        "pelton_queued_bytes",
+        "bytes of answers in memory that clients have not taken yet, as of the last half second",
+        sum(&reactor::Counters::queued_bytes),
+    );
+    text.family(
+        "pelton_syscalls",
+        "counter",
+        "system calls of the cores for connections and their files, by what they did",
+    );
+    let calls = [
+        ("accept", sum(&reactor::Counters::accepts)),
+        ("read", sum(&reactor::Counters::reads)),
+        ("write", sum(&reactor::Counters::writes)),
+        ("wait", sum(&reactor::Counters::waits)),
+    ];
+    for (call, count) in calls {
+        text.sample("pelton_syscalls_total", &format!("call=\"{call}\""), count);
+    }
+    render_balance(text, cores);
+    text.counter(
+        "pelton_core_allocations",
+        "times that the cores asked for memory",
+        sum(&reactor::Counters::allocations),
+    );
+}
+
+/// How connections are spread over the cores.
+fn render_balance(text: &mut Text, cores: &[reactor::Counters]) {
+    text.family(
+        "pelton_core_connections",
+        "gauge",
+        "open connections of each core",
+    );
+    for (index, core) in cores.iter().enumerate() {
+        let label = format!("core=\"{index}\"");
+        text.sample("pelton_core_connections", &label, core.open());
+    }
+    let accepted = cores.iter().map(reactor::Counters::accepted);
+    let (all, largest) = (accepted.clone().sum::<u64>(), accepted.max().unwrap_or(0));
+    let imbalance = match all {
+        0 => 1.0,
+        all => largest as f64 * cores.len() as f64 / all as f64,
+    };
+    text.family(
+        "pelton_core_imbalance_ratio",
+        "gauge",
+        "connections taken by the core that took most, over the mean of all",
+    );
+    text.sample("pelton_core_imbalance_ratio", "", imbalance);
+    text.counter(
+        "pelton_connections_located",
+        "connections of which it is known on which processor they arrived: every eighth",
+        cores.iter().map(reactor::Counters::located).sum(),
+    );
+    text.counter(
+        "pelton_connections_local",
+        "of these, those that arrived where they are served: locality is their share",
+        cores.iter().map(reactor::Counters::local).sum(),
+    );
+    text.family(
+        "pelton_core_steering",
+        "gauge",
+        "cores by how their connections are steered at the moment",
+    );
+    for steering in &reactor::Steering::ALL[1..] {
+        let steered = cores.iter().filter(|core| core.steering() == *steering);
+        let label = format!("mode=\"{}\"", steering.name());
+        text.sample("pelton_core_steering", &label, steered.count());
+    }
+}
+
+fn render_access(text: &mut Text, (logged, dropped): (u64, u64)) {
+    text.counter("pelton_access_log_lines", "lines of the access log", logged);
+    text.counter(
+        "pelton_access_log_dropped",
+        "lines there was no room for",
+        dropped,
+    );
 }
 
 fn render_cells(text: &mut Text, cells: &cell::Stats) {

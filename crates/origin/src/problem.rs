@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use picture::Refusal;
 
 use crate::library::{LibraryPath, Missing};
+use crate::request_id::RequestId;
 
 /// What a client did, or met, that is not answered with a representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Problem {
 
     /// The problem document; `request_id` finds the matching log line.
     #[must_use]
-    pub fn document(&self, request_id: u64) -> String {
+    pub(crate) fn document(&self, request_id: RequestId) -> String {
         let mut out = String::with_capacity(160);
         out.push_str("{\"title\":");
         json_string(&mut out, self.title());
@@ -107,11 +108,8 @@ impl Problem {
             out.push_str(",\"detail\":");
             json_string(&mut out, detail);
         }
-        writeln!(
-            out,
-            ",\"instance\":\"urn:pelton:request:{request_id:016x}\"}}"
-        )
-        .expect("strings take everything");
+        writeln!(out, ",\"instance\":\"urn:pelton:request:{request_id}\"}}")
+            .expect("strings take everything");
         out
     }
 }

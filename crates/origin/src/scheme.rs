@@ -69,6 +69,7 @@ impl Core {
                 ("content-length", Cow::Borrowed("0")),
             ]),
             payload: Payload::None,
+            request_id: None,
         })
     }
 }

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use picture::{Accepts, Facts, Format, ProbeErrorKind, Recipe};
 
+use crate::access::{self, AccessLog};
+use crate::clock::unix_ms;
 use crate::convert::Converter;
 use crate::flight::{self, Flights};
 use crate::h2;
@@ -46,6 +48,10 @@ pub struct Settings {
     pub flight: flight::Limits,
     /// Limits on caches and answers.
     pub limits: Limits,
+    /// Where the access log goes.
+    pub access: access::Sink,
+    /// Limits on the access log.
+    pub access_limits: access::Limits,
 }
 
 /// Bounds of the service's caches and answers.
@@ -121,12 +127,14 @@ pub enum Known {
 #[derive(Debug)]
 pub struct Service {
     pub(crate) settings: Settings,
-    pub(crate) flights: Flights,
+    pub(crate) flights: Arc<Flights>,
     pub(crate) metrics: Arc<Metrics>,
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
     cores: Arc<[reactor::Counters]>,
+    pub(crate) access: Option<Arc<AccessLog>>,
+    pub(crate) started_unix_ms: u64,
 }
 
 /// Why the service cannot start; always the operator's to mend.
@@ -185,6 +193,15 @@ impl Service {
             metrics: Arc::clone(&metrics),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
         };
+        let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
+        let access = access.map_err(|source| OpenError {
+            doing: "open access log",
+            path: match &settings.access {
+                access::Sink::File(path) => path.clone(),
+                access::Sink::Off | access::Sink::Stderr => PathBuf::new(),
+            },
+            source,
+        })?;
         let data = settings.data.clone();
         let flights = Flights::start(converter, settings.flight).map_err(|source| OpenError {
             doing: "start conversions for",
@@ -203,19 +220,45 @@ impl Service {
             })?;
         Ok(Arc::new(Service {
             settings,
-            flights,
+            flights: Arc::new(flights),
             metrics,
             library,
             variants,
             facts,
             cores,
+            access: access.map(Arc::new),
+            started_unix_ms: unix_ms(),
         }))
+    }
+
+    /// The same service, told something else: library, variants, conversions and the access log are shared, and what
+    /// `settings` say of these is not looked at.
+    #[must_use]
+    pub fn with(&self, settings: Settings) -> Arc<Service> {
+        Arc::new(Service {
+            flights: Arc::clone(&self.flights),
+            metrics: Arc::clone(&self.metrics),
+            library: Arc::clone(&self.library),
+            variants: Arc::clone(&self.variants),
+            // What is known of originals depends on which are allowed.
+            facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
+            cores: Arc::clone(&self.cores),
+            access: self.access.clone(),
+            started_unix_ms: unix_ms(),
+            settings,
+        })
     }
 
     /// The index of variants.
     #[must_use]
     pub fn variants(&self) -> &Arc<Variants> {
         &self.variants
+    }
+
+    /// The access log, unless it is off.
+    #[must_use]
+    pub fn access_log(&self) -> Option<&AccessLog> {
+        self.access.as_deref()
     }
 
     /// The originals.
@@ -231,6 +274,10 @@ impl Service {
             flights: self.flights.stats(),
             cells: self.flights.converter().pool.stats(),
             cores: &self.cores,
+            access: self
+                .access
+                .as_ref()
+                .map_or((0, 0), |access| access.counts()),
         })
     }
 

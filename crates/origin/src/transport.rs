@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -18,6 +19,9 @@ use crate::chunks::Chunks;
 
 /// A connection that requests can be read from and answers written to, each call under its deadline.
 pub(crate) trait Transport {
+    /// The client's address.
+    fn remote(&self) -> IpAddr;
+
     /// When it is to be ended.
     fn deadline(&self) -> &Deadline;
 
@@ -46,6 +50,10 @@ pub(crate) trait Transport {
 }
 
 impl Transport for Conn<TcpStream> {
+    fn remote(&self) -> IpAddr {
+        self.peer.ip()
+    }
+
     fn deadline(&self) -> &Deadline {
         &self.deadline
     }
@@ -85,6 +93,10 @@ impl Transport for Conn<TcpStream> {
 }
 
 impl Transport for Conn<TlsStream<TcpStream>> {
+    fn remote(&self) -> IpAddr {
+        self.peer.ip()
+    }
+
     fn deadline(&self) -> &Deadline {
         &self.deadline
     }

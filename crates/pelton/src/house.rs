@@ -94,7 +94,8 @@ fn http_limits(config: &Config) -> http1::Limits {
     }
 }
 
-fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
+/// What the service is told.
+pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
     limits(config)?;
     let limits = &config.limits;
     let reads = |target| config.formats.0.contains(&target);
@@ -125,6 +126,11 @@ fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
             improving_max: limits.improving_max as usize,
         },
         limits: caches(config)?,
+        access: config.access_log.0.clone(),
+        access_limits: origin::access::Limits {
+            buffer_bytes: config.limits.access_log_bytes.0 as usize,
+            field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
+        },
     })
 }
 

@@ -57,9 +57,9 @@ fn refused(err: &tls::Error) -> Error {
     error.hint(err.hint())
 }
 
-/// Where to listen: for HTTP, and for HTTPS if it is spoken.
-pub(crate) fn addresses(config: &Config, tls: Option<&Arc<Tls>>) -> Vec<SocketAddr> {
-    let https = tls.map(|_| config.tls.listen);
+/// Where to listen: for HTTP, and for HTTPS if there are certificates.
+pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketAddr> {
+    let https = loaded.map(|_| config.tls.listen);
     [config.listen].into_iter().chain(https).collect()
 }
 
@@ -68,9 +68,9 @@ pub(crate) fn schemes(
     config: &Config,
     tls: Option<Arc<Tls>>,
     bound: &[SocketAddr],
-) -> Arc<[Scheme]> {
+) -> Box<[Scheme]> {
     let Some(tls) = tls else {
-        return Arc::new([Scheme::Http]);
+        return Box::new([Scheme::Http]);
     };
     let port = match config.tls.redirect {
         Redirect::Off => None,
@@ -81,7 +81,7 @@ pub(crate) fn schemes(
         let tls = Arc::clone(&tls);
         Scheme::Redirect(Https { tls, port })
     });
-    Arc::new([http, Scheme::Https(tls)])
+    Box::new([http, Scheme::Https(tls)])
 }
 
 /// The beginning of a URL to `scheme`.
@@ -110,6 +110,14 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
     started
         .map(drop)
         .map_err(|err| Error::host(format!("tls: start a thread: {err}")))
+}
+
+/// Reads the certificates again, whenever they were written.
+pub(crate) fn reload(tls: &Tls) {
+    match tls.reload() {
+        Ok(concerns) => renewed(&concerns),
+        Err(err) => kept(&err),
+    }
 }
 
 /// Tells that new certificates are in use.

@@ -6,7 +6,11 @@
 
 #![forbid(unsafe_code)]
 
+mod life;
+mod notify;
+mod reload;
 mod serve;
+mod upgrade;
 
 mod store;
 
@@ -31,13 +35,19 @@ mod config;
 mod log;
 mod report;
 
+use std::alloc::System;
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use config::Resolved;
 use flags::{Command, Parsed};
+use reactor::CountingAllocator;
 use report::{EXIT_OK, Error};
+
+/// Cores count what they allocate, so that it can be seen that a hit allocates nothing.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
 fn main() -> ExitCode {
     match run() {
@@ -55,7 +65,7 @@ fn run() -> Result<u8, Vec<Error>> {
     match command {
         Command::Serve(typed) => {
             let settings = flags::with_root(typed.settings, typed.root);
-            serve::run(&flags::settle(settings, variables)?)
+            serve::run(settings.clone(), &flags::settle(settings, variables)?)
         }
         Command::Convert(typed) => {
             let resolved = flags::settle(typed.settings.clone(), variables)?;

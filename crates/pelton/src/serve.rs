@@ -1,69 +1,120 @@
 //! `pelton serve`: the library over HTTP until a signal ends it.
 
-use std::rc::Rc;
+use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use origin::Core;
-use reactor::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use origin::{Live, LiveCore};
+use reactor::{Listeners, Stop};
 
 use crate::config::{Config, Resolved};
+use crate::flags::SettingFlags;
 use crate::house;
-use crate::https;
+use crate::https::{self, Loaded};
+use crate::life::{Life, Upgrade};
 use crate::log;
+use crate::notify;
+use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
+use crate::upgrade::{self, Predecessor, Program};
 
 /// What a connection gets that there is no room for.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
 
-/// Serves until SIGTERM or SIGINT, then lets what is under way finish.
-pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
+/// Serves until SIGTERM or SIGINT, then lets what is under way finish. `typed` is what `resolved` was made of.
+pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
-    serve(config).map_err(|err| vec![err])
+    serve(typed, config).map_err(|err| vec![err])
 }
 
-fn serve(config: &Config) -> Result<u8, Error> {
+fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
+    let (predecessor, inherited) = inherited()?;
     house::readable(&config.root)?;
+    let loaded = https::load(config)?;
+    let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
-    let cores = house::cores(config)?;
-    let loaded = https::load(config)?;
-    let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
-    let addresses = https::addresses(config, tls.as_ref());
-    let listeners = reactor::bind(&addresses, &cores, &limits)
-        .map_err(reactor_error)?
-        .exempt(config.proxies.0.clone());
-    let schemes = https::schemes(config, tls, listeners.addresses());
     let service = house::service(config, listeners.counters())?;
-    let stop = Stop::new();
-    stop_on_signal(&stop)?;
+    let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
+    let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
         https::warn(&loaded.concerns);
         https::watch(loaded.tls, config.tls.check_time.0)?;
     }
-    for (address, scheme) in listeners.addresses().iter().zip(&*schemes) {
+    for (address, scheme) in listeners.addresses().iter().zip(&schemes) {
         let (root, scheme) = (config.root.display(), https::prefix(scheme));
-        tracing::info!(cores = cores.len(), cells = %service.backend(), "serving {root} at {scheme}://{address}/");
+        let (cores, pid) = (listeners.counters().len(), std::process::id());
+        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at {scheme}://{address}/");
     }
+    let (stop, live) = (Stop::new(), Live::new(service, schemes));
+    let patience = config.limits.upgrade_timeout.0;
+    let sockets = listeners.sockets().map_err(reactor_error)?;
+    let life = Life {
+        stop: stop.clone(),
+        live: Arc::clone(&live),
+        configured: Configured::new(typed, config),
+        tls,
+        upgrade: Upgrade::new(Program::own()?, sockets, patience),
+    };
+    life.begin()?;
+    let not_ready = AtomicUsize::new(listeners.counters().len());
     let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
-        let core = Rc::new(Core::new(
-            Arc::clone(&service),
-            core.clone(),
-            Arc::clone(&schemes),
-        ));
-        move |conn| origin::serve(Rc::clone(&core), conn)
+        let live = LiveCore::new(&live, core.clone());
+        if not_ready.fetch_sub(1, Ordering::AcqRel) == 1 {
+            notify::ready();
+            predecessor.as_ref().inspect(|old| old.dismiss());
+        }
+        move |conn| origin::serve(live.get(), conn)
     });
     let drained = drained.map_err(reactor_error)?;
+    let service = live.current();
     service.variants().persist_uses(0);
+    if let Some(access) = service.access_log() {
+        access.finish();
+    }
     tracing::info!(dropped = drained.dropped, "stopped");
     // Nobody waits for the improvements under way, which may take minutes; cells end with this process, and what it
     // leaves half written is told by its name.
-    std::mem::forget(service);
+    std::mem::forget((service, live));
     Ok(EXIT_OK)
+}
+
+/// The process that this one replaces, if it does, and the listening sockets of that, or of a service manager.
+fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
+    match upgrade::predecessor()? {
+        Some((predecessor, sockets)) => Ok((Some(predecessor), sockets)),
+        None => {
+            let sockets = reactor::passed_by_manager().map_err(reactor_error)?;
+            Ok((None, sockets))
+        }
+    }
+}
+
+/// The listeners: those inherited, and others where there are none. With `all`, each of those must be asked for.
+fn listen(
+    config: &Config,
+    loaded: Option<&Loaded>,
+    all: bool,
+    mut inherited: Vec<TcpListener>,
+) -> Result<Listeners, Error> {
+    let (limits, cores) = (house::reactor_limits(config), house::cores(config)?);
+    let addresses = https::addresses(config, loaded);
+    let listeners = reactor::adopt(&addresses, &cores, &limits, &mut inherited)
+        .map_err(reactor_error)?
+        .steer(config.steering.0)
+        .map_err(reactor_error)?
+        .exempt(config.proxies.0.clone());
+    match inherited.first().map(TcpListener::local_addr) {
+        // What the old process listened on and this one does not, that one closes.
+        Some(Ok(unasked)) if all => {
+            let what = format!("LISTEN_FDS: a socket for {unasked}, where nothing is to be served");
+            Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))
+        }
+        _ => Ok(listeners),
+    }
 }
 
 pub(crate) fn reactor_error(err: reactor::Error) -> Error {
@@ -72,29 +123,4 @@ pub(crate) fn reactor_error(err: reactor::Error) -> Error {
         Some(hint) => error.hint(hint),
         None => error,
     }
-}
-
-pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
-    let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
-    let stop = stop.clone();
-    let wait = move || {
-        let mut asked = signals.forever();
-        if let Some(signal) = asked.next() {
-            tracing::info!(
-                signal,
-                "stopping: no new connections, those open may finish"
-            );
-            stop.trigger();
-        }
-        // Who asks twice does not want to wait.
-        if asked.next().is_some() {
-            std::process::exit(i32::from(EXIT_OK));
-        }
-    };
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(wait)
-        .map_err(failed)?;
-    Ok(())
 }

@@ -4,9 +4,10 @@ use kv::{Config, ErrorKind, Limits, LogLevel, Server};
 use reactor::Stop;
 use tracing::Level;
 
+use crate::life::stop_on_signal;
 use crate::log;
 use crate::report::{EXIT_OK, Error};
-use crate::serve::{reactor_error, stop_on_signal};
+use crate::serve::reactor_error;
 
 /// Serves what redis-server's command line in `words` says.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {

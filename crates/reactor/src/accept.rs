@@ -10,13 +10,14 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::Core;
+use crate::{Core, CoreId, steering};
 
 /// A core's listeners and the descriptor it keeps for the day there are none left.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
-    listeners: Vec<TcpListener>,
+    /// Each with the place of its address among those listened on.
+    listeners: Vec<(TcpListener, usize)>,
     /// The listener asked first, so that a busy one does not starve the others.
     next: usize,
     shed_answer: &'static [u8],
@@ -31,7 +32,7 @@ pub(crate) struct Acceptor {
 pub(crate) struct Accepted {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
-    /// Which of the core's listeners it came by.
+    /// Which of the addresses listened on it came by.
     pub(crate) listener: usize,
 }
 
@@ -48,7 +49,7 @@ enum Failed {
 impl Acceptor {
     pub(crate) fn new(
         core: Core,
-        listeners: Vec<TcpListener>,
+        listeners: Vec<(TcpListener, usize)>,
         shed_answer: &'static [u8],
     ) -> io::Result<Acceptor> {
         let mut acceptor = Acceptor {
@@ -80,6 +81,13 @@ impl Acceptor {
         Poll::Pending
     }
 
+    /// Has the kernel prefer this core's sockets for what arrives on `core`, or no longer.
+    pub(crate) fn prefer(&self, core: Option<CoreId>) -> io::Result<()> {
+        self.listeners
+            .iter()
+            .try_for_each(|(socket, _)| steering::prefer(socket, core))
+    }
+
     /// Ends a pause; called each tick.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
@@ -103,14 +111,14 @@ impl Acceptor {
 
     fn poll_listeners(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         for _ in 0..self.listeners.len() {
-            let listener = self.next;
+            let (socket, listener) = &self.listeners[self.next];
             self.next = (self.next + 1) % self.listeners.len();
-            if let Poll::Ready(accepted) = self.listeners[listener].poll_accept(context) {
+            if let Poll::Ready(accepted) = socket.poll_accept(context) {
                 self.core.counters().accepts.count();
                 return Poll::Ready(accepted.map(|(stream, peer)| Accepted {
                     stream,
                     peer,
-                    listener,
+                    listener: *listener,
                 }));
             }
         }
@@ -145,7 +153,7 @@ impl Acceptor {
     }
 
     fn open_reserve(&self) -> io::Result<OwnedFd> {
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.listeners[0], 0)?)
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.listeners[0].0, 0)?)
     }
 }
 

@@ -112,7 +112,12 @@ impl Conn {
                 })
                 .await?;
             IoSlice::advance_slices(&mut left, written);
+            if !left.is_empty() {
+                let queued = left.iter().map(|part| part.len());
+                self.deadline.set_queued(queued.sum());
+            }
         }
+        self.deadline.set_queued(0);
         self.deadline.disarm();
         Ok(())
     }

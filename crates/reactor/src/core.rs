@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::clock::TICK_MS;
 use crate::deadline::{DRAIN_GRACE_MS, Table};
-use crate::{Clock, CoreId, Counters, Limits};
+use crate::{Clock, CoreId, Counters, Limits, allocations};
 
 /// One core, as its connections see it. Cheap to clone; never leaves its thread.
 #[derive(Clone, Debug)]
@@ -97,7 +97,14 @@ impl Core {
     /// Sets the clock and wakes the connections whose time is over.
     pub(crate) fn tick(&self, now_ms: u64, unix_secs: u64) {
         self.0.clock.set(now_ms, unix_secs);
-        self.0.table.sweep(now_ms);
+        self.0.table.sweep(now_ms, self.counters());
+        self.publish();
+    }
+
+    /// Brings those counters up to date that a tick sets, for whoever is about to read them.
+    pub fn publish(&self) {
+        let allocations = allocations::of_this_thread();
+        self.counters().allocations.set(allocations);
     }
 
     /// Ends the connection that has been without a request longest to make room, if there is one.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::Wait;
+use crate::{Steering, Wait};
 
 /// One core's counters. Only that core writes them; cache lines of their own keep cores from disturbing each
 /// other.
@@ -19,6 +19,13 @@ pub struct Counters {
     pub(crate) reads: Counter,
     pub(crate) writes: Counter,
     pub(crate) waits: Counter,
+    pub(crate) allocations: Counter,
+    pub(crate) located: Counter,
+    pub(crate) local: Counter,
+    pub(crate) steering: Counter,
+    pub(crate) waiting: [Counter; Wait::COUNT],
+    pub(crate) working: Counter,
+    pub(crate) queued_bytes: Counter,
     pub(crate) timed_out: [Counter; Wait::COUNT],
 }
 
@@ -92,6 +99,49 @@ impl Counters {
         self.waits.value()
     }
 
+    /// Connections of which it is known where they arrived: every eighth.
+    #[must_use]
+    pub fn located(&self) -> u64 {
+        self.located.value()
+    }
+
+    /// Of these, those that arrived on the core's own processor.
+    #[must_use]
+    pub fn local(&self) -> u64 {
+        self.local.value()
+    }
+
+    /// How the core's connections are steered at the moment; never `Auto`.
+    #[must_use]
+    pub fn steering(&self) -> Steering {
+        Steering::ALL[self.steering.value() as usize]
+    }
+
+    /// How often the core has asked for memory, as of the last tick; 0 unless the program's allocator is a
+    /// [`crate::CountingAllocator`].
+    #[must_use]
+    pub fn allocations(&self) -> u64 {
+        self.allocations.value()
+    }
+
+    /// Connections that waited for `wait` at the last tick.
+    #[must_use]
+    pub fn waiting(&self, wait: Wait) -> u64 {
+        self.waiting[wait as usize].value()
+    }
+
+    /// Connections that waited for nothing from outside at the last tick: their answers were being made.
+    #[must_use]
+    pub fn working(&self) -> u64 {
+        self.working.value()
+    }
+
+    /// Bytes in memory that clients had not taken yet at the last tick.
+    #[must_use]
+    pub fn queued_bytes(&self) -> u64 {
+        self.queued_bytes.value()
+    }
+
     /// Connections ended because `wait` took too long.
     #[must_use]
     pub fn timed_out(&self, wait: Wait) -> u64 {
@@ -106,6 +156,10 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     pub(crate) fn count(&self) {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
     }
 
     fn value(&self) -> u64 {

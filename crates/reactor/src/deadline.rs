@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use crate::clock::TICK_MS;
-use crate::{Core, Limits};
+use crate::{Core, Counters, Limits};
 
 /// What connections get in drain that wait for a request: one may be under way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
@@ -114,6 +114,8 @@ struct Entry {
     wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,
+    /// Bytes of an answer in memory that wait for room.
+    queued_bytes: Cell<u64>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -123,6 +125,7 @@ impl Deadline {
             wait: Cell::new(None),
             due_ms: Cell::new(u64::MAX),
             evicted: Cell::new(false),
+            queued_bytes: Cell::new(0),
             waker: RefCell::new(None),
         });
         let deadline = Deadline {
@@ -177,6 +180,11 @@ impl Deadline {
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         self.entry.evicted.get()
+    }
+
+    /// Says how much of an answer in memory waits for room.
+    pub(crate) fn set_queued(&self, bytes: usize) {
+        self.entry.queued_bytes.set(bytes as u64);
     }
 
     pub(crate) fn is_armed(&self, wait: Wait) -> bool {
@@ -309,14 +317,26 @@ impl Table {
         drop(entry);
     }
 
-    /// Wakes every connection whose time is over.
-    pub(crate) fn sweep(&self, now_ms: u64) {
+    /// Wakes every connection whose time is over, and counts what each waits for.
+    pub(crate) fn sweep(&self, now_ms: u64, counters: &Counters) {
         self.searches.set(0);
+        let mut waiting = [0; Wait::COUNT];
+        let (mut working, mut queued_bytes) = (0, 0);
         for entry in self.entries.borrow().iter().flatten() {
+            match entry.wait.get() {
+                Some(wait) => waiting[wait as usize] += 1,
+                None => working += 1,
+            }
+            queued_bytes += entry.queued_bytes.get();
             if entry.due_ms.get() <= now_ms {
                 entry.wake();
             }
         }
+        for (counter, count) in counters.waiting.iter().zip(waiting) {
+            counter.set(count);
+        }
+        counters.working.set(working);
+        counters.queued_bytes.set(queued_bytes);
     }
 
     /// Gives connections without a request until `due_ms`: one may be under way, and its answer says that it is the last.

@@ -69,6 +69,7 @@
 
 mod accept;
 mod address;
+mod allocations;
 mod clock;
 mod conn;
 mod core;
@@ -78,16 +79,19 @@ mod deadline;
 mod descriptors;
 mod error;
 mod file;
+mod handover;
 mod limits;
 mod listen;
 mod run;
 mod slice;
 mod socket;
+mod steering;
 mod stop;
 #[cfg(test)]
 mod tests;
 
 pub use address::Network;
+pub use allocations::CountingAllocator;
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
 pub use core::Core;
@@ -97,7 +101,9 @@ pub use deadline::{Deadline, Ended, Wait};
 pub use descriptors::raise_descriptors_max;
 pub use error::{Error, ErrorKind};
 pub use file::read_cached;
+pub use handover::{passed_by_manager, receive_listeners, send_listeners};
 pub use limits::Limits;
-pub use listen::{Listeners, bind};
+pub use listen::{Listeners, adopt, bind};
 pub use run::{Drained, run};
+pub use steering::Steering;
 pub use stop::Stop;

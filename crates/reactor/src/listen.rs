@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::{CoreId, Counters, Error, Limits, Network};
+use crate::{CoreId, Counters, Error, Limits, Network, Steering, steering};
 
 /// Open listening sockets, ready for [`crate::run`]. The kernel queues connections from now on.
 #[derive(Debug)]
@@ -16,14 +16,22 @@ pub struct Listeners {
     pub(crate) cores: Vec<CoreListeners>,
     pub(crate) counters: Arc<[Counters]>,
     pub(crate) exempt: Vec<Network>,
+    pub(crate) steering: Steering,
     addresses: Vec<SocketAddr>,
 }
 
-/// One core's sockets, one an address.
+/// One core's sockets: one an address, and more where there were more than cores.
 #[derive(Debug)]
 pub(crate) struct CoreListeners {
     pub(crate) id: CoreId,
-    pub(crate) sockets: Vec<TcpListener>,
+    pub(crate) sockets: Vec<CoreSocket>,
+}
+
+/// A socket, and the place of its address among those asked for.
+#[derive(Debug)]
+pub(crate) struct CoreSocket {
+    pub(crate) socket: TcpListener,
+    pub(crate) address: usize,
 }
 
 impl Listeners {
@@ -35,10 +43,47 @@ impl Listeners {
         self
     }
 
+    /// The same listeners, and connections are spread over the cores as `steering` says instead of by hash.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn steer(mut self, steering: Steering) -> Result<Listeners, Error> {
+        let failed =
+            |source| Error::host(format!("steer connections by {}", steering.name()), source);
+        let cores: Vec<_> = self.cores.iter().map(|core| core.id).collect();
+        for core in &self.cores {
+            for CoreSocket { socket, .. } in &core.sockets {
+                // Sockets that were inherited may have been told otherwise.
+                let preferred = (steering == Steering::IncomingCpu).then_some(core.id);
+                steering::prefer(socket, preferred).map_err(failed)?;
+            }
+        }
+        if steering == Steering::Cbpf {
+            for CoreSocket { socket, .. } in &self.cores[0].sockets {
+                steering::attach(socket, &cores).map_err(failed)?;
+            }
+        }
+        self.steering = steering;
+        Ok(self)
+    }
+
     /// The addresses, in the order asked for, with the port the kernel chose where 0 was asked.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// The sockets once more, to be handed to another process with [`crate::send_listeners`]. Nobody is refused while they
+    /// are open, so close them before the reactor is stopped for good.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
+        let sockets = self.cores.iter().flat_map(|core| &core.sockets);
+        let cloned = sockets.map(|socket| socket.socket.try_clone());
+        cloned
+            .collect::<Result<_, _>>()
+            .map_err(|source| Error::host("keep the listeners for another process", source))
     }
 
     /// The counters of each core, to be read while it runs and after.
@@ -60,6 +105,23 @@ pub fn bind(
     cores: &[CoreId],
     limits: &Limits,
 ) -> Result<Listeners, Error> {
+    adopt(addresses, cores, limits, &mut Vec::new())
+}
+
+/// As [`bind`], but takes those of `inherited` that listen on one of the addresses, instead of opening others there. Port
+/// 0 takes any port. What is left in `inherited` nobody asked for.
+///
+/// # Errors
+/// As [`bind`].
+///
+/// # Panics
+/// As [`bind`].
+pub fn adopt(
+    addresses: &[SocketAddr],
+    cores: &[CoreId],
+    limits: &Limits,
+    inherited: &mut Vec<TcpListener>,
+) -> Result<Listeners, Error> {
     assert!(!addresses.is_empty(), "no address to listen on");
     assert!(!cores.is_empty(), "no core to listen with");
     assert_eq!(limits.check(), Ok(()), "this bound must not be zero");
@@ -71,26 +133,65 @@ pub fn bind(
             sockets: Vec::with_capacity(addresses.len()),
         })
         .collect();
-    for asked in addresses {
-        let mut address = *asked;
-        refuse_shared(address).map_err(|source| Error::listen(address, source))?;
-        for core in &mut by_core {
-            let socket = listen(address, limits.backlog)
-                .and_then(|socket| {
-                    address = socket.local_addr()?;
-                    Ok(socket)
-                })
-                .map_err(|source| Error::listen(address, source))?;
-            core.sockets.push(socket);
+    for (address, asked) in addresses.iter().enumerate() {
+        let sockets = match take(*asked, inherited) {
+            sockets if sockets.is_empty() => open(*asked, cores.len(), limits),
+            sockets => share(sockets, cores.len()),
+        };
+        let sockets = sockets.map_err(|source| Error::listen(*asked, source))?;
+        let bound = sockets[0].local_addr();
+        resolved.push(bound.map_err(|source| Error::listen(*asked, source))?);
+        for (index, socket) in sockets.into_iter().enumerate() {
+            let sockets = &mut by_core[index % cores.len()].sockets;
+            sockets.push(CoreSocket { socket, address });
         }
-        resolved.push(address);
     }
     Ok(Listeners {
         counters: cores.iter().map(|_| Counters::default()).collect(),
         cores: by_core,
         exempt: Vec::new(),
+        steering: Steering::Hash,
         addresses: resolved,
     })
+}
+
+/// Those of `inherited` that listen on `asked`. If its port is 0, those that listen on the first port there is.
+fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
+    let address = |socket: &TcpListener| socket.local_addr().ok();
+    let fits = |found: &SocketAddr| {
+        found.ip() == asked.ip() && (asked.port() == 0 || found.port() == asked.port())
+    };
+    let Some(first) = inherited.iter().filter_map(address).find(fits) else {
+        return Vec::new();
+    };
+    let (taken, left) = inherited
+        .drain(..)
+        .partition(|socket| address(socket) == Some(first));
+    *inherited = left;
+    taken
+}
+
+/// At least one socket for each core; where there are fewer, cores wait at the same one.
+fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListener>> {
+    let given = sockets.len();
+    for index in given..cores {
+        sockets.push(sockets[index % given].try_clone()?);
+    }
+    Ok(sockets)
+}
+
+/// One socket for each core, in a group.
+fn open(asked: SocketAddr, cores: usize, limits: &Limits) -> io::Result<Vec<TcpListener>> {
+    refuse_shared(asked)?;
+    let mut address = asked;
+    let mut sockets = Vec::with_capacity(cores);
+    for _ in 0..cores {
+        let socket = listen(address, limits.backlog)?;
+        // The port that the kernel chose where 0 was asked.
+        address = socket.local_addr()?;
+        sockets.push(socket);
+    }
+    Ok(sockets)
 }
 
 /// `SO_REUSEPORT` would let a second server of the same user take half of the connections in silence. A socket without

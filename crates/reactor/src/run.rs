@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::thread::CpuSet;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::coop::unconstrained;
 use tokio::task::{JoinError, JoinSet, yield_now};
@@ -18,8 +18,11 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use crate::accept::{Accepted, Acceptor};
 use crate::address::{Addresses, Full};
 use crate::clock::TICK_MS;
-use crate::listen::CoreListeners;
-use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores, slice};
+use crate::listen::{CoreListeners, CoreSocket};
+use crate::steering::{SAMPLE, Seen, Steered};
+use crate::{
+    Clock, Conn, Core, Counters, Error, Limits, Listeners, Steering, Stop, cores, slice, steering,
+};
 
 /// How a reactor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +53,9 @@ where
     H: Fn(Conn) -> F,
     F: Future<Output = ()> + 'static,
 {
+    let ids: Vec<_> = listeners.cores.iter().map(|core| core.id).collect();
     let shared = Shared {
+        steered: Steered::new(listeners.steering, &ids),
         limits: *limits,
         blocking_threads: (limits.blocking_threads_max / listeners.cores.len()).max(1),
         shed_answer,
@@ -107,6 +112,7 @@ struct Shared {
     counters: Arc<[Counters]>,
     /// Where the process may run, for threads that are not pinned.
     allowed: CpuSet,
+    steered: Steered,
 }
 
 struct StopOnDrop<'a>(&'a Stop);
@@ -142,7 +148,9 @@ impl Shared {
         let served = runtime.block_on(async {
             let sockets = sockets
                 .into_iter()
-                .map(TcpListener::from_std)
+                .map(|CoreSocket { socket, address }| {
+                    TcpListener::from_std(socket).map(|socket| (socket, address))
+                })
                 .collect::<Result<_, _>>()
                 .map_err(failed("register the listeners"))?;
             let clock = Clock::new(0, unix_secs());
@@ -156,6 +164,8 @@ impl Shared {
                 handler: start(&core),
                 core,
                 started: Instant::now(),
+                steering: self.steered.now(),
+                seen: Seen::default(),
                 connections: JoinSet::new(),
                 ticks,
             };
@@ -204,6 +214,10 @@ struct Serving<'a, H> {
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
+    /// What the listeners were told.
+    steering: Steering,
+    /// What `auto` judged last.
+    seen: Seen,
 }
 
 impl<H, F> Serving<'_, H>
@@ -212,6 +226,7 @@ where
     F: Future<Output = ()> + 'static,
 {
     async fn serve(mut self, mut acceptor: Acceptor) -> CoreDrained {
+        self.core.counters().steering.set(self.steering as u64);
         let stop = self.shared.stop.clone();
         let mut stopped = std::pin::pin!(stop.triggered());
         loop {
@@ -220,6 +235,7 @@ where
                 () = &mut stopped => break,
                 _ = self.ticks.tick() => {
                     self.tick();
+                    self.steer(&acceptor);
                     acceptor.resume();
                 }
                 Some(ended) = self.connections.join_next() => self.ended(ended),
@@ -232,6 +248,45 @@ where
     fn tick(&self) {
         self.core
             .tick(self.started.elapsed().as_millis() as u64, unix_secs());
+    }
+
+    /// Follows what was decided about steering; core 0 decides.
+    fn steer(&mut self, acceptor: &Acceptor) {
+        let steered = &self.shared.steered;
+        if self.core.index() == 0 {
+            let accepted: Vec<_> = self
+                .shared
+                .counters
+                .iter()
+                .map(Counters::accepted)
+                .collect();
+            steered.judge(&accepted, &mut self.seen);
+        }
+        let now = steered.now();
+        if now != self.steering {
+            let preferred = (now == Steering::IncomingCpu).then_some(self.core.id());
+            if acceptor.prefer(preferred).is_err() {
+                // A kernel that knows no such option spreads by hash, which is what there was before.
+                return;
+            }
+            self.steering = now;
+        }
+        self.core.counters().steering.set(now as u64);
+    }
+
+    /// Asks of some connections where they arrived.
+    fn locate(&self, stream: &TcpStream) {
+        let counters = self.core.counters();
+        if !counters.accepted().is_multiple_of(SAMPLE) {
+            return;
+        }
+        // A connection that is gone already arrived nowhere any more.
+        if let Ok(cpu) = steering::arrived_on(stream) {
+            counters.located.count();
+            if self.shared.steered.note(cpu, self.core.index()) {
+                counters.local.count();
+            }
+        }
     }
 
     fn admit(&mut self, accepted: Accepted, acceptor: &Acceptor) {
@@ -248,6 +303,7 @@ where
             return acceptor.shed(accepted.stream);
         }
         self.shared.open.fetch_add(1, Relaxed);
+        self.locate(&accepted.stream);
         self.core.counters().accepted.count();
         let conn = Conn::new(accepted, &self.core, place);
         self.connections.spawn_local((self.handler)(conn));

@@ -673,11 +673,8 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
         answer == *b"work\n"
     };
     clients.retain_mut(&mut is_served);
-    assert!(
-        (1..=10).contains(&clients.len()),
-        "{} served",
-        clients.len()
-    );
+    // Some were served and then ended to make room.
+    assert!((1..40).contains(&clients.len()), "{} served", clients.len());
     // Once the server has seen these go there is room again.
     drop(clients);
     while !is_served(&mut connect()) {}

@@ -71,6 +71,7 @@ impl Body {
         answer: Answer,
         turn: Option<OwnedSemaphorePermit>,
     ) -> Body {
+        stream.answered(&answer);
         let left = match answer.payload {
             Payload::None => Left::Nothing,
             Payload::Text(text) if text.is_empty() => Left::Nothing,
@@ -81,7 +82,6 @@ impl Body {
                 Left::File(Opened::Sealed(sealed), Chunks::new(range))
             }
         };
-        stream.answered(answer.status, answer.served);
         let mut body = Body { left, stream };
         body.settle();
         body

@@ -15,13 +15,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use http::request::Parts;
 use reactor::{Conn, Wait};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Limits;
 use super::body::Queued;
+use super::{Limits, translate};
+use crate::access::Said;
+use crate::answer::Answer;
+use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
-use crate::metrics::{Protocol, Served};
+use crate::metrics::{Answered, Method, Protocol};
+use crate::request_id::RequestId;
 
 /// What a connection's streams share.
 pub(super) struct Pulse {
@@ -63,7 +68,7 @@ enum Armed {
 pub(super) enum Turn {
     /// The connection is over.
     Over,
-    /// The reactor drains. Said once.
+    /// No more requests are wanted: the reactor drains, or another configuration holds. Said once.
     Drain,
     /// It has been waited for long enough, or its place is needed.
     Leave,
@@ -217,14 +222,17 @@ impl Pulse {
     }
 }
 
-/// One stream, from its request's head to the end of its answer. Counts itself when it ends.
+/// One stream, from its request's head to the end of its answer. Counts and logs itself when it ends.
 pub(super) struct Stream {
     pub(super) pulse: Rc<Pulse>,
     core: Rc<Core>,
     begun: Instant,
     state: State,
-    answered: Option<(u16, Served)>,
-    body_bytes: u64,
+    /// What was asked for, and what the access log says of it; empty when that is off.
+    method: Method,
+    asked: Vec<u8>,
+    /// The answer, of whose body so much counts as was handed over.
+    answered: Option<(Answered, RequestId)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -243,20 +251,39 @@ impl Stream {
             core: Rc::clone(core),
             begun: Instant::now(),
             state: State::Making,
+            method: Method::Other,
+            asked: Vec::new(),
             answered: None,
-            body_bytes: 0,
+        }
+    }
+
+    /// What its request asks for, whether or not it is refused.
+    pub(super) fn asks(&mut self, head: &Parts) {
+        self.method = translate::method(head);
+        if let Some(access) = &self.core.service.access {
+            let asked = translate::asked(head, self.pulse.conn.peer.ip());
+            asked.write(access.field_bytes_max(), &mut self.asked);
         }
     }
 
     /// Its answer is there.
-    pub(super) fn answered(&mut self, status: u16, served: Served) {
-        self.answered = Some((status, served));
+    pub(super) fn answered(&mut self, answer: &Answer) {
+        let answered = Answered {
+            method: self.method,
+            status: answer.status,
+            served: answer.served,
+            body_bytes: 0,
+        };
+        let id = answer.request_id;
+        let id = id.unwrap_or_else(|| self.core.next_request_id());
+        self.answered = Some((answered, id));
         self.enter(State::Sending);
     }
 
     /// So many bytes of the body were handed over.
     pub(super) fn sent(&mut self, bytes: usize) {
-        self.body_bytes += bytes as u64;
+        let (answered, _) = self.answered.as_mut().expect("a body is an answer's");
+        answered.body_bytes += bytes as u64;
     }
 
     /// Nothing is left to be handed over.
@@ -289,10 +316,18 @@ impl Drop for Stream {
         });
         self.enter(State::HandedOver);
         self.pulse.settle();
-        if let Some((status, served)) = self.answered {
-            let metrics = self.core.service.metrics.core(self.core.reactor.index());
-            metrics.answered(status, served, self.body_bytes, elapsed_us(self.begun));
-            metrics.spoke(Protocol::Http2);
+        let Some((answered, id)) = &self.answered else {
+            return;
+        };
+        let duration_us = elapsed_us(self.begun);
+        let core = self.core.reactor.index();
+        let service = &self.core.service;
+        let metrics = service.metrics.core(core);
+        metrics.answered(answered, duration_us);
+        metrics.spoke(Protocol::Http2);
+        if let Some(access) = &service.access {
+            let said = Said::to(answered, *id, duration_us, unix_ms());
+            access.add(core, &self.asked, &said);
         }
     }
 }

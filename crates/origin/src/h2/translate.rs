@@ -3,9 +3,15 @@
 //! These words never touch a wire, and nothing in them can break out of its line: `http`'s types hold no CR, LF or NUL.
 //! What frames a message or speaks of its connection is HTTP/2's own business and left out.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use std::net::IpAddr;
+
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, REFERER, TRANSFER_ENCODING, USER_AGENT};
 use http::request::Parts;
 use http1::{Limits, Reject, Request};
+
+use crate::access::Asked;
+use crate::metrics::Method;
+use crate::trace::Traceparent;
 
 /// Judges `head` by way of `text`, which must be empty and which the request borrows.
 ///
@@ -29,8 +35,7 @@ pub(super) fn request<'t>(
             return Err(TWO_HOSTS);
         }
     }
-    let target = head.uri.path_and_query().map_or("/", |it| it.as_str());
-    for part in [head.method.as_str(), " ", target, " HTTP/1.1\r\n"] {
+    for part in [head.method.as_str(), " ", target(head), " HTTP/1.1\r\n"] {
         text.extend_from_slice(part.as_bytes());
     }
     if let Some(authority) = authority {
@@ -52,6 +57,41 @@ pub(super) fn request<'t>(
         reason: "the request cannot be told in HTTP/1.1",
     };
     http1::parse(text, limits)?.ok_or(NOT_WHOLE)
+}
+
+/// The method of `head`, as it is counted.
+pub(super) fn method(head: &Parts) -> Method {
+    match head.method {
+        http::Method::GET => Method::Get,
+        http::Method::HEAD => Method::Head,
+        http::Method::OPTIONS => Method::Options,
+        _ => Method::Other,
+    }
+}
+
+/// What `head` says, also where it is refused, for the access log.
+pub(super) fn asked(head: &Parts, remote: IpAddr) -> Asked<'_> {
+    let field = |name| head.headers.get(name).map_or(&b""[..], |it| it.as_bytes());
+    let mut traceparents = head.headers.get_all("traceparent").iter();
+    let traceparent = match (traceparents.next(), traceparents.next()) {
+        (Some(only), None) => Traceparent::parse(only.as_bytes()),
+        _ => None,
+    };
+    let authority = head.uri.authority();
+    Asked {
+        remote,
+        protocol: "HTTP/2.0",
+        method: head.method.as_str().as_bytes(),
+        target: target(head).as_bytes(),
+        host: authority.map_or_else(|| field(HOST), |it| it.as_str().as_bytes()),
+        referer: field(REFERER),
+        user_agent: field(USER_AGENT),
+        traceparent,
+    }
+}
+
+fn target(head: &Parts) -> &str {
+    head.uri.path_and_query().map_or("/", |it| it.as_str())
 }
 
 fn line(text: &mut Vec<u8>, name: &[u8], value: &[u8]) {

@@ -1,7 +1,7 @@
 //! A TOML file's assignments, each with its line.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -13,7 +13,7 @@ use super::value::Raw;
 use crate::report::Error;
 
 /// Reads the TOML `text` of the file at `path`: in its order, what it assigns and what is wrong with it.
-pub(crate) fn read(path: &Rc<PathBuf>, text: &str) -> Vec<Result<Assignment, Error>> {
+pub(crate) fn read(path: &Arc<PathBuf>, text: &str) -> Vec<Result<Assignment, Error>> {
     let mut reader = Reader {
         path,
         text,
@@ -33,7 +33,7 @@ fn malformed(path: &Path, text: &str, err: &toml::de::Error) -> Error {
 }
 
 struct Reader<'a> {
-    path: &'a Rc<PathBuf>,
+    path: &'a Arc<PathBuf>,
     text: &'a str,
     out: Vec<Result<Assignment, Error>>,
 }
@@ -52,7 +52,7 @@ impl Reader<'_> {
                     key,
                     raw: raw(value),
                     source: Source::File {
-                        path: Rc::clone(self.path),
+                        path: Arc::clone(self.path),
                         line,
                         name: full,
                     },

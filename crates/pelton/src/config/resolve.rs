@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};
@@ -16,8 +16,13 @@ use super::value::{Raw, Value, Wrong};
 use super::{file, wsg};
 use crate::report::Error;
 
-/// Variables that begin with `PELTON_` and are no settings: the file's own name, and what the build looks at.
-const OTHER_VARIABLES: [&str; 3] = ["PELTON_CACHE", "PELTON_CONFIG", "PELTON_WORKER"];
+/// Variables that begin with `PELTON_` and are no settings: the file's own name, and what the build and upgrades look at.
+const OTHER_VARIABLES: [&str; 4] = [
+    "PELTON_CACHE",
+    "PELTON_CONFIG",
+    "PELTON_UPGRADE",
+    "PELTON_WORKER",
+];
 
 /// What was given, apart from the defaults.
 #[derive(Default)]
@@ -73,13 +78,13 @@ struct Resolver {
     notes: Vec<Note>,
     errors: Vec<Error>,
     /// The file, when it is WebP Server Go's.
-    wsg_file: Option<Rc<PathBuf>>,
+    wsg_file: Option<Arc<PathBuf>>,
 }
 
 impl Resolver {
     fn file(&mut self, path: PathBuf, text: &str) {
         let is_wsg = is_wsg(&path);
-        let path = Rc::new(path);
+        let path = Arc::new(path);
         if is_wsg {
             self.wsg(wsg::file(&path, text));
             self.wsg_file = Some(path);

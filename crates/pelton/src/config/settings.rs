@@ -6,12 +6,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use cell::{Backend, Isolation};
+use origin::access::Sink;
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
+use reactor::Steering;
 
 use super::value::{
-    Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks,
-    PerCore, Quality, Raw, Redirect, Timeout, Types, Value, Wrong,
+    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation,
+    Networks, PerCore, Quality, Raw, Redirect, SteeringMode, Timeout, Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -146,8 +148,12 @@ settings! {
         max_age_quick: Freshness = Freshness::seconds(10), "time";
         /// Cores that serve, each with a listener of its own.
         cores: PerCore = PerCore::Auto, "cores";
+        /// How connections are spread over cores: auto, hash, incoming-cpu (to the core where they arrive) or cbpf.
+        steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
         /// Addresses that may have any number of connections: proxies that speak for many clients, and this host.
         proxies: Networks = Networks::loopback(), "addresses";
+        /// Where a line of JSON goes for each answer: a file, stderr, or off.
+        access_log: AccessLog = AccessLog(Sink::Off), "file";
         /// Least severe events that are logged.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
@@ -260,6 +266,10 @@ settings! {
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Fields behind the last chunk of such a body, in all.
         trailer_bytes_max: u32 = 4_096, "bytes";
+        /// Lines of the access log that wait to be written, for each core; beyond, they are dropped and counted.
+        access_log_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// What the access log keeps of each text that a client sends.
+        access_field_bytes_max: Bytes = Bytes(512), "bytes";
         /// Bytes of a file that are sent before other connections get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
@@ -300,6 +310,8 @@ settings! {
         linger_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Time that open requests get to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
+        /// Time that a new process gets until it serves, when it is to take over.
+        upgrade_timeout: Timeout = Timeout::seconds(60), "time";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::settings::Key;
 use super::value::Raw;
@@ -15,7 +15,7 @@ pub(crate) enum Source {
     /// In a file.
     File {
         /// As the user wrote it.
-        path: Rc<PathBuf>,
+        path: Arc<PathBuf>,
         /// From 1.
         line: usize,
         /// The key as that file calls it.

@@ -158,7 +158,9 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("max_age", "\"30d\"", "30d"),
     ("max_age_quick", "\"0s\"", "0s"),
     ("cores", "3", "3"),
+    ("steering", "\"incoming-cpu\"", "incoming-cpu"),
     ("proxies", "[\"10.0.0.0/8\", \"::1\"]", "10.0.0.0/8,::1"),
+    ("access_log", "\"/var/log/a.log\"", "/var/log/a.log"),
     ("log_level", "\"debug\"", "debug"),
     ("tls.cert", "[\"/a.pem\", \"b.pem\"]", "/a.pem,b.pem"),
     ("tls.key", "\"/a.key\"", "/a.key"),
@@ -208,6 +210,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.body_bytes_max", "0", "0"),
     ("limits.chunk_line_bytes_max", "128", "128"),
     ("limits.trailer_bytes_max", "0", "0"),
+    ("limits.access_log_bytes", "\"64KiB\"", "64KiB"),
+    ("limits.access_field_bytes_max", "100", "100"),
     ("limits.sendfile_slice_bytes", "\"64KiB\"", "64KiB"),
     ("limits.first_byte_timeout", "\"1s\"", "1s"),
     ("limits.handshake_timeout", "\"2s\"", "2s"),
@@ -228,6 +232,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.linger_timeout", "\"1s\"", "1s"),
     ("limits.linger_bytes_max", "\"4KiB\"", "4KiB"),
     ("limits.drain_timeout", "\"1d\"", "1d"),
+    ("limits.upgrade_timeout", "\"2min\"", "2min"),
 ];
 
 /// Resolves with one key given in one way, and tells the value and its place.

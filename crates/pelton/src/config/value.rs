@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cell::{Backend, Isolation};
+use origin::access::Sink;
 use picture::Target;
-use reactor::Network;
+use reactor::{Network, Steering};
 
 /// A value as it arrived, before its key says what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -568,6 +569,27 @@ impl Value for Redirect {
     }
 }
 
+/// How connections are spread over cores, by the names of `reactor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SteeringMode(pub(crate) Steering);
+
+impl Value for SteeringMode {
+    const EXPECTED: &'static str = "\"auto\", \"hash\", \"incoming-cpu\" or \"cbpf\"";
+
+    fn read(raw: &Raw) -> Result<SteeringMode, Wrong> {
+        let known = Steering::ALL.into_iter();
+        let mut named = known.filter(|steering| raw.text() == Some(steering.name()));
+        named
+            .next()
+            .map(SteeringMode)
+            .ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.0.name().to_owned()
+    }
+}
+
 /// Networks, each as one address or as an address with the length of its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Networks(pub(crate) Vec<Network>);
@@ -600,6 +622,30 @@ impl Value for Networks {
     fn show(&self) -> String {
         let networks = self.0.iter().map(Network::to_string);
         networks.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AccessLog(pub(crate) Sink);
+
+impl Value for AccessLog {
+    const EXPECTED: &'static str = "\"off\", \"stderr\" or a path";
+
+    fn read(raw: &Raw) -> Result<AccessLog, Wrong> {
+        Ok(AccessLog(match raw.text() {
+            Some("off") => Sink::Off,
+            Some("stderr") => Sink::Stderr,
+            _ => Sink::File(PathBuf::read(raw)?),
+        }))
+    }
+
+    fn show(&self) -> String {
+        match &self.0 {
+            Sink::Off => "off".to_owned(),
+            Sink::Stderr => "stderr".to_owned(),
+            Sink::File(path) => path.show(),
+        }
     }
 }
 

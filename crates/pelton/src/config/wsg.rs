@@ -8,7 +8,7 @@ mod meaning;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -119,7 +119,7 @@ struct Entry {
 }
 
 /// Reads the text of a `config.json`.
-pub(crate) fn file(path: &Rc<PathBuf>, text: &str) -> Given {
+pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
     let mut given = Given::default();
     let pairs = match serde_json::from_str::<Pairs<'_>>(text) {
         Ok(pairs) => pairs.0,
@@ -137,7 +137,7 @@ pub(crate) fn file(path: &Rc<PathBuf>, text: &str) -> Given {
         // The value's text is a part of the file's, so its address tells the line.
         let offset = value.get().as_ptr().addr() - text.as_ptr().addr();
         let source = Source::File {
-            path: Rc::clone(path),
+            path: Arc::clone(path),
             line: line_at(text, offset),
             name: name.to_ascii_uppercase(),
         };

@@ -57,7 +57,9 @@ fn every_key_and_limit_is_listed() {
         max_age                         1d               time              default
         max_age_quick                   10s              time              default
         cores                           auto             cores             default
+        steering                        auto             mode              default
         proxies                         127.0.0.0/8,::1  addresses         default
+        access_log                      off              file              default
         log_level                       info             level             default
         tls.cert                        -                files             default
         tls.key                         -                files             default
@@ -104,6 +106,8 @@ fn every_key_and_limit_is_listed() {
         limits.body_bytes_max           64KiB            bytes             default
         limits.chunk_line_bytes_max     256              bytes             default
         limits.trailer_bytes_max        4096             bytes             default
+        limits.access_log_bytes         1MiB             bytes             default
+        limits.access_field_bytes_max   512              bytes             default
         limits.sendfile_slice_bytes     1MiB             bytes             default
         limits.first_byte_timeout       10s              time              default
         limits.handshake_timeout        10s              time              default
@@ -124,6 +128,7 @@ fn every_key_and_limit_is_listed() {
         limits.linger_timeout           2s               time              default
         limits.linger_bytes_max         64KiB            bytes             default
         limits.drain_timeout            30s              time              default
+        limits.upgrade_timeout          1min             time              default
     "#]]
     .assert_eq(&stdout);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));

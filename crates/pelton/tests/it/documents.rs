@@ -1,8 +1,6 @@
 //! What is no file: metrics, health, and the page.
 
-use std::collections::BTreeMap;
-
-use crate::harness::{Home, Server, eventually, media};
+use crate::harness::{Home, Metrics, Server, eventually, media};
 
 #[test]
 fn health_is_told_to_whoever_asks() {
@@ -24,36 +22,6 @@ fn health_is_told_to_whoever_asks() {
     server.stop();
 }
 
-/// Reads a text by the rules of OpenMetrics 1.0 that a scraper trips over.
-fn check_open_metrics(text: &str) {
-    assert!(text.ends_with("# EOF\n"), "the end is marked");
-    let mut kinds = BTreeMap::new();
-    let mut family = "";
-    for line in text.strip_suffix("# EOF\n").expect("checked").lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = rest.split_once(' ').expect("a family has a type");
-            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
-            assert_eq!(kinds.insert(name, kind), None, "{name} stands there twice");
-            family = name;
-        } else if let Some(rest) = line.strip_prefix("# HELP ") {
-            assert!(rest.starts_with(&format!("{family} ")), "{line}");
-        } else {
-            let (sample, value) = line.rsplit_once(' ').expect("a sample has a value");
-            assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
-            let name = sample.split('{').next().expect("split yields one part");
-            let suffix = name
-                .strip_prefix(family)
-                .expect("samples follow their family");
-            let suffixes: &[&str] = match kinds[family] {
-                "counter" => &["_total"],
-                "gauge" => &[""],
-                _ => &["_bucket", "_sum", "_count"],
-            };
-            assert!(suffixes.contains(&suffix), "{line}");
-        }
-    }
-}
-
 #[test]
 fn metrics_are_open_metrics() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
@@ -64,12 +32,11 @@ fn metrics_are_open_metrics() {
         answer.content_type(),
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
     );
-    check_open_metrics(answer.text());
+    Metrics::parse(answer.text());
     for target in ["/p.jpg", "/p.jpg?w=48", "/missing.jpg", "/p.jpg?w=0"] {
         server.get_as(target, "image/webp");
         server.get_as(target, "image/webp");
     }
-    check_open_metrics(server.get("/-/metrics").text());
     // An answer is counted once it was handed over, which its client may know first.
     eventually("every answer is counted", || {
         let metrics = server.metrics();
@@ -89,9 +56,12 @@ fn metrics_are_open_metrics() {
     assert_eq!(metrics.get("pelton_variants"), 2);
     let bytes = metrics.get("pelton_http_body_bytes_total");
     assert!(0 < bytes);
-    let count = "pelton_http_request_duration_seconds_count";
-    let all = "pelton_http_request_duration_seconds_bucket{le=\"+Inf\"}";
-    assert_eq!(metrics.get(count), metrics.get(all));
+    let count = |status: u16| {
+        metrics.get(&format!(
+            "http_server_request_duration_seconds_count{{http_request_method=\"GET\",http_response_status_code=\"{status}\"}}"
+        ))
+    };
+    assert_eq!((count(404), count(400)), (2, 2));
     server.stop();
 }
 

@@ -1,5 +1,6 @@
 //! What the tests stand on: the program, a client that speaks bytes, and pictures made on the spot.
 
+mod caller;
 mod certificate;
 mod client;
 pub(crate) mod frames;
@@ -12,6 +13,7 @@ mod secure;
 mod server;
 mod wait;
 
+pub(crate) use caller::{Caller, Reply};
 pub(crate) use certificate::Certificate;
 pub(crate) use client::{Answer, Client};
 pub(crate) use frames::Frames;
@@ -21,4 +23,4 @@ pub(crate) use metrics::Metrics;
 pub(crate) use processes::{Workers, is_alive, signal};
 pub(crate) use secure::{Secure, trusting};
 pub(crate) use server::{Server, pelton};
-pub(crate) use wait::eventually;
+pub(crate) use wait::{eventually, repetitions};

@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod access;
 mod bad_input;
 mod cells;
 mod changes;
@@ -14,6 +15,7 @@ mod flights;
 mod floods;
 mod h2;
 mod improvement;
+mod life;
 mod negotiation;
 mod overload;
 mod paths;
@@ -21,6 +23,8 @@ mod queries;
 mod room;
 mod semantics;
 mod slow;
+mod soak;
+mod steady;
 mod tls;
 mod types;
 mod wire;

@@ -189,3 +189,31 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
 fn raise_descriptors_max() {
     reactor::raise_descriptors_max().expect("the soft limit may be raised to the hard one");
 }
+
+#[test]
+fn connections_are_served_however_they_are_steered() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    for mode in ["auto", "hash", "incoming-cpu", "cbpf"] {
+        let server = Server::plain(&home, &["--steering", mode]);
+        let mut clients: Vec<_> = (0..64).map(|_| server.connect()).collect();
+        for client in &mut clients {
+            assert_eq!(ask(client).status, 200);
+        }
+        let metrics = server.metrics();
+        let located = metrics.get("pelton_connections_located_total");
+        let local = metrics.get("pelton_connections_local_total");
+        assert!(
+            8 <= located && local <= located,
+            "{mode}: {local} of {located}"
+        );
+        assert_eq!(metrics.sum("pelton_core_connections"), 65, "{mode}");
+        let cores = metrics.sum("pelton_core_steering");
+        let asked = match mode {
+            "auto" => "hash",
+            other => other,
+        };
+        let steered = metrics.get(&format!("pelton_core_steering{{mode=\"{asked}\"}}"));
+        assert_eq!(steered, cores, "{mode}");
+        server.stop();
+    }
+}

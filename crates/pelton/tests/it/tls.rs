@@ -5,11 +5,12 @@ use std::io::Read as _;
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use rustix::process::Signal;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, HandshakeKind};
 
 use crate::harness::{
-    Certificate, Client, Home, Http2, Secure, Server, eventually, media, trusting,
+    Certificate, Client, Home, Http2, Secure, Server, eventually, media, signal, trusting,
 };
 
 /// A server with this certificate, and the certificate.
@@ -161,6 +162,53 @@ fn renewed_certificates_are_used_without_a_restart() {
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
     assert_eq!(client.answer().body, b"0123456789");
+}
+
+#[test]
+fn a_signal_has_certificates_read_again() {
+    let (home, old, server) = served(&["--tls-check-time", "1d"]);
+    let mut before = connect(&server, &trusting(&[&old], &[], &[&TLS13]));
+    let new = Certificate::issue(&home, "localhost", &["localhost"]);
+    let trusts_new = trusting(&[&new], &[], &[&TLS13]);
+    signal(server.pid(), Signal::HUP);
+    server.logged("INFO", "certificates renewed");
+    let mut after = connect(&server, &trusts_new);
+    for client in [&mut before, &mut after] {
+        client.request("GET", "/digits.txt", "");
+        assert_eq!(client.answer().body, b"0123456789");
+    }
+    // Half of a pair is refused, and what there was goes on being used.
+    fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
+    signal(server.pid(), Signal::HUP);
+    server.logged("ERROR", "certificates not renewed, the old ones are kept");
+    let mut client = connect(&server, &trusts_new);
+    client.request("GET", "/digits.txt", "");
+    assert_eq!(client.answer().body, b"0123456789");
+}
+
+#[test]
+fn a_new_process_takes_over_what_is_spoken_where() {
+    let (_home, certificate, mut server) = served(&["--tls-redirect", "true"]);
+    let (plain, secure) = (server.address(), server.secure_address());
+    let http1 = trusting(&[&certificate], &["http/1.1"], &[&TLS13]);
+    let http2 = trusting(&[&certificate], &["h2"], &[&TLS13]);
+    for _ in 0..2 {
+        let mut open = Http2::secure(secure, &http2);
+        assert_eq!(open.send("GET", "/digits.txt", "").body, b"0123456789");
+        let mut client = Client::secure(secure, &http1, "localhost").expect("trusted");
+        client.request("GET", "/large.txt", "");
+        assert_eq!(client.answer().body, large());
+        let mut client = Client::connect(plain);
+        client.send("GET /digits.txt HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        let location = format!("https://localhost:{}/digits.txt", secure.port());
+        assert_eq!(client.answer().field("location"), Some(&*location));
+        server.upgrade();
+        assert_eq!(server.event("INFO", "stopped")["dropped"], 0);
+    }
+    let mut client = Client::secure(secure, &http1, "localhost").expect("trusted");
+    client.request("GET", "/digits.txt", "connection: close\r\n");
+    assert_eq!(client.answer().body, b"0123456789");
+    server.stop();
 }
 
 #[test]

@@ -197,8 +197,8 @@ fn quality_is_that_of_webp() {
         .collect();
     expect![[r#"
         1: quality = 10  from WEBP_QUALITY
-        50: quality = 44  from WEBP_QUALITY
-        75: quality = 63  from WEBP_QUALITY
+        50: quality = 45  from WEBP_QUALITY
+        75: quality = 64  from WEBP_QUALITY
         80: quality = 70  from WEBP_QUALITY
         85: quality = 76  from WEBP_QUALITY
         90: quality = 84  from WEBP_QUALITY

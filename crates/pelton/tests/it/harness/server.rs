@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::processes::signal;
+use super::processes::{is_alive, signal};
 use super::wait::eventually;
 use super::{Answer, Client, Home, Metrics};
 
@@ -29,6 +29,8 @@ pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
+    /// Of the process that serves; at first that is the child.
+    pid: u32,
     address: SocketAddr,
     log: Log,
 }
@@ -58,7 +60,12 @@ impl Server {
 
     /// Runs a command that serves, until it says where.
     pub(crate) fn run(command: &mut Command) -> Server {
-        let command = command.stdin(Stdio::null()).stderr(Stdio::piped());
+        Server::spawn(command.stdin(Stdio::null()))
+    }
+
+    /// As [`Server::run`], with the standard input that the command has.
+    pub(crate) fn spawn(command: &mut Command) -> Server {
+        let command = command.stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let stderr = child.stderr.take().expect("stderr was asked for");
         let log = Log::read(stderr);
@@ -68,9 +75,30 @@ impl Server {
             log.lines().iter().find_map(|line| address(line))
         });
         Server {
+            pid: child.id(),
             child,
             address,
             log,
+        }
+    }
+
+    /// Has a new process take over, and waits until the old one has ended.
+    pub(crate) fn upgrade(&mut self) {
+        const MESSAGE: &str = "a new process has taken over: this one finishes what is open";
+        let old = self.pid;
+        signal(old, Signal::USR2);
+        self.pid = eventually("a new process takes over", || {
+            let lines = self.log.lines();
+            let mut events = lines.iter().rev().filter_map(|line| event(line));
+            let last = events.find(|event| event["message"] == MESSAGE)?;
+            let pid = last["pid"].as_u64().expect("a number");
+            Some(pid as u32).filter(|pid| *pid != self.pid)
+        });
+        if old == self.child.id() {
+            let status = self.ended();
+            assert_eq!(status.code(), Some(0), "{:#?}", self.log.lines());
+        } else {
+            eventually("the old process ends", || (!is_alive(old)).then_some(()));
         }
     }
 
@@ -89,7 +117,7 @@ impl Server {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     /// Waits until an event of this level says `message`, and counts those that say so by then.
@@ -101,6 +129,20 @@ impl Server {
                 events.filter(|event| event["level"] == level && event["message"] == message);
             Some(said.count()).filter(|said| *said != 0)
         })
+    }
+
+    /// The last event of this level that says `message`.
+    pub(crate) fn event(&self, level: &str, message: &str) -> Value {
+        self.logged(level, message);
+        let lines = self.log.lines();
+        let mut events = lines.iter().rev().filter_map(|line| event(line));
+        let last = events.find(|event| event["level"] == level && event["message"] == message);
+        last.expect("it was logged")
+    }
+
+    /// Whether any event says `part`.
+    pub(crate) fn has_logged(&self, part: &str) -> bool {
+        self.log.lines().iter().any(|line| line.contains(part))
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -179,6 +221,9 @@ impl Server {
     /// Stops the server, which ends well.
     pub(crate) fn stop(mut self) {
         self.ask_to_stop();
+        if self.pid != self.child.id() {
+            return eventually("the server ends", || (!is_alive(self.pid)).then_some(()));
+        }
         let status = self.ended();
         assert_eq!(status.code(), Some(0), "{:#?}", self.log.lines());
     }
@@ -193,6 +238,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Whatever went wrong, no process and no thread is left behind.
+        if self.pid != self.child.id() && is_alive(self.pid) {
+            signal(self.pid, Signal::KILL);
+        }
         if let Ok(None) = self.child.try_wait() {
             self.child.kill().expect("the server is our child");
             self.child.wait().expect("the server is our child");

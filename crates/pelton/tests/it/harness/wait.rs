@@ -22,3 +22,12 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
         thread::park_timeout(PAUSE);
     }
 }
+
+/// How often something is done: so often, or as often as `CONFORM_REPETITIONS` says, for runs that take longer than the
+/// gate may.
+pub(crate) fn repetitions(usual: usize) -> usize {
+    match std::env::var("CONFORM_REPETITIONS") {
+        Ok(wanted) => wanted.parse().expect("CONFORM_REPETITIONS is a number"),
+        Err(_) => usual,
+    }
+}

@@ -1,0 +1,244 @@
+//! The access log: a JSON object a line for each answer, in UTF-8.
+//!
+//! ```text
+//! core 0 ─► lines ─┐ swapped with an empty buffer, ten nanoseconds under a lock
+//! core 1 ─► lines ─┴─► thread `access` ─► file or stderr
+//! ```
+//!
+//! A core writes into memory it has and never waits: where the lock is held or the room is gone, the line is dropped and
+//! counted. The thread looks every [`PAUSE`], and is woken when a buffer is half full, so that a line costs no system
+//! call. The file is opened for appending and opened anew when asked, after another program has moved it away.
+
+mod line;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+pub(crate) use line::{Asked, Said};
+
+/// How long a line may wait to be written.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often a core tries the lock, which is held for a swap, before it drops the line.
+const TRIES: usize = 64;
+
+/// Where the lines go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// Nowhere; no line is made.
+    #[default]
+    Off,
+    /// Among the lines of the other log.
+    Stderr,
+    /// To the end of this file.
+    File(PathBuf),
+}
+
+/// Bounds of the access log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Lines of one core that wait to be written; beyond, they are dropped and counted. Default 1 MiB.
+    pub buffer_bytes: usize,
+    /// Of each text that a client sent, such as its User-Agent. Default 512 bytes.
+    pub field_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            buffer_bytes: 1 << 20,
+            field_bytes_max: 512,
+        }
+    }
+}
+
+/// The log, shared by all cores.
+#[derive(Debug)]
+pub struct AccessLog {
+    shared: Arc<Shared>,
+    thread: Thread,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    cores: Box<[Lines]>,
+    limits: Limits,
+    reopen: AtomicBool,
+    ends: AtomicBool,
+}
+
+/// One core's lines, on cache lines of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Lines {
+    /// Never grows beyond `buffer_bytes`.
+    waiting: Mutex<Vec<u8>>,
+    logged: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl AccessLog {
+    /// Starts the log of so many cores; `None` where it is off.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or the thread not started.
+    pub(crate) fn start(
+        sink: &Sink,
+        cores: usize,
+        limits: Limits,
+    ) -> io::Result<Option<AccessLog>> {
+        let Some(out) = open(sink)? else {
+            return Ok(None);
+        };
+        let lines = || Lines {
+            waiting: Mutex::new(Vec::with_capacity(limits.buffer_bytes)),
+            logged: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        };
+        let shared = Arc::new(Shared {
+            cores: (0..cores).map(|_| lines()).collect(),
+            limits,
+            reopen: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+        });
+        let (sink, seen) = (sink.clone(), Arc::clone(&shared));
+        let writer = thread::Builder::new()
+            .name("access".to_owned())
+            .spawn(move || seen.write(out, &sink))?;
+        Ok(Some(AccessLog {
+            shared,
+            thread: writer.thread().clone(),
+            writer: Mutex::new(Some(writer)),
+        }))
+    }
+
+    /// Most bytes of a text that a client sent.
+    pub(crate) fn field_bytes_max(&self) -> usize {
+        self.shared.limits.field_bytes_max
+    }
+
+    /// Adds a line of one core: `asked` as [`Asked::write`] wrote it, and what was answered.
+    pub(crate) fn add(&self, core: usize, asked: &[u8], said: &Said) {
+        let lines = &self.shared.cores[core];
+        let room = self.shared.limits.buffer_bytes;
+        let Some(half_full) = lines.try_with(|waiting| {
+            if room < waiting.len() + asked.len() + Said::BYTES_MAX {
+                return None;
+            }
+            let before = waiting.len();
+            said.write(asked, waiting);
+            Some(before < room / 2 && room / 2 <= waiting.len())
+        }) else {
+            count(&lines.dropped);
+            return;
+        };
+        count(&lines.logged);
+        if half_full {
+            self.thread.unpark();
+        }
+    }
+
+    /// Has the file opened anew.
+    pub fn reopen(&self) {
+        self.shared.reopen.store(true, Relaxed);
+        self.thread.unpark();
+    }
+
+    /// Writes what waits, and ends the log. Lines that are added later are lost.
+    pub fn finish(&self) {
+        self.shared.ends.store(true, Relaxed);
+        self.thread.unpark();
+        let writer = self
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(writer) = writer {
+            writer.join().expect("a panic aborts the process");
+        }
+    }
+
+    /// Lines taken on, and lines dropped.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let sum = |pick: fn(&Lines) -> &AtomicU64| {
+            let counts = self
+                .shared
+                .cores
+                .iter()
+                .map(|core| pick(core).load(Relaxed));
+            counts.sum()
+        };
+        (sum(|core| &core.logged), sum(|core| &core.dropped))
+    }
+}
+
+/// Only its own core counts, so a load and a store do.
+fn count(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+impl Lines {
+    /// Runs `work` on what waits, unless the lock is held for longer than a swap takes.
+    fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
+        for _ in 0..TRIES {
+            match self.waiting.try_lock() {
+                Ok(mut waiting) => return work(&mut waiting),
+                Err(TryLockError::Poisoned(poisoned)) => return work(&mut poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
+        None
+    }
+}
+
+impl Shared {
+    /// The thread: until the log ends, writes what the cores have left.
+    fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
+        let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
+        loop {
+            // Read before the lines, so that what was added before the end was asked for is written.
+            let ends = self.ends.load(Relaxed);
+            for core in &self.cores {
+                let mut waiting = core.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::swap(&mut *waiting, &mut taken);
+                drop(waiting);
+                if let Err(err) = out.write_all(&taken).and_then(|()| out.flush()) {
+                    let bytes = taken.len();
+                    tracing::error!(%err, bytes, "access log cannot be written; lines are lost");
+                }
+                taken.clear();
+            }
+            if ends {
+                return;
+            }
+            if self.reopen.swap(false, Relaxed) {
+                match open(sink) {
+                    Ok(Some(opened)) => out = opened,
+                    Ok(None) => {}
+                    Err(err) => {
+                        tracing::error!(%err, "access log cannot be opened anew; the old file goes on")
+                    }
+                }
+            }
+            thread::park_timeout(PAUSE);
+        }
+    }
+}
+
+fn open(sink: &Sink) -> io::Result<Option<Box<dyn Write + Send>>> {
+    Ok(match sink {
+        Sink::Off => None,
+        Sink::Stderr => Some(Box::new(io::stderr())),
+        Sink::File(path) => {
+            let file: File = OpenOptions::new().append(true).create(true).open(path)?;
+            Some(Box::new(file))
+        }
+    })
+}

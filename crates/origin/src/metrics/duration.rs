@@ -1,0 +1,109 @@
+//! How long answers took, by method and status.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::{Text, add};
+
+/// Upper bounds of the buckets, in microseconds: those that OpenTelemetry gives `http.server.request.duration`, from
+/// 5 ms on, and before them finer ones, since the first of the standard ones would hold every hit.
+const BOUNDS_US: [u64; 26] = [
+    10, 25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
+    75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000, 2_500_000, 5_000_000, 7_500_000,
+    10_000_000,
+];
+
+/// The methods that are told apart, as OpenTelemetry names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// GET
+    Get,
+    /// HEAD
+    Head,
+    /// OPTIONS
+    Options,
+    /// A method that is not offered, or a request that could not be read.
+    Other,
+}
+
+const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
+
+/// The statuses that are told apart, the frequent ones first; what is none of them counts as the last.
+const STATUSES: [u16; 21] = [
+    200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
+    505, 500,
+];
+
+/// One core's answers.
+#[derive(Debug)]
+pub(super) struct Durations([[Histogram; METHODS.len()]; STATUSES.len()]);
+
+/// The answers of one method and status.
+#[derive(Debug)]
+struct Histogram {
+    /// The last bucket has no bound.
+    buckets: [AtomicU64; BOUNDS_US.len() + 1],
+    sum_us: AtomicU64,
+}
+
+impl Default for Durations {
+    fn default() -> Durations {
+        let empty = || Histogram {
+            buckets: std::array::from_fn(|_| AtomicU64::new(0)),
+            sum_us: AtomicU64::new(0),
+        };
+        Durations(std::array::from_fn(|_| std::array::from_fn(|_| empty())))
+    }
+}
+
+impl Durations {
+    pub(super) fn count(&self, method: Method, status: u16, duration_us: u64) {
+        let row = STATUSES.iter().position(|known| *known == status);
+        let histogram = &self.0[row.unwrap_or(STATUSES.len() - 1)][method as usize];
+        let bucket = BOUNDS_US.partition_point(|bound_us| *bound_us < duration_us);
+        add(&histogram.buckets[bucket], 1);
+        add(&histogram.sum_us, duration_us);
+    }
+}
+
+/// Writes the sums of all cores; only what was counted at all, or each scrape would be ten thousand lines.
+pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durations> + Clone) {
+    const NAME: &str = "http_server_request_duration_seconds";
+    text.family(
+        NAME,
+        "histogram",
+        "from a request's last byte read to its answer handed to the kernel, by OpenTelemetry's names",
+    );
+    for (row, status) in STATUSES.iter().enumerate() {
+        for (column, method) in METHODS.iter().enumerate() {
+            let sum = |pick: &dyn Fn(&Histogram) -> &AtomicU64| -> u64 {
+                let picked = cores
+                    .clone()
+                    .map(|core| pick(&core.0[row][column]).load(Relaxed));
+                picked.sum()
+            };
+            let labels =
+                format!("http_request_method=\"{method}\",http_response_status_code=\"{status}\"");
+            let counts = (0..=BOUNDS_US.len()).map(|bucket| sum(&|one| &one.buckets[bucket]));
+            let counts: Vec<u64> = counts.collect();
+            if counts.iter().all(|count| *count == 0) {
+                continue;
+            }
+            let mut total = 0;
+            for (bucket, count) in counts.iter().enumerate() {
+                total += count;
+                let bound = match BOUNDS_US.get(bucket) {
+                    Some(bound_us) => (*bound_us as f64 / 1e6).to_string(),
+                    None => "+Inf".to_owned(),
+                };
+                text.sample(
+                    &format!("{NAME}_bucket"),
+                    &format!("{labels},le=\"{bound}\""),
+                    total,
+                );
+            }
+            let sum_s = sum(&|one| &one.sum_us) as f64 / 1e6;
+            text.sample(&format!("{NAME}_sum"), &labels, sum_s);
+            text.sample(&format!("{NAME}_count"), &labels, total);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What signals ask for.
+//!
+//! | signal | does |
+//! |---|---|
+//! | TERM, INT | drains, then ends; asked again, ends at once |
+//! | HUP | reads the configuration and the certificates again, and opens the access log anew |
+//! | USR1 | opens the access log anew |
+//! | USR2 | has a new process take over |
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use origin::Live;
+use origin::tls::Tls;
+use reactor::Stop;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+use crate::https;
+use crate::notify;
+use crate::reload::Configured;
+use crate::report::{EXIT_OK, Error};
+use crate::upgrade::Program;
+
+/// What the signals work on.
+pub(crate) struct Life {
+    pub(crate) stop: Stop,
+    pub(crate) live: Arc<Live>,
+    pub(crate) configured: Configured,
+    /// Certificates, where HTTPS is spoken.
+    pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) upgrade: Arc<Upgrade>,
+}
+
+/// What a new process needs, and whether one is being started.
+pub(crate) struct Upgrade {
+    program: Program,
+    /// For the new process. None while one is being started, and once this one ends.
+    sockets: Mutex<Vec<TcpListener>>,
+    patience: Duration,
+    is_running: AtomicBool,
+}
+
+impl Upgrade {
+    pub(crate) fn new(
+        program: Program,
+        sockets: Vec<TcpListener>,
+        patience: Duration,
+    ) -> Arc<Upgrade> {
+        Arc::new(Upgrade {
+            program,
+            sockets: Mutex::new(sockets),
+            patience,
+            is_running: AtomicBool::new(false),
+        })
+    }
+
+    /// Takes the sockets; whoever drops them sees to it that nobody waits at them once the cores have left.
+    fn take(&self) -> Vec<TcpListener> {
+        std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Starts a new process, and stops this one once that serves.
+    fn run(&self, stop: &Stop) {
+        let sockets = self.take();
+        match self.program.take_over(&sockets, self.patience) {
+            Ok(pid) => {
+                tracing::info!(
+                    pid,
+                    "a new process has taken over: this one finishes what is open"
+                );
+                drop(sockets);
+                stop.trigger();
+            }
+            Err(err) => {
+                tracing::error!(%err, "no new process has taken over: this one goes on");
+                if !stop.is_triggered() {
+                    *self.sockets.lock().unwrap_or_else(PoisonError::into_inner) = sockets;
+                }
+                self.is_running.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Life {
+    /// Starts the thread that heeds signals.
+    pub(crate) fn begin(self) -> Result<(), Error> {
+        let failed = |err: io::Error| Error::host(format!("wait for signals: {err}"));
+        let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2];
+        let signals = Signals::new(signals).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(|| self.heed(signals))
+            .map_err(failed)?;
+        Ok(())
+    }
+
+    fn heed(mut self, mut signals: Signals) {
+        for signal in signals.forever() {
+            match signal {
+                SIGHUP => {
+                    self.reload();
+                    self.reopen();
+                }
+                SIGUSR1 => self.reopen(),
+                SIGUSR2 => self.upgrade(),
+                // Who asks twice does not want to wait.
+                _ if self.stop.is_triggered() => std::process::exit(i32::from(EXIT_OK)),
+                _ => self.end(signal),
+            }
+        }
+    }
+
+    fn end(&self, signal: i32) {
+        tracing::info!(
+            signal,
+            "stopping: no new connections, those open may finish"
+        );
+        notify::stopping();
+        drop(self.upgrade.take());
+        self.stop.trigger();
+    }
+
+    fn reload(&mut self) {
+        notify::reloading();
+        self.configured.reload(&self.live);
+        if let Some(tls) = &self.tls {
+            https::reload(tls);
+        }
+        notify::ready();
+    }
+
+    fn reopen(&self) {
+        if let Some(access) = self.live.current().access_log() {
+            access.reopen();
+        }
+    }
+
+    /// On a thread of its own, since a new process may take its time and signals go on.
+    fn upgrade(&self) {
+        if self.stop.is_triggered() || self.upgrade.is_running.swap(true, Ordering::Relaxed) {
+            tracing::warn!("no new process is started: one is under way, or this one is ending");
+            return;
+        }
+        let (upgrade, stop) = (Arc::clone(&self.upgrade), self.stop.clone());
+        let started = std::thread::Builder::new()
+            .name("upgrade".to_owned())
+            .spawn(move || upgrade.run(&stop));
+        if let Err(err) = started {
+            tracing::error!(%err, "no new process is started");
+            self.upgrade.is_running.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Heeds TERM and INT alone, for what neither reloads nor is replaced.
+pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
+    let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
+    let stop = stop.clone();
+    let wait = move || {
+        let mut asked = signals.forever();
+        if let Some(signal) = asked.next() {
+            tracing::info!(
+                signal,
+                "stopping: no new connections, those open may finish"
+            );
+            stop.trigger();
+        }
+        // Who asks twice does not want to wait.
+        if asked.next().is_some() {
+            std::process::exit(i32::from(EXIT_OK));
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(wait)
+        .map_err(failed)?;
+    Ok(())
+}

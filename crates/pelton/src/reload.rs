@@ -1,0 +1,127 @@
+//! SIGHUP: the configuration is read again, and what can change while requests are served, changes.
+
+use std::env;
+
+use origin::{Live, Settings};
+
+use crate::config::{Config, KEYS, Raw};
+use crate::flags::{self, SettingFlags};
+use crate::house;
+use crate::report::Error;
+
+/// Settings that hold for the next request or connection. All others are decided when a process starts.
+const LIVE: &[&str] = &[
+    "quality",
+    "formats",
+    "allowed_types",
+    "improve",
+    "max_age",
+    "max_age_quick",
+    "limits.hot_bytes_max",
+    "limits.memory_body_bytes_max",
+    "limits.gallery_entries_max",
+    "limits.trust_time",
+    "limits.original_bytes_max",
+    "limits.source_pixels_max",
+    "limits.target_pixels_max",
+    "limits.profile_bytes_max",
+    "limits.connection_requests_max",
+    "limits.queued_bytes_max",
+    "limits.head_bytes_max",
+    "limits.fields_max",
+    "limits.target_bytes_max",
+    "limits.body_bytes_max",
+    "limits.chunk_line_bytes_max",
+    "limits.trailer_bytes_max",
+    "limits.tls_buffer_bytes_max",
+    "limits.h2_streams_max",
+    "limits.h2_buffer_bytes_max",
+    "limits.h2_making_max",
+    "limits.h2_idle_bytes_max",
+    "limits.h2_resets_max",
+];
+
+/// What was typed, and what holds.
+pub(crate) struct Configured {
+    typed: SettingFlags,
+    config: Config,
+}
+
+/// A configuration that was read again.
+struct Reread {
+    config: Config,
+    settings: Settings,
+    /// Keys that changed.
+    changed: Vec<&'static str>,
+    /// Keys that were changed and go on as they were.
+    kept: Vec<&'static str>,
+}
+
+impl Configured {
+    pub(crate) fn new(typed: SettingFlags, config: &Config) -> Configured {
+        Configured {
+            typed,
+            config: config.clone(),
+        }
+    }
+
+    /// Reads file and variables again, and has the service follow. What is wrong goes to the log, and nothing changes.
+    pub(crate) fn reload(&mut self, live: &Live) {
+        match self.reread() {
+            Ok(reread) => {
+                live.replace(live.current().with(reread.settings));
+                self.config = reread.config;
+                let changed = reread.changed.join(" ");
+                tracing::info!(changed, "configuration reloaded");
+                if !reread.kept.is_empty() {
+                    let kept = reread.kept.join(" ");
+                    tracing::warn!(
+                        kept,
+                        "these settings need a restart, or SIGUSR2 for one without a gap"
+                    );
+                }
+            }
+            Err(errors) => {
+                for error in errors {
+                    tracing::error!("{error}");
+                }
+                tracing::error!("configuration not reloaded: the old one holds");
+            }
+        }
+    }
+
+    fn reread(&self) -> Result<Reread, Vec<Error>> {
+        let resolved = flags::settle(self.typed.clone(), env::vars_os().collect())?;
+        let mut config = resolved.config;
+        let differing = KEYS
+            .iter()
+            .filter(|key| (key.show)(&self.config) != (key.show)(&config));
+        let (changed, kept): (Vec<_>, Vec<_>) = differing.partition(|key| LIVE.contains(&key.name));
+        for key in &kept {
+            let old = Raw::Word((key.show)(&self.config).into());
+            (key.set)(&mut config, &old).expect("what is shown can be written");
+        }
+        let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
+        let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;
+        let names = |keys: Vec<&crate::config::Key>| keys.iter().map(|key| key.name).collect();
+        Ok(Reread {
+            config,
+            settings,
+            changed: names(changed),
+            kept: names(kept),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LIVE;
+    use crate::config::Key;
+
+    #[test]
+    fn what_changes_live_is_known() {
+        for name in LIVE {
+            assert!(Key::named(name).is_some(), "{name}");
+        }
+    }
+}

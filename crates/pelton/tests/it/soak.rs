@@ -1,0 +1,148 @@
+//! Many answers of all sizes, whole and in parts, alone and in rows, with connections that break in between: every body is
+//! the one that was asked for.
+//!
+//! `cargo xtask conform soak` asks ten million times.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::harness::{Caller, Home, Server, repetitions};
+
+/// From copied bodies to those that `sendfile` sends in several pieces.
+const SIZES: [usize; 7] = [1, 150, 2_000, 20_000, 70_000, 200_000, 1_500_000];
+const CLIENTS: usize = 4;
+
+/// Bytes that differ from file to file and from place to place.
+fn content(file: usize, size: usize) -> Vec<u8> {
+    let mut state = file as u32 + 1;
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    std::iter::repeat_with(next).take(size).collect()
+}
+
+/// What chooses what is asked: the same for the same seed, so that a failure can be had again.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// One request: a file, and the part of it that is asked for.
+#[derive(Debug)]
+struct Asked {
+    file: usize,
+    part: Option<Range<usize>>,
+}
+
+impl Asked {
+    fn choose(chance: &mut Chance) -> Asked {
+        // The small ones more often, or a run is nothing but the largest.
+        let file = chance.below(SIZES.len()).min(chance.below(SIZES.len()));
+        let size = SIZES[file];
+        let part = (chance.below(3) == 0).then(|| {
+            let begin = chance.below(size);
+            begin..begin + 1 + chance.below(size - begin)
+        });
+        Asked { file, part }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let range = match &self.part {
+            Some(part) => format!("range: bytes={}-{}\r\n", part.start, part.end - 1),
+            None => String::new(),
+        };
+        let file = self.file;
+        out.extend(format!("GET /{file}.bin HTTP/1.1\r\nhost: h\r\n{range}\r\n").bytes());
+    }
+}
+
+/// Asks so many times in all, and checks every body.
+fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize) {
+    let mut chance = Chance(seed);
+    let mut kept = None;
+    let count = |asked: usize| {
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            left.checked_sub(asked)
+        });
+        taken.is_ok()
+    };
+    loop {
+        let row = 1 + [0, 0, 15][chance.below(3)];
+        let asked: Vec<_> = (0..row).map(|_| Asked::choose(&mut chance)).collect();
+        let mut caller: Caller = kept
+            .take()
+            .unwrap_or_else(|| Caller::connect(address).expect("the server listens"));
+        let mut requests = Vec::new();
+        asked.iter().for_each(|one| one.write(&mut requests));
+        caller.send(&requests).expect("the server reads");
+        // Some connections break when a part of the answers has come.
+        let breaks = chance.below(50) == 0;
+        let read = if breaks { chance.below(row) } else { row };
+        let mut closes = false;
+        for one in &asked[..read] {
+            let reply = caller.reply();
+            let reply = match reply {
+                // The server may end a connection after its share of requests; what it did not answer is asked again.
+                Err(err) if closes && err.kind() == io::ErrorKind::UnexpectedEof => break,
+                reply => reply.expect("an answer"),
+            };
+            let whole = &contents[one.file];
+            let (status, expected) = match &one.part {
+                Some(part) => (206, &whole[part.clone()]),
+                None => (200, &whole[..]),
+            };
+            assert_eq!(reply.status, status, "{one:?} of seed {seed}");
+            assert!(
+                reply.body == expected,
+                "another body for {one:?} of seed {seed}"
+            );
+            closes = reply.closes;
+        }
+        if breaks {
+            caller.reset().expect("a socket can be reset");
+        } else if !closes {
+            kept = Some(caller);
+        }
+        if !count(read.max(1)) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn no_byte_is_wrong() {
+    let contents: Vec<_> = SIZES
+        .iter()
+        .enumerate()
+        .map(|(file, size)| content(file, *size))
+        .collect();
+    let home = Home::new();
+    for (file, content) in contents.iter().enumerate() {
+        home.put(&format!("{file}.bin"), content);
+    }
+    let flags = [
+        ["--allowed-types", "bin"],
+        ["--limits-connection-requests-max", "1000"],
+    ];
+    let server = Server::plain(&home, &flags.concat());
+    let left = AtomicUsize::new(repetitions(20_000));
+    thread::scope(|scope| {
+        for seed in 1..=CLIENTS {
+            let (address, contents, left) = (server.address(), &contents, &left);
+            scope.spawn(move || soak(address, seed as u64, contents, left));
+        }
+    });
+    let metrics = server.metrics();
+    println!("{} answers", metrics.sum("pelton_http_responses_total"));
+    server.stop();
+}

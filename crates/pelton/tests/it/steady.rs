@@ -1,0 +1,121 @@
+//! What a hit costs once everything is warm, counted by the server itself: no allocation, and hardly a system call beyond
+//! one to read and one to write.
+//!
+//! The server is halted while its clients send, so that it finds all their requests at once: what it does then does not
+//! depend on how busy the machine is.
+
+use rustix::process::Signal;
+
+use crate::harness::{Client, Home, Metrics, Server, signal};
+
+const CLIENTS: usize = 128;
+const ROUNDS: usize = 40;
+/// Allocations that reading the counters may take more the second time; all hits together take fewer.
+const FEW: f64 = 16.0;
+
+/// What a part of the server's work has taken.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    answers: f64,
+    syscalls: f64,
+    allocations: f64,
+}
+
+impl Cost {
+    fn of(metrics: &Metrics) -> Cost {
+        let answers = metrics.sum("pelton_http_responses_total") as f64;
+        Cost {
+            answers,
+            // The core looks at its sockets after every 61 tasks, which it does not count.
+            syscalls: metrics.sum("pelton_syscalls_total") as f64 + answers / 61.0,
+            allocations: metrics.get("pelton_core_allocations_total") as f64,
+        }
+    }
+
+    fn since(self, before: Cost) -> Cost {
+        Cost {
+            answers: self.answers - before.answers,
+            syscalls: self.syscalls - before.syscalls,
+            allocations: self.allocations - before.allocations,
+        }
+    }
+}
+
+/// A server with one core that trusts what it knows for as long as the test may last.
+fn served(home: &Home) -> Server {
+    let flags = [
+        ["--cores", "1"],
+        ["--limits-trust-time", "1h"],
+        ["--allowed-types", "json"],
+    ];
+    Server::plain(home, &flags.concat())
+}
+
+/// One round: the requests are all there before the server looks.
+fn round(server: &Server, clients: &mut [Client], request: &str, answers: usize) {
+    signal(server.pid(), Signal::STOP);
+    for client in &mut *clients {
+        client.send(request);
+    }
+    signal(server.pid(), Signal::CONT);
+    for client in clients {
+        for _ in 0..answers {
+            assert_eq!(client.answer().status, 200);
+        }
+    }
+}
+
+/// What an answer costs, when each client sends `batch` requests at once.
+fn cost(server: &Server, clients: &mut [Client], target: &str, batch: usize) -> Cost {
+    let request = format!("GET {target} HTTP/1.1\r\nhost: h\r\naccept: */*\r\n\r\n").repeat(batch);
+    let mut watch = server.connect();
+    let mut read = || {
+        watch.request("GET", "/-/metrics", "");
+        Cost::of(&Metrics::parse(watch.answer().text()))
+    };
+    for _ in 0..3 {
+        round(server, clients, &request, batch);
+    }
+    // To read the counters costs something, too, but always the same.
+    let (first, second) = (read(), read());
+    let reading = second.since(first);
+    for _ in 0..ROUNDS {
+        round(server, clients, &request, batch);
+    }
+    let all = read().since(second).since(reading);
+    Cost {
+        answers: all.answers,
+        syscalls: all.syscalls / all.answers,
+        allocations: all.allocations,
+    }
+}
+
+#[test]
+fn a_hit_allocates_nothing_and_takes_two_system_calls() {
+    let home = Home::with(&[
+        ("small.json", &[b'x'; 150]),
+        ("page.json", &[b'x'; 20 << 10]),
+    ]);
+    let server = served(&home);
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+    for target in ["/small.json", "/page.json"] {
+        let cost = cost(&server, &mut clients, target, 1);
+        assert_eq!(cost.answers, (CLIENTS * ROUNDS) as f64, "{target}");
+        assert!(cost.allocations < FEW, "{target}: {}", cost.allocations);
+        assert!(cost.syscalls <= 2.05, "{target}: {}", cost.syscalls);
+    }
+    server.stop();
+}
+
+#[test]
+fn pipelined_hits_share_their_system_calls() {
+    const BATCH: usize = 16;
+    let home = Home::with(&[("small.json", &[b'x'; 150])]);
+    let server = served(&home);
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+    let cost = cost(&server, &mut clients, "/small.json", BATCH);
+    assert_eq!(cost.answers, (CLIENTS * ROUNDS * BATCH) as f64);
+    assert!(cost.allocations < FEW, "{}", cost.allocations);
+    assert!(cost.syscalls <= 0.2, "{}", cost.syscalls);
+    server.stop();
+}

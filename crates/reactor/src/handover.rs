@@ -1,0 +1,129 @@
+//! Listening sockets that another process opened: a service manager, or the process that this one replaces. They were
+//! never closed in between, so no connection is refused and none that waits is lost.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, FromRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rustix::io::FdFlags;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketType, sockopt,
+};
+
+use crate::Error;
+
+/// Descriptors in one message; the kernel's most is 253.
+const MESSAGE_DESCRIPTORS: usize = 64;
+/// Descriptors that are taken over at most: two addresses on 256 cores, and as many again.
+const DESCRIPTORS_MAX: usize = 1024;
+/// The first descriptor that a service manager passes, by sd_listen_fds(3).
+const MANAGER_FIRST: i32 = 3;
+
+/// The listening sockets that a service manager has passed to this process (`LISTEN_PID`, `LISTEN_FDS`): none when it
+/// has not, and none when asked again.
+///
+/// Ask before anything else is opened.
+///
+/// # Errors
+/// A descriptor that was passed is no listening TCP socket.
+pub fn passed_by_manager() -> Result<Vec<TcpListener>, Error> {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let number = |name| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
+    let count = match (number("LISTEN_PID"), number("LISTEN_FDS")) {
+        // The variables are inherited by whatever that process starts, whose own the descriptors are not.
+        (Some(pid), Some(count)) if pid == std::process::id() => count,
+        _ => return Ok(Vec::new()),
+    };
+    if ASKED.swap(true, Relaxed) {
+        return Ok(Vec::new());
+    }
+    (0..count.min(DESCRIPTORS_MAX as u32))
+        .map(|index| {
+            let number = MANAGER_FIRST + index as i32;
+            // SAFETY: the manager opened `number` for this very process and nobody else here knows of it: `ASKED` lets
+            //         this line be reached once, and LISTEN_PID names us. Breaks if descriptors are opened before, since
+            //         a manager that lied about LISTEN_FDS would then make us close one of those.
+            let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+            listener(descriptor).map_err(|source| {
+                Error::host(format!("use descriptor {number} of LISTEN_FDS"), source)
+            })
+        })
+        .collect()
+}
+
+/// Sends listening sockets to another process.
+///
+/// # Errors
+/// The other process is gone.
+pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<()> {
+    let count = u32::try_from(listeners.len()).expect("there are no more than descriptors");
+    let count = count.to_le_bytes();
+    let mut none = SendAncillaryBuffer::default();
+    rustix::net::sendmsg(to, &[IoSlice::new(&count)], &mut none, SendFlags::NOSIGNAL)?;
+    for some in listeners.chunks(MESSAGE_DESCRIPTORS) {
+        let descriptors: Vec<_> = some.iter().map(AsFd::as_fd).collect();
+        let mut space =
+            [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_DESCRIPTORS))];
+        let mut rights = SendAncillaryBuffer::new(&mut space);
+        let fits = rights.push(SendAncillaryMessage::ScmRights(&descriptors));
+        assert!(fits, "the space is made for so many");
+        // A message of its own each, for which it needs a byte.
+        rustix::net::sendmsg(to, &[IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL)?;
+    }
+    Ok(())
+}
+
+/// Receives what [`send_listeners`] sends. Waits for it.
+///
+/// # Errors
+/// The other process is gone, or sends something else.
+pub fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener>> {
+    let mut count = [0; 4];
+    io::Read::read_exact(&mut &*from, &mut count)?;
+    let count = u32::from_le_bytes(count) as usize;
+    if DESCRIPTORS_MAX < count {
+        return Err(io::Error::other(format!("{count} sockets are too many")));
+    }
+    let mut listeners = Vec::with_capacity(count);
+    while listeners.len() < count {
+        let mut space =
+            [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_DESCRIPTORS))];
+        let mut rights = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let message =
+            rustix::net::recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut rights, flags)?;
+        if message.bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for passed in rights.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = passed {
+                for descriptor in descriptors {
+                    listeners.push(listener(descriptor)?);
+                }
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+/// A socket as [`crate::bind`] opens it.
+fn listener(descriptor: OwnedFd) -> io::Result<TcpListener> {
+    let is_listener = sockopt::socket_acceptconn(&descriptor)?
+        && sockopt::socket_type(&descriptor)? == SocketType::STREAM;
+    if !is_listener {
+        return Err(io::Error::other("not a listening socket"));
+    }
+    rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
+    sockopt::set_tcp_nodelay(&descriptor, true)?;
+    let listener = TcpListener::from(descriptor);
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+use super::{Seen, Steered, Steering};
+use crate::CoreId;
+
+use Steering::{Hash, IncomingCpu};
+
+fn verdict(now: Steering, arrived: &[u64], accepted: &[u64]) -> Steering {
+    let seen = Seen {
+        arrived: arrived.to_vec(),
+        accepted: accepted.to_vec(),
+    };
+    seen.verdict(now)
+}
+
+#[test]
+fn connections_are_followed_only_where_they_arrive_evenly() {
+    let even = [100, 100, 100, 100];
+    let rows = [
+        (Hash, [100, 90, 110, 100, 0], even, IncomingCpu),
+        // One client, or one queue of a card.
+        (Hash, [400, 0, 0, 0, 0], even, Hash),
+        (Hash, [200, 200, 10, 10, 0], even, Hash),
+        // Received on processors that serve nothing.
+        (Hash, [70, 70, 70, 70, 120], even, Hash),
+        (Hash, [100, 100, 100, 100, 40], even, IncomingCpu),
+        (IncomingCpu, [100, 100, 100, 100, 0], even, IncomingCpu),
+        // What was even is so no longer.
+        (IncomingCpu, [300, 50, 30, 20, 0], [300, 50, 30, 20], Hash),
+        // The kernel does not do what it was asked for.
+        (IncomingCpu, [100, 100, 100, 100, 0], [400, 0, 0, 0], Hash),
+    ];
+    for (now, arrived, accepted, expected) in rows {
+        assert_eq!(
+            verdict(now, &arrived, &accepted),
+            expected,
+            "{arrived:?} {accepted:?}"
+        );
+    }
+}
+
+#[test]
+fn little_is_no_reason_and_each_look_begins_anew() {
+    let cores = [CoreId(0), CoreId(5)];
+    let steered = Steered::new(Steering::Auto, &cores);
+    let mut before = Seen::default();
+    let arrive = |count: usize, cpus: [usize; 2]| {
+        for index in 0..count {
+            steered.note(cpus[index % 2], 0);
+        }
+    };
+    arrive(127, [0, 5]);
+    steered.judge(&[64, 63], &mut before);
+    assert_eq!(steered.now(), Hash);
+    arrive(1, [5, 5]);
+    steered.judge(&[64, 64], &mut before);
+    assert_eq!(steered.now(), IncomingCpu);
+    // From here on all arrive on one, which 128 even ones before would hide.
+    arrive(128, [5, 5]);
+    steered.judge(&[64, 192], &mut before);
+    assert_eq!(steered.now(), Hash);
+}
+
+#[test]
+fn a_core_knows_its_own_arrivals() {
+    let steered = Steered::new(Hash, &[CoreId(2), CoreId(7)]);
+    assert!(steered.note(7, 1));
+    assert!(!steered.note(7, 0));
+    assert!(!steered.note(3, 0));
+    let mut before = Seen::default();
+    steered.judge(&[1_000, 0], &mut before);
+    assert_eq!(steered.now(), Hash, "nobody asked it to judge");
+}
