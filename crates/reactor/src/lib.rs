@@ -99,4 +99,5 @@ pub use file::read_cached;
 pub use limits::Limits;
 pub use listen::{Listeners, bind};
 pub use run::{Drained, run};
+pub use socket::acked_bytes;
 pub use stop::Stop;
