@@ -1,5 +1,7 @@
 //! `cargo xtask conform`: outside suites and other people's implementations, where they take too long for the gate.
 
+mod h2;
+
 use std::ffi::OsString;
 use std::process::Command;
 
@@ -12,18 +14,21 @@ use crate::tools;
 const GATE_MUTATIONS: &str = "5000";
 
 /// The suites there are.
-const SUITES: &[&str] = &["http1"];
+const SUITES: &[&str] = &["http1", "h2"];
 
 /// Runs the suite of this name, whole.
 ///
 /// # Errors
 /// When there is no such suite, when it cannot be run, or when it finds something.
-pub(crate) fn run(build: &Build, name: &str, arguments: &[OsString]) -> Result<(), Stop> {
+pub(crate) fn run(build: &mut Build, name: &str, arguments: &[OsString]) -> Result<(), Stop> {
     if !SUITES.contains(&name) {
         return Err(Stop::usage(format!("no suite is called {name}"))
             .hint(format!("the suites are {}", SUITES.join(", "))));
     }
-    http1(build, arguments)
+    match name {
+        "h2" => h2::run(build),
+        _ => http1(build, arguments),
+    }
 }
 
 /// What the gate runs of all suites.

@@ -65,7 +65,7 @@ enum Typed {
     Tidy,
     /// Run an outside suite, whole
     Conform {
-        /// Name of the suite (http1)
+        /// Name of the suite (http1, h2)
         name: String,
         /// Arguments for the suite
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -114,7 +114,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
         Typed::Conform { name, args } => {
-            conform::run(&ready(root)?, &name, &args)?;
+            conform::run(&mut ready(root)?, &name, &args)?;
             Ok(ExitCode::SUCCESS)
         }
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
