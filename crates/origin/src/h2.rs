@@ -31,7 +31,6 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use reactor::Conn;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -40,6 +39,7 @@ use crate::core::Core;
 use crate::problem::Problem;
 use body::Body;
 use pulse::{Pulse, Stream, Turn};
+pub(crate) use wire::Carrier;
 use wire::Wire;
 
 /// What a client sends first: RFC 9113 §3.4.
@@ -51,7 +51,7 @@ pub struct Limits {
     /// Streams open at the same time; RFC 9113 §6.5.2 wants 100 at least. Default 100.
     pub streams_max: u32,
     /// Bytes read from files that wait for the client, over all streams; one chunk more is possible. What is sent from
-    /// memory is shared and does not count. Default 32 KiB.
+    /// memory is shared and does not count. Default 16 KiB.
     pub buffer_bytes_max: usize,
     /// Answers in the making that are not ready, over all streams; more wait for their turn. Default 32.
     pub making_max: usize,
@@ -65,7 +65,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             streams_max: 100,
-            buffer_bytes_max: 32 << 10,
+            buffer_bytes_max: 16 << 10,
             making_max: 32,
             idle_bytes_max: 256 << 10,
             resets_max: 256,
@@ -82,11 +82,13 @@ const WINDOW_BYTES: u32 = 64 << 10;
 /// Serves `conn`, of which `begun` has been read, until either side ends it.
 pub(crate) async fn serve<S>(core: Rc<Core>, conn: Conn<S>, begun: Vec<u8>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: Carrier,
 {
     let (stream, conn) = conn.swap(());
-    let pulse = Rc::new(Pulse::new(conn, core.service.settings.limits.h2));
-    let wire = Wire::new(begun, stream, Rc::clone(&pulse));
+    let stream = Rc::new(RefCell::new(stream));
+    let limits = &core.service.settings.limits;
+    let pulse = Rc::new(Pulse::new(conn, limits.h2, limits.connection_requests_max));
+    let wire = Wire::new(begun, Rc::clone(&stream), Rc::clone(&pulse));
     let answering = {
         let (core, pulse) = (Rc::clone(&core), Rc::clone(&pulse));
         service_fn(move |request| answer(Rc::clone(&core), Stream::open(&core, &pulse), request))
@@ -102,16 +104,19 @@ where
         false => drained.as_mut().poll(context),
     }));
     loop {
-        match pulse.run(served.as_mut(), drain.as_mut()).await {
-            Turn::Over => return,
+        let acked = || stream.borrow().acked_bytes();
+        match pulse.run(served.as_mut(), drain.as_mut(), acked).await {
+            Turn::Over => break,
             // RFC 9113 §6.8: a GOAWAY that allows for streams under way, then, a round trip later, the last one.
-            Turn::Drain => served.as_mut().graceful_shutdown(),
+            Turn::Last => served.as_mut().graceful_shutdown(),
             Turn::Leave => {
                 served.as_mut().graceful_shutdown();
-                return pulse.leave(served).await;
+                pulse.leave(served).await;
+                break;
             }
         }
     }
+    reap(&mut tasks.borrow_mut());
 }
 
 /// A connection's streams, each a task on its core.
@@ -127,14 +132,19 @@ where
             return;
         };
         let tasks = &mut *tasks.borrow_mut();
-        while let Some(ended) = tasks.try_join_next() {
-            if let Err(err) = ended
-                && err.is_panic()
-            {
-                resume_unwind(err.into_panic());
-            }
-        }
+        reap(tasks);
         tasks.spawn_local(stream);
+    }
+}
+
+/// Takes the streams away that are over. A panic goes on in the connection.
+fn reap(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.try_join_next() {
+        if let Err(err) = ended
+            && err.is_panic()
+        {
+            resume_unwind(err.into_panic());
+        }
     }
 }
 

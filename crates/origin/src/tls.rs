@@ -21,15 +21,14 @@ use reactor::{Conn, Ended, Wait};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::ServerSessionMemoryCache;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::connection::http1;
 use crate::core::Core;
 use crate::h2;
 use crate::input::Input;
 use crate::metrics::Handshake;
+use crate::transport::Secured;
 
 pub use certificate::Concern;
 pub use error::{Error, ErrorKind};
@@ -86,8 +85,6 @@ impl Tls {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         config.session_storage = ServerSessionMemoryCache::new(sessions_max);
         config.ticketer = ring::Ticketer::new().map_err(Error::no_randomness)?;
-        // Ours are short, and a suite that the client likes no better than another costs us less.
-        config.ignore_client_order = false;
         let tls = Tls {
             config: Arc::new(config),
             resolver,
@@ -158,11 +155,7 @@ enum Protocol {
     Http2,
 }
 
-async fn handshake(
-    core: &Core,
-    conn: Conn,
-    tls: &Tls,
-) -> Option<(Protocol, Conn<TlsStream<TcpStream>>)> {
+async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn<Secured>)> {
     conn.deadline.arm(Wait::Handshake);
     let buffer_bytes_max = core.service.settings.limits.tls_buffer_bytes_max;
     let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
@@ -198,5 +191,5 @@ async fn handshake(
         _ => Protocol::Http1,
     };
     conn.deadline.arm(Wait::FirstByte);
-    Some((protocol, conn.swap(stream).1))
+    Some((protocol, conn.swap(Secured::new(stream)).1))
 }

@@ -2,6 +2,7 @@
 //!
 //! Chosen when the connection begins, and static from then on: a hit on a plain socket pays nothing for TLS.
 
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -16,6 +17,23 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::chunks::Chunks;
+
+/// TLS over a socket.
+#[derive(Debug)]
+pub(crate) struct Secured {
+    pub(crate) tls: TlsStream<TcpStream>,
+    /// What the client had acknowledged when the time for its answer last began.
+    acked_bytes: Cell<u64>,
+}
+
+impl Secured {
+    pub(crate) fn new(tls: TlsStream<TcpStream>) -> Secured {
+        Secured {
+            tls,
+            acked_bytes: Cell::new(0),
+        }
+    }
+}
 
 /// A connection that requests can be read from and answers written to, each call under its deadline.
 pub(crate) trait Transport {
@@ -92,7 +110,7 @@ impl Transport for Conn<TcpStream> {
     }
 }
 
-impl Transport for Conn<TlsStream<TcpStream>> {
+impl Transport for Conn<Secured> {
     fn remote(&self) -> IpAddr {
         self.peer.ip()
     }
@@ -102,7 +120,7 @@ impl Transport for Conn<TlsStream<TcpStream>> {
     }
 
     async fn readable(&mut self) -> Result<(), Ended> {
-        let (socket, session) = self.stream.get_ref();
+        let (socket, session) = self.stream.tls.get_ref();
         // What was decrypted already is no socket's to announce.
         if !session.wants_read() {
             return Ok(());
@@ -117,7 +135,7 @@ impl Transport for Conn<TlsStream<TcpStream>> {
             stream, deadline, ..
         } = self;
         deadline.read_begun();
-        let read = poll_fn(|context| poll_read(stream, context, buffer));
+        let read = poll_fn(|context| poll_read(&mut stream.tls, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
         deadline.request_begun();
         Ok(read)
@@ -172,7 +190,7 @@ impl Transport for Conn<TlsStream<TcpStream>> {
         let Conn {
             stream, deadline, ..
         } = &mut self;
-        let closed = poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context));
+        let closed = poll_fn(|context| Pin::new(&mut stream.tls).poll_shutdown(context));
         drop(deadline.within(closed).await);
     }
 
@@ -183,10 +201,11 @@ impl Transport for Conn<TlsStream<TcpStream>> {
             stream, deadline, ..
         } = &mut self;
         let lingering = async {
-            poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await?;
+            poll_fn(|context| Pin::new(&mut stream.tls).poll_shutdown(context)).await?;
             let mut left = bytes_max;
             while 0 < left {
-                match poll_fn(|context| poll_read(stream, context, &mut [0; 4096])).await? {
+                match poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?
+                {
                     0 => break,
                     read => left = left.saturating_sub(read),
                 }
@@ -197,17 +216,37 @@ impl Transport for Conn<TlsStream<TcpStream>> {
     }
 }
 
-/// Writes with `poll`, waiting as [`Wait::Write`] each time anew: whatever it takes, the client has made room for.
+/// Writes with `poll`, and waits for as long as the client keeps pace, as [`Conn::room`] does.
 async fn writing<T>(
-    conn: &mut Conn<TlsStream<TcpStream>>,
+    conn: &mut Conn<Secured>,
     mut poll: impl FnMut(Pin<&mut TlsStream<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
 ) -> Result<T, Ended> {
     let Conn {
-        stream, deadline, ..
+        stream,
+        deadline,
+        core,
+        ..
     } = conn;
-    deadline.arm(Wait::Write);
-    let written = poll_fn(|context| poll(Pin::new(&mut *stream), context));
-    deadline.within(written).await?.map_err(Ended::Socket)
+    let Secured { tls, acked_bytes } = stream;
+    // Looked at by both of what follows, never at the same time.
+    let tls = RefCell::new(tls);
+    let acked = || reactor::acked_bytes(tls.borrow().get_ref().0);
+    let written = poll_fn(|context| {
+        let written = poll(Pin::new(&mut **tls.borrow_mut()), context);
+        if written.is_pending() && !deadline.is_armed(Wait::Write) {
+            acked_bytes.set(acked()?);
+            deadline.arm(Wait::Write);
+        }
+        written
+    });
+    let keeps_pace = || {
+        acked().is_ok_and(|acked| {
+            let before = acked_bytes.replace(acked);
+            core.limits().write_window_bytes() <= acked.saturating_sub(before)
+        })
+    };
+    let written = deadline.within_while(written, keeps_pace);
+    written.await?.map_err(Ended::Socket)
 }
 
 fn poll_read(

@@ -187,7 +187,9 @@ impl Deadline {
         self.entry.queued_bytes.set(bytes as u64);
     }
 
-    pub(crate) fn is_armed(&self, wait: Wait) -> bool {
+    /// Whether that is what it is armed for.
+    #[must_use]
+    pub fn is_armed(&self, wait: Wait) -> bool {
         self.entry.wait.get() == Some(wait)
     }
 
@@ -208,7 +210,10 @@ impl Deadline {
     }
 
     /// As [`Deadline::within`], but when the time is over and `goes_on` says so, it begins anew.
-    pub(crate) async fn within_while<T>(
+    ///
+    /// # Errors
+    /// As [`Deadline::within`].
+    pub async fn within_while<T>(
         &self,
         work: impl Future<Output = T>,
         mut goes_on: impl FnMut() -> bool,

@@ -105,5 +105,6 @@ pub use handover::{passed_by_manager, receive_listeners, send_listeners};
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};
 pub use run::{Drained, run};
+pub use socket::acked_bytes;
 pub use steering::Steering;
 pub use stop::Stop;

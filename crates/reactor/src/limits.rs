@@ -93,7 +93,8 @@ impl Limits {
     }
 
     /// What a reader must take in `write_stall_ms`: a byte at least.
-    pub(crate) fn write_window_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn write_window_bytes(&self) -> u64 {
         window_bytes(self.write_bytes_per_s_min, self.write_stall_ms)
     }
 }

@@ -15,7 +15,10 @@ struct TcpInfo {
 }
 
 /// Bytes of what was sent that the peer has acknowledged since the connection was made.
-pub(crate) fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
+///
+/// # Errors
+/// What is asked is no TCP socket.
+pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
     let mut info = TcpInfo {
         small: [0; 26],
         pacing_rates: [0; 2],

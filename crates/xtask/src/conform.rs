@@ -1,6 +1,7 @@
 //! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
 
 mod grammar;
+mod h2;
 pub(crate) mod http1;
 mod oracle;
 mod store_diff;
@@ -22,6 +23,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "http1",
         run: http1::run,
+    },
+    Suite {
+        name: "h2",
+        run: h2::run,
     },
     Suite {
         name: "store-diff",

@@ -11,6 +11,7 @@ use crate::stop::Stop;
 const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
 const H11: &str = "0.16.0";
+const H2SPEC: &str = "2.2.1";
 
 /// The program that checks licences.
 ///
@@ -66,6 +67,25 @@ pub(crate) fn h11(cache: &Path) -> Result<PathBuf, Stop> {
         succeed(&mut pip).map_err(Stop::on_host)
     })?;
     Ok(python)
+}
+
+/// The suite of HTTP/2 cases.
+///
+/// # Errors
+/// When it cannot be installed.
+pub(crate) fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
+    let folder = cache.join(format!("h2spec-{H2SPEC}"));
+    let program = folder.join("h2spec");
+    if !program.is_file() {
+        let module = format!("github.com/summerwind/h2spec/cmd/h2spec@v{H2SPEC}+incompatible");
+        let mut install = Command::new("go");
+        install.args(["install", &module]).env("GOBIN", &folder);
+        timed("install h2spec", || succeed(&mut install)).map_err(|stop| {
+            stop.on_host()
+                .hint("it is a Go program: install go, and try again")
+        })?;
+    }
+    Ok(program)
 }
 
 /// Whether a Python is there and imports these modules.

@@ -8,6 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(super) struct Pulse {
     queued: Arc<Queued>,
     /// Parts that were written when last looked at.
     written: Cell<usize>,
+    /// What the client had acknowledged when last asked.
+    acked_bytes: Cell<u64>,
     turns: Arc<Semaphore>,
     /// What is armed, once the client has said anything.
     armed: Cell<Option<Armed>>,
@@ -48,8 +51,11 @@ pub(super) struct Pulse {
     idle_bytes: Cell<usize>,
     /// Streams given up by the client, less those it took.
     resets: Cell<u32>,
-    /// The drain was announced, or the connection is being left.
-    drained: Cell<bool>,
+    /// Streams so far, and how many there may be.
+    requests: Cell<u32>,
+    requests_max: u32,
+    /// [`Turn::Last`] was said.
+    is_last: Cell<bool>,
     left: Cell<bool>,
     /// Where a head is put into words.
     text: Cell<Vec<u8>>,
@@ -68,14 +74,14 @@ enum Armed {
 pub(super) enum Turn {
     /// The connection is over.
     Over,
-    /// No more requests are wanted: the reactor drains, or another configuration holds. Said once.
-    Drain,
+    /// No more streams are to be opened: the reactor drains, there were enough, or another configuration holds. Said once.
+    Last,
     /// It has been waited for long enough, or its place is needed.
     Leave,
 }
 
 impl Pulse {
-    pub(super) fn new(conn: Conn<()>, limits: Limits) -> Pulse {
+    pub(super) fn new(conn: Conn<()>, limits: Limits, requests_max: u32) -> Pulse {
         Pulse {
             conn,
             limits,
@@ -83,12 +89,15 @@ impl Pulse {
             sending: Cell::new(0),
             queued: Arc::default(),
             written: Cell::new(0),
+            acked_bytes: Cell::new(0),
             turns: Arc::new(Semaphore::new(limits.making_max)),
             armed: Cell::new(None),
             waiting: RefCell::default(),
             idle_bytes: Cell::new(0),
             resets: Cell::new(0),
-            drained: Cell::new(false),
+            requests: Cell::new(0),
+            requests_max,
+            is_last: Cell::new(false),
             left: Cell::new(false),
             text: Cell::default(),
         }
@@ -99,6 +108,7 @@ impl Pulse {
         &self,
         mut served: Pin<&mut impl Future<Output = hyper::Result<()>>>,
         mut drain: Pin<&mut impl Future<Output = ()>>,
+        acked: impl Fn() -> io::Result<u64>,
     ) -> Turn {
         let turns = poll_fn(|context| {
             if let Poll::Ready(ended) = served.as_mut().poll(context) {
@@ -107,13 +117,25 @@ impl Pulse {
             }
             self.settle();
             self.wake_waiting();
-            if !self.drained.get() && drain.as_mut().poll(context).is_ready() {
-                self.drained.set(true);
-                return Poll::Ready(Turn::Drain);
+            let mut is_last = || {
+                self.requests_max <= self.requests.get() || drain.as_mut().poll(context).is_ready()
+            };
+            if !self.is_last.get() && is_last() {
+                self.is_last.set(true);
+                return Poll::Ready(Turn::Last);
             }
             Poll::Pending
         });
-        let ended = self.conn.deadline.within(turns).await;
+        // A part that is not written whole yet may be on its way all the same. What was acknowledged is compared with the
+        // last time it was asked for, so a connection gets the time of one wait more than it should, once.
+        let keeps_pace = || {
+            self.conn.deadline.is_armed(Wait::Write)
+                && acked().is_ok_and(|acked| {
+                    let before = self.acked_bytes.replace(acked);
+                    self.conn.core.limits().write_window_bytes() <= acked.saturating_sub(before)
+                })
+        };
+        let ended = self.conn.deadline.within_while(turns, keeps_pace).await;
         ended.unwrap_or(Turn::Leave)
     }
 
@@ -245,6 +267,7 @@ enum State {
 impl Stream {
     pub(super) fn open(core: &Rc<Core>, pulse: &Rc<Pulse>) -> Stream {
         pulse.making.set(pulse.making.get() + 1);
+        pulse.requests.set(pulse.requests.get().saturating_add(1));
         pulse.idle_bytes.set(0);
         Stream {
             pulse: Rc::clone(pulse),

@@ -1,32 +1,76 @@
 //! The bytes of an HTTP/2 connection, counted on their way.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 use super::pulse::Pulse;
+use crate::transport::Secured;
 
-/// A stream whose first bytes were read already.
+/// What HTTP/2 travels on: a socket, or TLS over one.
+pub(crate) trait Carrier: Unpin + 'static {
+    /// As [`AsyncRead`] and [`AsyncWrite`] have it.
+    type Stream: AsyncRead + AsyncWrite + Unpin;
+
+    fn stream(&mut self) -> &mut Self::Stream;
+
+    /// Bytes that the client has acknowledged.
+    fn acked_bytes(&self) -> io::Result<u64>;
+}
+
+impl Carrier for TcpStream {
+    type Stream = TcpStream;
+
+    fn stream(&mut self) -> &mut TcpStream {
+        self
+    }
+
+    fn acked_bytes(&self) -> io::Result<u64> {
+        reactor::acked_bytes(self)
+    }
+}
+
+impl Carrier for Secured {
+    type Stream = TlsStream<TcpStream>;
+
+    fn stream(&mut self) -> &mut TlsStream<TcpStream> {
+        &mut self.tls
+    }
+
+    fn acked_bytes(&self) -> io::Result<u64> {
+        reactor::acked_bytes(self.tls.get_ref().0)
+    }
+}
+
+/// A stream whose first bytes were read already. Shared with whoever asks it what was acknowledged.
 pub(super) struct Wire<S> {
     begun: Vec<u8>,
-    stream: S,
+    stream: Rc<RefCell<S>>,
     pulse: Rc<Pulse>,
 }
 
-impl<S> Wire<S> {
-    pub(super) fn new(begun: Vec<u8>, stream: S, pulse: Rc<Pulse>) -> Wire<S> {
+impl<S: Carrier> Wire<S> {
+    pub(super) fn new(begun: Vec<u8>, stream: Rc<RefCell<S>>, pulse: Rc<Pulse>) -> Wire<S> {
         Wire {
             begun,
             stream,
             pulse,
         }
     }
+
+    /// Borrowed for one poll.
+    fn with<T>(&self, poll: impl FnOnce(Pin<&mut S::Stream>) -> T) -> T {
+        poll(Pin::new(self.stream.borrow_mut().stream()))
+    }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: Carrier> AsyncRead for Wire<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -38,14 +82,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         }
         let before = buffer.filled().len();
         let read = if self.begun.is_empty() {
-            Pin::new(&mut self.stream).poll_read(context, buffer)
+            self.with(|stream| stream.poll_read(context, buffer))
         } else {
             let count = self.begun.len().min(buffer.remaining());
             buffer.put_slice(&self.begun[..count]);
             self.begun.drain(..count);
-            if self.begun.is_empty() {
-                self.begun = Vec::new();
-            }
             Poll::Ready(Ok(()))
         };
         self.pulse.came(buffer.filled().len() - before);
@@ -53,32 +94,32 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: Carrier> AsyncWrite for Wire<S> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.with(|stream| stream.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+        self.with(|stream| stream.poll_write_vectored(context, parts))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.with(|stream| stream.is_write_vectored())
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.with(|stream| stream.poll_flush(context))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.with(|stream| stream.poll_shutdown(context))
     }
 }

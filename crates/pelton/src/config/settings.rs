@@ -285,7 +285,7 @@ settings! {
         /// Streams of one HTTP/2 connection at the same time.
         h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
         /// What one HTTP/2 connection holds of files until its client takes it.
-        h2_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Answers of one HTTP/2 connection that are looked for or made at the same time.
         h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
         /// What an HTTP/2 client may send without asking for anything or taking anything.

@@ -115,7 +115,7 @@ fn every_key_and_limit_is_listed() {
         limits.tls_sessions_max         4096             sessions          default
         limits.tls_buffer_bytes_max     32KiB            bytes             default
         limits.h2_streams_max           100              streams           default
-        limits.h2_buffer_bytes_max      32KiB            bytes             default
+        limits.h2_buffer_bytes_max      16KiB            bytes             default
         limits.h2_making_max            32               answers           default
         limits.h2_idle_bytes_max        256KiB           bytes             default
         limits.h2_resets_max            256              streams           default

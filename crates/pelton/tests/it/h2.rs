@@ -229,6 +229,16 @@ fn an_idle_connection_is_told_to_go() {
 }
 
 #[test]
+fn a_connection_has_only_so_many_requests() {
+    let (_home, server) = served(&["--limits-connection-requests-max", "3"]);
+    let mut http2 = Http2::connect(server.address());
+    for _ in 0..3 {
+        assert_eq!(http2.send("GET", "/digits.txt", "").body, b"0123456789");
+    }
+    http2.ended().expect("ended in peace");
+}
+
+#[test]
 fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let (_home, mut server) = served(&[]);
     let mut http2 = Http2::connect(server.address());

@@ -5,12 +5,13 @@ use std::io::Read as _;
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use expect_test::expect;
 use rustix::process::Signal;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, HandshakeKind};
 
 use crate::harness::{
-    Certificate, Client, Home, Http2, Secure, Server, eventually, media, signal, trusting,
+    Certificate, Client, Home, Http2, Secure, Server, eventually, media, pelton, signal, trusting,
 };
 
 /// A server with this certificate, and the certificate.
@@ -333,4 +334,48 @@ fn slow_readers_cost_little_beyond_the_shared_body() {
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
     assert!(each < 96 << 10, "{each} bytes each");
     drop((warm, clients));
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_told_before_serving() {
+    let home = Home::with(&[]);
+    let good = Certificate::issue(&home, "good", &["localhost"]);
+    Certificate::issue(&home, "other", &["localhost"]);
+    Certificate::issue_until(&home, "old", &["localhost"], 2020);
+    drop(good);
+    let told = |words: &str| {
+        let mut command = pelton(&home, words.split(' '));
+        let output = command.output().expect("the program starts");
+        let said = String::from_utf8(output.stderr).expect("errors are text");
+        format!("{said}{}\n", output.status.code().expect("not killed"))
+    };
+    expect![[r#"
+        pelton: tls: 1 certificates and 0 keys
+        hint:   give --tls-cert and --tls-key as many files each, in the same order
+        2
+    "#]]
+    .assert_eq(&told("serve --tls-cert good.pem"));
+    expect![[r#"
+        pelton: tls: missing.key: cannot be read: No such file or directory (os error 2)
+        hint:   certificate and key must be readable by the user that pelton runs as
+        2
+    "#]]
+    .assert_eq(&told("serve --tls-cert good.pem --tls-key missing.key"));
+    expect![[r#"
+        pelton: tls: other.key: the key is not that of its certificate
+        hint:   name certificates and keys in the same order, and the server's own certificate first in its file
+        2
+    "#]]
+    .assert_eq(&told("check --tls-cert good.pem --tls-key other.key"));
+    expect![[r#"
+        pelton: tls: old.pem: expired on Wed, 01 Jan 2020 00:00:00 GMT
+        1
+    "#]]
+    .assert_eq(&told("check --tls-cert old.pem --tls-key old.key"));
+    expect![[r#"
+        pelton: tls.redirect: there is no certificate, so no HTTPS
+        hint:   give --tls-cert and --tls-key
+        2
+    "#]]
+    .assert_eq(&told("serve --tls-redirect true"));
 }

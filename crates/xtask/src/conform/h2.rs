@@ -1,0 +1,185 @@
+//! h2spec against the server as it is shipped: cleartext with prior knowledge, then over TLS.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use crate::command::{output, timed};
+use crate::stop::{Stop, at};
+use crate::{debian, tools};
+
+/// What we do not do as h2spec wants it, and why. h2spec is of RFC 7540's age; RFC 9113 replaced that.
+const EXPECTED: &[(&str, &str, &str)] = &[(
+    "http",
+    "Sends invalid connection preface",
+    // The port speaks HTTP/1.1 too: what is no preface is answered 400 in that, then closed. h2spec takes the answer
+    // for a frame. Over TLS, where ALPN has decided, the same case passes.
+    "the port also speaks HTTP/1.1, and answers in it",
+)];
+
+/// A file long enough for every case: one wants a window smaller than the body.
+const BODY_BYTES: usize = 40_000;
+
+/// Runs all cases both ways.
+///
+/// # Errors
+/// When it cannot be run, when a case fails that is not expected to, or one that is passes.
+pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let mut build = crate::ready(root)?;
+    debian::ensure(&["openssl"])?;
+    let h2spec = tools::h2spec(build.cache())?;
+    let server = build.server()?;
+    let folder = build.cache().join("conform-h2");
+    prepare(&folder)?;
+    let server = Server::start(&server, &folder)?;
+    let mut findings = Vec::new();
+    for (scheme, port) in [("http", server.http), ("https", server.https)] {
+        let report = folder.join(format!("{scheme}.xml"));
+        let mut command = Command::new(&h2spec);
+        command
+            .args(["--strict", "--host", "localhost", "--path", "/body.txt"])
+            .args(["--port", &port.to_string(), "--junit-report"])
+            .arg(&report);
+        if scheme == "https" {
+            command.args(["--tls", "--insecure"]);
+        }
+        // Its exit code says that something failed; which is in the report.
+        timed(&format!("h2spec over {scheme}"), || command.output())
+            .map_err(|err| Stop::host(format!("{}: {err}", h2spec.display())))?;
+        let report = fs::read_to_string(&report).map_err(at(&report))?;
+        let cases = cases(&report);
+        findings.extend(unexpected(scheme, &cases));
+        let passed = cases.iter().filter(|case| case.passed).count();
+        println!("h2spec over {scheme}: {passed} of {} passed", cases.len());
+    }
+    match findings.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Stop::findings(findings.join("\n"))),
+    }
+}
+
+/// A file to serve and a certificate.
+fn prepare(folder: &Path) -> Result<(), Stop> {
+    let library = folder.join("library");
+    fs::create_dir_all(&library).map_err(at(&library))?;
+    let body = library.join("body.txt");
+    fs::write(&body, "x".repeat(BODY_BYTES)).map_err(at(&body))?;
+    let mut openssl = Command::new("openssl");
+    openssl
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
+        .args(["ec_paramgen_curve:P-256", "-nodes", "-days", "30"])
+        .args(["-subj", "/CN=localhost", "-addext"])
+        .args(["subjectAltName=DNS:localhost", "-keyout", "key.pem"])
+        .args(["-out", "certificate.pem"])
+        .current_dir(folder);
+    output(&mut openssl).map(drop)
+}
+
+/// A running server, killed when dropped.
+struct Server {
+    child: Child,
+    http: u16,
+    https: u16,
+}
+
+impl Server {
+    fn start(program: &Path, folder: &Path) -> Result<Server, Stop> {
+        let mut child = Command::new(program)
+            .args(["serve", "library", "--data", "data"])
+            .args(["--allowed-types", "txt", "--listen", "127.0.0.1:0"])
+            .args(["--tls-listen", "127.0.0.1:0"])
+            .args(["--tls-cert", "certificate.pem", "--tls-key", "key.pem"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|err| Stop::host(format!("{}: {err}", program.display())))?;
+        let stderr = child.stderr.take().expect("stderr was asked for");
+        let mut server = Server {
+            child,
+            http: 0,
+            https: 0,
+        };
+        let mut lines = BufReader::new(stderr).lines();
+        while server.http == 0 || server.https == 0 {
+            let line = match lines.next() {
+                Some(line) => line.map_err(|err| Stop::host(format!("the server's log: {err}")))?,
+                None => return Err(Stop::host("the server ended before it served")),
+            };
+            if let Some(port) = port(&line, "https://") {
+                server.https = port;
+            } else if let Some(port) = port(&line, "http://") {
+                server.http = port;
+            }
+        }
+        // Whoever stops reading would stop the server once the pipe is full.
+        std::thread::spawn(move || lines.for_each(drop));
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.child.kill().is_ok() {
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// The port in the line that says where `scheme` is served.
+fn port(line: &str, scheme: &str) -> Option<u16> {
+    let (_, address) = line.split_once(scheme)?;
+    let (_, port) = address.split_once(':')?;
+    port.split('/').next()?.parse().ok()
+}
+
+/// A case of the report.
+#[derive(Debug, PartialEq, Eq)]
+struct Case {
+    name: String,
+    passed: bool,
+}
+
+/// The cases of a JUnit report as h2spec writes it: a line each, with `<failure>`, `<error>` or `<skipped>` below.
+fn cases(report: &str) -> Vec<Case> {
+    let parts = report.split("<testcase ").skip(1);
+    let case = |part: &str| {
+        let (_, rest) = part.split_once("classname=\"")?;
+        let (name, rest) = rest.split_once('"')?;
+        let body = rest.split("</testcase>").next()?;
+        let failed = ["<failure", "<error", "<skipped"];
+        Some(Case {
+            name: name.to_owned(),
+            passed: !failed.iter().any(|failed| body.contains(failed)),
+        })
+    };
+    parts.filter_map(case).collect()
+}
+
+/// Cases that do not go as expected.
+fn unexpected(scheme: &str, cases: &[Case]) -> Vec<String> {
+    let expected = |case: &Case| {
+        let mut expected = EXPECTED.iter();
+        expected.any(|(of, name, _)| (*of, *name) == (scheme, &*case.name))
+    };
+    let mut findings: Vec<_> = cases
+        .iter()
+        .filter(|case| case.passed == expected(case))
+        .map(|case| match case.passed {
+            false => format!("h2spec over {scheme}: failed: {}", case.name),
+            true => format!(
+                "h2spec over {scheme}: passes now, take it off the list: {}",
+                case.name
+            ),
+        })
+        .collect();
+    if cases.is_empty() {
+        findings.push(format!("h2spec over {scheme}: no case ran"));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests;
