@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod documents;
 mod flights;
+mod framing;
 mod improvement;
 mod negotiation;
 mod overload;
