@@ -281,6 +281,8 @@ impl Exchange {
             Ok(drained) => drained,
             Err(reject) => return Ok(Err(reject)),
         };
+        // Answers to the requests before it must not wait for a body that may never come.
+        self.write(conn).await?;
         conn.deadline().arm(Wait::Body);
         while !drained.is_done {
             // A body that has not ended has taken all there was.

@@ -13,6 +13,7 @@ mod disk;
 mod documents;
 mod flights;
 mod floods;
+mod framing;
 mod h2;
 mod improvement;
 mod life;

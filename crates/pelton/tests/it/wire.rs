@@ -170,6 +170,26 @@ fn who_has_sent_everything_is_still_answered() {
 }
 
 #[test]
+fn answers_do_not_wait_for_the_body_behind_them() {
+    let (home, server) = served();
+    let mut client = server.connect();
+    client.request("GET", "/digits.txt", "");
+    client.request("POST", "/digits.txt", "content-length: 4\r\n");
+    assert_eq!(client.answer().body, b"0123456789");
+    client.send("body");
+    assert_eq!(client.answer().status, 405);
+    // Nor are they lost when it never comes.
+    client.request("GET", "/digits.txt", "range: bytes=3-\r\n");
+    client.request("POST", "/digits.txt", "content-length: 4\r\n");
+    client.send("bo");
+    client.end_sending();
+    assert_eq!(client.answer().body, b"3456789");
+    assert!(client.is_ended());
+    server.stop();
+    drop(home);
+}
+
+#[test]
 fn bodies_nobody_wants_are_skipped() {
     let (home, server) = served();
     let bodies = [

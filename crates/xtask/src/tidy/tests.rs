@@ -151,6 +151,8 @@ fn manifest() {
                 "crates/origin/Cargo.toml",
                 "version.workspace = true\nbytes.workspace = true\ntokio = { version = \"1\" }\n",
             ),
+            // A workspace of its own.
+            ("fuzz/Cargo.toml", "libfuzzer-sys = { version = \"0.4\" }\n"),
         ],
         expect![[r#"
             Cargo.toml:3 no crate uses rayon
