@@ -16,6 +16,7 @@
 mod build;
 mod cache;
 mod command;
+mod conform;
 mod debian;
 mod demo;
 mod gate;
@@ -58,6 +59,11 @@ enum Typed {
         #[arg(long)]
         bless: bool,
     },
+    /// Run a proof whole that is too long for the gate
+    Conform {
+        /// Name of the proof: cells
+        name: String,
+    },
     /// Check the rules of the house that no compiler knows
     Tidy,
     /// Run a benchmark against its peers
@@ -90,6 +96,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             Ok(ExitCode::SUCCESS)
         }
         Typed::Test { name, bless } => gate::run(ready(root)?, name.as_deref(), bless),
+        Typed::Conform { name } => conform::run(&ready(root)?, &name),
         Typed::Tidy => Ok(match tidy::run(&root)? {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
