@@ -1,5 +1,6 @@
 //! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
 
+mod cells;
 mod grammar;
 mod h2;
 pub(crate) mod http1;
@@ -20,6 +21,10 @@ struct Suite {
 }
 
 const SUITES: &[Suite] = &[
+    Suite {
+        name: "cells",
+        run: cells::run,
+    },
     Suite {
         name: "http1",
         run: http1::run,

@@ -8,6 +8,8 @@ mod files;
 mod memory;
 mod process;
 
+pub(super) use process::find_clock;
+
 use super::layout::Layout;
 use super::machine::Machine;
 use super::space::Space;

@@ -3,7 +3,7 @@
 //! A worker is booted: it warms up and asks for a job, which is where its template is taken. Any other program is taken
 //! before its first instruction, since its environment is part of its job.
 
-use super::calls::{Linux, Next};
+use super::calls::{Linux, Next, find_clock};
 use super::cpu::State;
 use super::layout::{Chance, Layout};
 use super::machine::{Exit, Machine};
@@ -61,6 +61,7 @@ pub(crate) struct Guest {
 impl Guest {
     /// Boots the program in a machine of its own, which is gone afterwards.
     pub(crate) fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
+        find_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
         let bytes = plan.boot_bytes_max + plan.work_bytes_max;
         let layout = Layout::new(&image, bytes, chance()?)?;

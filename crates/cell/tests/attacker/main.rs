@@ -5,6 +5,7 @@
 
 mod calls;
 mod lies;
+mod machine;
 mod poison;
 mod registers;
 mod strain;
@@ -46,6 +47,7 @@ fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     let attacks = calls::ATTACKS
         .iter()
         .chain(lies::ATTACKS)
+        .chain(machine::ATTACKS)
         .chain(poison::ATTACKS)
         .chain(registers::ATTACKS)
         .chain(strain::ATTACKS);

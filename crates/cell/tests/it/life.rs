@@ -171,7 +171,7 @@ fn zygote() -> Pid {
     Pid::from_raw(pid as i32).expect("ids are above 0")
 }
 
-fn descendants(pid: u32) -> Vec<u32> {
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let mut all = children(pid);
     let mut next = 0;
     while next < all.len() {

@@ -9,7 +9,7 @@ const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";
 const ROUNDS: u32 = 300;
 const ROUNDS_KVM: u32 = 100;
 
-fn rounds(usual: u32) -> u32 {
+pub(crate) fn rounds(usual: u32) -> u32 {
     std::env::var(ROUNDS_NAME).map_or(usual, |rounds| rounds.parse().expect("a number of rounds"))
 }
 

@@ -14,6 +14,11 @@ pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]
     put(machine, address, &[time.tv_sec, time.tv_nsec])
 }
 
+/// Asks for the time once, which is how the host's clock is found: by a call that a helper's filter denies later.
+pub(in crate::vm) fn find_clock() {
+    let _now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+}
+
 fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
     use rustix::time::ClockId;
     let clock = match clock as i32 {

@@ -1,0 +1,136 @@
+//! What a program may try against a machine that it has for itself: privileged instructions, ring 0's memory, and system
+//! calls with arguments that make no sense.
+
+use crate::{Attack, Scene};
+use job::AllegedReply;
+use std::arch::asm;
+
+pub(crate) const ATTACKS: &[(&str, Attack)] = &[
+    ("cli", |scene| {
+        // SAFETY: an attack; ring 3 may not.
+        unsafe { asm!("cli") };
+        scene.done(b"escaped")
+    }),
+    ("hlt", |scene| {
+        // SAFETY: an attack; ring 3 may not.
+        unsafe { asm!("hlt") };
+        scene.done(b"escaped")
+    }),
+    ("port", |scene| {
+        // SAFETY: an attack on the port that system calls leave by.
+        unsafe { asm!("out 0x40, al") };
+        scene.done(b"escaped")
+    }),
+    ("page-tables", |scene| {
+        // SAFETY: an attack; ring 3 may not.
+        unsafe { asm!("mov cr3, {}", in(reg) 0_u64) };
+        scene.done(b"escaped")
+    }),
+    ("msr", |scene| {
+        // SAFETY: an attack; ring 3 may not.
+        unsafe { asm!("wrmsr", in("ecx") 0xc000_0082_u32, in("eax") 0, in("edx") 0) };
+        scene.done(b"escaped")
+    }),
+    ("read-ring0", |scene| {
+        // SAFETY: an attack on the descriptor tables' page.
+        let word = unsafe { std::ptr::without_provenance::<u64>(0x1010).read_volatile() };
+        scene.done(&word.to_le_bytes())
+    }),
+    ("write-code", |scene| {
+        let place = (machine_code as *const ()).cast_mut().cast::<u8>();
+        // SAFETY: an attack on the program's own code.
+        unsafe { place.write_volatile(0xc3) };
+        scene.done(b"escaped")
+    }),
+    ("run-data", |scene| {
+        let code = [0xc3_u8; 16];
+        // SAFETY: an attack; the bytes would return.
+        let run: extern "C" fn() = unsafe { std::mem::transmute(code.as_ptr()) };
+        run();
+        scene.done(b"escaped")
+    }),
+    ("cpuid", cpuid),
+    ("layout", layout),
+    ("random", random),
+    ("calls", calls),
+];
+
+extern "C" fn machine_code() {}
+
+/// Whether VMX and SVM are there.
+fn cpuid(scene: &Scene<'_>) -> AllegedReply {
+    let vmx = std::arch::x86_64::__cpuid(1).ecx >> 5 & 1;
+    let svm = std::arch::x86_64::__cpuid(0x8000_0001).ecx >> 2 & 1;
+    scene.done(format!("vmx {vmx} svm {svm}").as_bytes())
+}
+
+/// Where things are, and what the program was given to make its canary of.
+fn layout(scene: &Scene<'_>) -> AllegedReply {
+    let heap = Box::new(0_u8);
+    let on_stack = 0_u8;
+    // SAFETY: asks for a number.
+    let random = unsafe { libc::getauxval(libc::AT_RANDOM) };
+    // SAFETY: sixteen bytes that the kernel, or the helper, put there for every program.
+    let random = unsafe { std::ptr::with_exposed_provenance::<[u8; 16]>(random as usize).read() };
+    let places = format!(
+        "{:p} {:p} {:p} {:x}",
+        machine_code as *const (),
+        &raw const *heap,
+        &raw const on_stack,
+        u128::from_le_bytes(random),
+    );
+    scene.done(places.as_bytes())
+}
+
+fn random(scene: &Scene<'_>) -> AllegedReply {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: writes so many bytes.
+    let drawn = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    assert_eq!(drawn, 16, "randomness is never short");
+    scene.done(format!("{:x}", u128::from_le_bytes(bytes)).as_bytes())
+}
+
+/// System calls drawn from a seed, with arguments at every edge.
+fn calls(scene: &Scene<'_>) -> AllegedReply {
+    const CALLS: u32 = 60;
+    let mut state = scene.numbers[0] | 1;
+    let mut draw = |end: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % end
+    };
+    let mut block = vec![0_u8; 8_192];
+    let own = block.as_mut_ptr() as u64;
+    let edges = [
+        0,
+        1,
+        4_096,
+        0x1000,
+        0x20_0000 - 8,
+        0x20_0000,
+        own,
+        own + 8_000,
+        1 << 30,
+        1 << 47,
+        u64::MAX,
+        u64::MAX - 4_095,
+        i64::MAX as u64,
+    ];
+    for _ in 0..CALLS {
+        let number = draw(340);
+        // These end the job as they should.
+        if [60, 231, 62, 200, 234].contains(&number) {
+            continue;
+        }
+        let mut argument = || match draw(3) {
+            0 => draw(8),
+            1 => edges[draw(edges.len() as u64) as usize],
+            _ => edges[draw(edges.len() as u64) as usize].wrapping_add(draw(64)),
+        };
+        let [a, b, c, d, e, f] = [(); 6].map(|()| argument());
+        // SAFETY: an attack; what it breaks is this job's own.
+        unsafe { libc::syscall(number as i64, a, b, c, d, e, f) };
+    }
+    scene.done(b"survived")
+}
