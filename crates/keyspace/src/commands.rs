@@ -13,6 +13,7 @@ pub(crate) mod server;
 pub(crate) mod sets;
 pub(crate) mod sort;
 pub(crate) mod strings;
+pub(crate) mod tags;
 pub(crate) mod transactions;
 pub(crate) mod zset_combine;
 pub(crate) mod zset_range;

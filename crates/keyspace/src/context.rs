@@ -94,12 +94,23 @@ impl<'a> Context<'a> {
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         let slot = db.dict.find(key)?;
-        let deadline_ms = db.dict.at(slot).deadline_ms;
-        if Keyspace::is_due(deadline_ms, self.now) && !self.session.replay {
-            self.ks.expire(self.db, key);
-            return None;
+        if db.is_gone(slot, self.now) {
+            return self.bury(slot, key);
         }
         Some(slot)
+    }
+
+    /// Removes a key that is due, or whose tag was dropped. A journal that is replayed says itself when keys expire.
+    fn bury(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
+        let db = &self.ks.dbs[self.db];
+        if db.tags.is_stale(slot) {
+            self.ks.drop_tagged(self.db, slot);
+        } else if self.session.replay {
+            return Some(slot);
+        } else {
+            self.ks.expire(self.db, key);
+        }
+        None
     }
 
     pub(crate) fn exists(&mut self, key: &[u8]) -> bool {
@@ -189,14 +200,13 @@ impl<'a> Context<'a> {
     }
 
     /// Sets a key, whatever it held.
-    pub(crate) fn put(&mut self, key: &[u8], value: Value, deadline: Deadline) {
+    pub(crate) fn put(&mut self, key: &[u8], value: Value, deadline: Deadline) -> u32 {
         let Some(slot) = self.find(key) else {
             let deadline_ms = match deadline {
                 Deadline::At(deadline_ms) => deadline_ms,
                 Deadline::Keep | Deadline::Never => NEVER,
             };
-            self.insert(key, value, deadline_ms);
-            return;
+            return self.insert(key, value, deadline_ms);
         };
         self.ks.about_to_change(self.db, slot);
         let db = &mut self.ks.dbs[self.db];
@@ -208,6 +218,7 @@ impl<'a> Context<'a> {
         }
         self.ks.used(self.db, slot, self.now);
         self.ks.replaced(self.db, key);
+        slot
     }
 
     /// Gives a key that is there a deadline, or takes it away.

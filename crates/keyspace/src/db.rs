@@ -1,13 +1,18 @@
 //! One database: its keys, their deadlines, and what they cost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+
+use bytes::Bytes;
 
 use crate::dict::{Dict, Item, Seed};
+use crate::tags::Tags;
 use crate::text::Key;
 use crate::value::Value;
 
 /// The deadline of a key that has none.
 pub(crate) const NEVER: i64 = i64::MAX;
+/// The bit of an entry's `access` that says that it has tags.
+const TAGGED: u32 = 1 << 26;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
 const DUE_BYTES: usize = 24;
 
@@ -62,6 +67,9 @@ pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
     /// Deadlines and the slots of the keys that have them.
     pub(crate) due: BTreeSet<(i64, u32)>,
+    pub(crate) tags: Tags,
+    /// Until when a key that is not there is being made by somebody.
+    pub(crate) locks: HashMap<Key, i64>,
 }
 
 impl Db {
@@ -69,11 +77,13 @@ impl Db {
         Self {
             dict: Dict::new(seed),
             due: BTreeSet::new(),
+            tags: Tags::new(seed),
+            locks: HashMap::new(),
         }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.dict.heap_bytes() + self.due.len() * DUE_BYTES
+        self.dict.heap_bytes() + self.due.len() * DUE_BYTES + self.tags.heap_bytes()
     }
 
     /// Adds a key that is not there.
@@ -103,7 +113,32 @@ impl Db {
         if entry.deadline_ms != NEVER {
             self.due.remove(&(entry.deadline_ms, slot));
         }
+        if entry.access & TAGGED != 0 {
+            self.tags.take(slot);
+        }
         Some(entry)
+    }
+
+    /// Gives a key other tags than it had, or none.
+    pub(crate) fn set_tags(&mut self, slot: u32, names: &[Bytes]) {
+        let entry = self.dict.at_mut(slot);
+        if entry.access & TAGGED != 0 {
+            self.tags.take(slot);
+        }
+        if names.is_empty() {
+            entry.access &= !TAGGED;
+        } else {
+            entry.access |= TAGGED;
+            self.tags.give(slot, names.iter().map(AsRef::as_ref));
+        }
+    }
+
+    /// Whether a key is there no more, though it was not removed: its deadline has passed, or a tag of it was dropped.
+    #[inline]
+    pub(crate) fn is_gone(&self, slot: u32, now: i64) -> bool {
+        let entry = self.dict.at(slot);
+        entry.deadline_ms <= now && entry.deadline_ms != NEVER
+            || entry.access & TAGGED != 0 && self.tags.is_stale(slot)
     }
 
     /// Gives a key a deadline, or takes it away; the one it had is returned.

@@ -1,15 +1,15 @@
 //! Addition for INCRBYFLOAT, as Redis does it: in the 80-bit numbers of x86, printed with 17 digits after the point.
 //!
 //! In 64-bit arithmetic 0.1 + 0.2 would print as 0.30000000000000004; in decimal arithmetic 1000.1 would not print as
-//! 1000.09999999999999998, which is what Redis answers. Numbers beyond 10^21, and those with more than 17 digits behind
-//! the point, are added as 64-bit ones.
+//! 1000.09999999999999998, which is what Redis answers. Numbers of more than 38 digits, or with more than 17 behind the
+//! point, are added as 64-bit ones.
 
 use std::cmp::Ordering;
 
 use crate::text::parse_double;
 
 /// Digits behind the point.
-const DIGITS: i32 = 17;
+const DIGITS: u32 = 17;
 /// 10^17.
 const ONE: u128 = 100_000_000_000_000_000;
 /// What an addition comes to.
@@ -25,17 +25,17 @@ pub(crate) fn add(left: &[u8], right: &[u8]) -> Option<Sum> {
     if !plain.is_finite() {
         return Some(Sum::NotFinite);
     }
-    let exact = parse_scaled(left).zip(parse_scaled(right));
-    let sum = exact.map(|(left, right)| Extended::new(left).plus(Extended::new(right)));
+    let exact = parse(left).zip(parse(right));
+    let sum = exact.map(|(left, right)| left.plus(right));
     let text = sum
         .and_then(Extended::text)
         .unwrap_or_else(|| format!("{plain}"));
     Some(Sum::Text(text.into_bytes()))
 }
 
-/// A decimal number times 10^17.
-fn parse_scaled(text: &[u8]) -> Option<i128> {
-    let (negative, digits) = match text {
+/// A decimal number as the nearest one of 80 bits.
+fn parse(text: &[u8]) -> Option<Extended> {
+    let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] | digits => (false, digits),
     };
@@ -48,11 +48,10 @@ fn parse_scaled(text: &[u8]) -> Option<i128> {
     let mut parts = mantissa.splitn(2, |&byte| byte == b'.');
     let whole = parts.next()?;
     let fraction = parts.next().unwrap_or(b"");
-    let zeros = exponent
-        .checked_add(DIGITS)?
-        .checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    let zeros = usize::try_from(zeros).ok()?;
-    let mut scaled: i128 = 0;
+    // Digits behind the point once the exponent is done with; below zero, zeros before it.
+    let behind = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    let zeros = usize::try_from(-behind.min(0)).ok()?;
+    let mut number: u128 = 0;
     for byte in whole
         .iter()
         .chain(fraction)
@@ -61,10 +60,13 @@ fn parse_scaled(text: &[u8]) -> Option<i128> {
         if !byte.is_ascii_digit() {
             return None;
         }
-        let digit = i128::from(byte - b'0');
-        scaled = scaled.checked_mul(10)?.checked_add(digit)?;
+        let digit = u128::from(byte - b'0');
+        number = number.checked_mul(10)?.checked_add(digit)?;
     }
-    Some(if negative { -scaled } else { scaled })
+    let behind = u32::try_from(behind.max(0))
+        .ok()
+        .filter(|&behind| behind <= DIGITS)?;
+    Some(Extended::new(is_negative, number, 10u128.pow(behind)))
 }
 
 /// A number of 80 bits: a mantissa of 64, times a power of two.
@@ -76,14 +78,14 @@ struct Extended {
 }
 
 impl Extended {
-    /// The nearest one to a number times 10^17.
-    fn new(scaled: i128) -> Self {
-        let magnitude = scaled.unsigned_abs();
-        let shift = magnitude.leading_zeros().min(127);
-        let number = magnitude << shift;
-        // At least 70 bits, and one more that tells whether anything is left.
-        let quotient = ((number / ONE) << 1) | u128::from(!number.is_multiple_of(ONE));
-        Self::rounded(scaled < 0, quotient, -(shift as i32) - 1)
+    /// The nearest one to a quotient, whose divisor is at most 10^17.
+    fn new(is_negative: bool, number: u128, divisor: u128) -> Self {
+        let shift = number.leading_zeros().min(127);
+        let number = number << shift;
+        let (quotient, rest) = (number / divisor, number % divisor);
+        // One bit tells whether anything is left; there are 70 or more above it.
+        let sticky = u128::from(rest != 0);
+        Self::rounded(is_negative, quotient | sticky, -(shift as i32))
     }
 
     fn rounded(is_negative: bool, number: u128, exponent: i32) -> Self {
@@ -186,6 +188,12 @@ mod tests {
             ("99999999.99", "0.01", "100000000"),
             ("1e-10", "1e-12", "0.000000000101"),
             ("0", "0", "0"),
+            ("1e30", "1", "1000000000000000000024696061952"),
+            (
+                "9223372036854775807102120892",
+                "-1",
+                "9223372036854775806926258176",
+            ),
         ];
         for (left, right, sum) in rows {
             let found = add(left.as_bytes(), right.as_bytes());

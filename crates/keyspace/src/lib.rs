@@ -53,6 +53,7 @@ mod settings;
 mod snapshot;
 mod string;
 mod table;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -68,4 +69,4 @@ pub use session::Session;
 pub use settings::{Encodings, Limits, Policy};
 pub use table::{command, commands};
 pub use text::glob;
-pub use turn::Lifetime;
+pub use turn::{GetOrLock, Lifetime};

@@ -11,6 +11,8 @@ pub struct Limits {
     pub expire_keys_per_turn: usize,
     /// Keys evicted before one command, or in one turn.
     pub evict_keys_per_turn: usize,
+    /// Keys that are being made, in a database: `GETORLOCK` beyond that lets everybody build.
+    pub locks_max: usize,
     /// Bytes that data may take, its overhead included; 0 is no bound: `maxmemory`.
     pub maxmemory_bytes: u64,
     /// What goes when that is too little: `maxmemory-policy`.
@@ -32,6 +34,7 @@ impl Default for Limits {
             string_bytes_max: 512 << 20,
             expire_keys_per_turn: 2000,
             evict_keys_per_turn: 200,
+            locks_max: 65_536,
             maxmemory_bytes: 0,
             policy: Policy::NoEviction,
             samples: 5,

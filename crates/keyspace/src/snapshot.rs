@@ -120,6 +120,8 @@ impl Keyspace {
         if self.snapshots.under_way.is_some() {
             return false;
         }
+        // What was dropped by its tag is not there any more.
+        while !self.sweep(usize::MAX) {}
         self.snapshots.epoch ^= EPOCH;
         let parts = self.dbs.iter().enumerate().map(|(number, db)| Part {
             number,

@@ -6,7 +6,7 @@ use std::fmt;
 const INLINE: usize = 22;
 
 /// A byte string that is mostly short and never changes: up to 22 bytes without an allocation, in 24 bytes.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Inline { len: u8, bytes: [u8; INLINE] },
     Heap(Box<[u8]>),

@@ -7,15 +7,17 @@ use crate::evict::Until;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::string::Str;
+use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
     /// Removes keys whose deadline has passed, and evicts, both within bounds; whether more is due at once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
+        let is_swept = self.sweep(self.limits.expire_keys_per_turn);
         let now = now_ms as i64;
         if !self.active_expire {
-            return false;
+            return !is_swept;
         }
         let mut budget = self.limits.expire_keys_per_turn;
         for db in 0..self.dbs.len() {
@@ -30,7 +32,7 @@ impl Keyspace {
                 self.expire(db, key.bytes());
             }
         }
-        false
+        !is_swept
     }
 
     /// When the next key is due, in Unix milliseconds.
@@ -63,6 +65,8 @@ impl Keyspace {
             }
             None => _ = self.insert(db, key, stored, Until { deadline_ms, now }),
         }
+        let slot = self.dbs[db].dict.find(key).expect("it was just set");
+        self.dbs[db].set_tags(slot, &[]);
         self.effects.changes += 1;
         self.touch(db, key);
         self.note(db, Class::String, "set", key);
@@ -96,11 +100,89 @@ impl Keyspace {
 
     fn find_live(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<u32> {
         let slot = self.dbs[db].dict.find(key)?;
-        if Self::is_due(self.dbs[db].dict.at(slot).deadline_ms, now_ms as i64) {
-            self.expire(db, key);
-            return None;
+        if !self.dbs[db].is_gone(slot, now_ms as i64) {
+            return Some(slot);
         }
-        Some(slot)
+        if self.dbs[db].tags.is_stale(slot) {
+            self.drop_tagged(db, slot);
+        } else {
+            self.expire(db, key);
+        }
+        None
+    }
+
+    /// Removes a key whose tag was dropped. The journal has the dropping.
+    pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
+        self.about_to_change(db, slot);
+        let key = self.dbs[db].dict.at(slot).key.clone();
+        self.dbs[db].remove(key.bytes());
+        self.touch(db, key.bytes());
+        self.note(db, Class::Generic, "del", key.bytes());
+    }
+
+    /// Removes some of the keys whose tags were dropped; whether all are.
+    pub(crate) fn sweep(&mut self, count: usize) -> bool {
+        for db in 0..self.dbs.len() {
+            for slot in self.dbs[db].tags.sweep(count) {
+                self.drop_tagged(db, slot);
+            }
+        }
+        self.dbs.iter().all(|db| db.tags.is_swept())
+    }
+
+    /// Gives a key tags in place of those it had; whether it is there.
+    pub fn tag(&mut self, db: usize, key: &[u8], tags: &[Bytes], now_ms: u64) -> bool {
+        let slot = self.find_live(db, key, now_ms);
+        if let Some(slot) = slot {
+            self.dbs[db].set_tags(slot, tags);
+        }
+        slot.is_some()
+    }
+
+    /// Drops all keys of a database that have this tag; how many had it. They are gone at once, and what they hold is
+    /// given back within the next turns.
+    pub fn invalidate(&mut self, db: usize, tag: &Bytes) -> usize {
+        let dropped = self.dbs[db].tags.invalidate(tag);
+        if 0 < dropped && self.journals() {
+            let words = [b"TAG".as_slice(), b"INVALIDATE"].map(Bytes::from_static);
+            let [command, invalidate] = words;
+            self.effects
+                .journal
+                .push((db, vec![command, invalidate, tag.clone()]));
+        }
+        self.effects.changes += dropped as u64;
+        dropped
+    }
+
+    /// The string at a key; or who is to make it. A builder sets the key, or leaves it until the time has passed.
+    pub fn get_or_lock(&mut self, db: usize, key: &[u8], until: Lifetime) -> GetOrLock {
+        if let Some(value) = self.get(db, key, until.now_ms) {
+            return GetOrLock::Found(value);
+        }
+        let deadline_ms = until.deadline_ms.map_or(NEVER, |deadline| deadline as i64);
+        match self.lock(db, key, (until.now_ms as i64, deadline_ms)) {
+            None => GetOrLock::Build,
+            Some(held_until) => GetOrLock::Wait {
+                until_ms: held_until.unsigned_abs(),
+            },
+        }
+    }
+
+    /// Takes the lock of a key that is not there; if another one has it, until when.
+    pub(crate) fn lock(&mut self, db: usize, key: &[u8], (now, until): (i64, i64)) -> Option<i64> {
+        let max = self.limits.locks_max;
+        let locks = &mut self.dbs[db].locks;
+        let name = Key::new(key);
+        if let Some(&held_until) = locks.get(&name).filter(|&&held_until| now < held_until) {
+            return Some(held_until);
+        }
+        if max <= locks.len() {
+            locks.retain(|_, held_until| now < *held_until);
+        }
+        if locks.len() < max {
+            locks.insert(name, until);
+        }
+        None
     }
 }
 
@@ -111,4 +193,18 @@ pub struct Lifetime {
     pub now_ms: u64,
     /// When it goes, in Unix milliseconds; `None` is never.
     pub deadline_ms: Option<u64>,
+}
+
+/// What there is of a value that somebody may have to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GetOrLock {
+    /// It is there.
+    Found(Bytes),
+    /// The caller is to make it.
+    Build,
+    /// Another one is making it, and has until then in Unix milliseconds.
+    Wait {
+        /// When to ask again at the latest.
+        until_ms: u64,
+    },
 }

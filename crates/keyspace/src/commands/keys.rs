@@ -66,12 +66,12 @@ pub(crate) fn dbsize(cx: &mut Context<'_>, out: &mut Out) -> Done {
 pub(crate) fn keys(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let pattern = &cx.args[1];
     let all = pattern.as_ref() == b"*";
-    let dict = &cx.ks.dbs[cx.db].dict;
-    let live = dict
-        .iter()
-        .filter(|entry| !Keyspace::is_due(entry.deadline_ms, cx.now));
-    let found = live.filter(|entry| all || glob(pattern, entry.key.bytes()));
-    let found: Vec<&Key> = found.map(|entry| &entry.key).collect();
+    let db = &cx.ks.dbs[cx.db];
+    let slots = 0..db.dict.slots();
+    let names = slots.filter_map(|slot| Some((slot, &db.dict.peek(slot)?.key)));
+    let live = names.filter(|(slot, _)| !db.is_gone(*slot, cx.now));
+    let found = live.filter(|(_, key)| all || glob(pattern, key.bytes()));
+    let found: Vec<&Key> = found.map(|(_, key)| key).collect();
     out.array(found.len());
     for key in found {
         out.bulk(key.bytes());
@@ -121,11 +121,22 @@ pub(crate) fn renamenx(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 fn move_key(cx: &mut Context<'_>) {
     let args = cx.args;
-    let entry = cx.remove(&args[1]).expect("the caller saw it");
     cx.remove(&args[2]);
-    cx.insert(&args[2], entry.value, entry.deadline_ms);
+    let tags = cx.tags_of(&args[1]);
+    let entry = cx.remove(&args[1]).expect("the caller saw it");
+    let slot = cx.insert(&args[2], entry.value, entry.deadline_ms);
+    cx.ks.dbs[cx.db].set_tags(slot, &tags);
     cx.changed(&args[1], Class::Generic, "rename_from");
     cx.changed(&args[2], Class::Generic, "rename_to");
+}
+
+impl Context<'_> {
+    /// The tags of a key that is there.
+    fn tags_of(&mut self, key: &[u8]) -> Vec<Bytes> {
+        let slot = self.find(key);
+        let names = slot.map_or(Vec::new(), |slot| self.ks.dbs[self.db].tags.names(slot));
+        names.into_iter().map(Bytes::copy_from_slice).collect()
+    }
 }
 
 /// The database an argument names.

@@ -305,17 +305,21 @@ impl PositionOptions {
                     ));
                 }
             } else if cx.is(at, "count") {
-                let count = usize::try_from(cx.int(at + 1)?);
-                options.count = Some(count.map_err(|_| Fault::of("ERR COUNT can't be negative"))?);
+                let fault = Fault::of("ERR COUNT can't be negative");
+                options.count = Some(not_negative(cx, at + 1).ok_or(fault)?);
             } else if cx.is(at, "maxlen") {
-                let len = usize::try_from(cx.int(at + 1)?);
-                options.len_max = len.map_err(|_| Fault::of("ERR MAXLEN can't be negative"))?;
+                let fault = Fault::of("ERR MAXLEN can't be negative");
+                options.len_max = not_negative(cx, at + 1).ok_or(fault)?;
             } else {
                 return Err(Fault::SYNTAX);
             }
         }
         Ok(options)
     }
+}
+
+fn not_negative(cx: &Context<'_>, at: usize) -> Option<usize> {
+    resp::parse_int(&cx.args[at]).and_then(|number| usize::try_from(number).ok())
 }
 
 pub(crate) fn lpos(cx: &mut Context<'_>, out: &mut Out) -> Done {

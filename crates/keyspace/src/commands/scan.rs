@@ -5,7 +5,7 @@ use resp::Out;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::hash::{FieldValue, Hash};
-use crate::keyspace::Keyspace;
+
 use crate::set::Set;
 use crate::text::{Key, glob};
 use crate::zset::Zset;
@@ -85,18 +85,18 @@ fn send_head(cursor: u64, count: usize, out: &mut Out) {
 
 pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let request = Request::parse(cx, 1)?;
-    let dict = &cx.ks.dbs[cx.db].dict;
+    let db = &cx.ks.dbs[cx.db];
     let mut visited = 0;
     let mut found: Vec<&Key> = Vec::new();
     let cursor = request.run(|cursor| {
-        let next = dict.scan(cursor, |_, entry| {
+        let next = db.dict.scan(cursor, |slot, entry| {
             visited += 1;
-            let is_due = Keyspace::is_due(entry.deadline_ms, cx.now);
+            let is_gone = db.is_gone(slot, cx.now);
             let name = entry.value.type_name().as_bytes();
             let is_kind = request
                 .kind
                 .is_none_or(|kind| kind.eq_ignore_ascii_case(name));
-            if !is_due && is_kind && request.wants(entry.key.bytes()) {
+            if !is_gone && is_kind && request.wants(entry.key.bytes()) {
                 found.push(&entry.key);
             }
         });

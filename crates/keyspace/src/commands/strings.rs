@@ -61,6 +61,8 @@ struct SetOptions {
     keep_deadline: bool,
     reply_old: bool,
     expire: Option<Expire>,
+    /// Where the tags begin.
+    tags_at: Option<usize>,
 }
 
 fn parse_set(cx: &Context<'_>) -> Result<SetOptions, Fault> {
@@ -75,6 +77,10 @@ fn parse_set(cx: &Context<'_>) -> Result<SetOptions, Fault> {
             options.reply_old = true;
         } else if cx.is(at, "keepttl") && options.expire.is_none() {
             options.keep_deadline = true;
+        } else if cx.is(at, "tag") && at + 1 < cx.args.len() {
+            // Ours: all that follows are names.
+            options.tags_at = Some(at + 1);
+            break;
         } else if options.expire.is_none()
             && !options.keep_deadline
             && let Some(expire) = Expire::option(&cx.args[at])
@@ -117,6 +123,12 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     }
     store(cx, 2, deadline);
+    let tags = options.tags_at.map_or(&[][..], |at| &args[at..]);
+    if !tags.is_empty()
+        && let Some(slot) = cx.find(&args[1])
+    {
+        cx.ks.dbs[cx.db].set_tags(slot, tags);
+    }
     if !options.reply_old {
         out.ok();
     }
@@ -126,6 +138,10 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
             plain.extend([Bytes::from_static(b"PXAT"), Bytes::from(at.to_string())]);
         } else {
             plain.push(Bytes::from_static(b"KEEPTTL"));
+        }
+        if !tags.is_empty() {
+            plain.push(Bytes::from_static(b"TAG"));
+            plain.extend_from_slice(tags);
         }
         cx.rewrite_as(plain);
     }
@@ -144,7 +160,8 @@ fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
         cx.delete(&args[1]);
         return;
     }
-    cx.put(&args[1], value, deadline);
+    let slot = cx.put(&args[1], value, deadline);
+    cx.ks.dbs[cx.db].set_tags(slot, &[]);
     cx.changed(&args[1], Class::String, "set");
     if let Deadline::At(_) = deadline {
         cx.ks.note(cx.db, Class::Generic, "expire", &args[1]);

@@ -61,10 +61,11 @@ pub(crate) fn unwatch(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Whether a key is there and due.
+/// Whether a key is there no more, though it was not removed yet.
 fn is_expired(cx: &Context<'_>, db: usize, key: &[u8]) -> bool {
-    let entry = cx.ks.dbs[db].dict.get(key);
-    entry.is_some_and(|entry| Keyspace::is_due(entry.deadline_ms, cx.now))
+    let db = &cx.ks.dbs[db];
+    let slot = db.dict.find(key);
+    slot.is_some_and(|slot| db.is_gone(slot, cx.now))
 }
 
 /// The commands of a transaction that may run; otherwise why it does not was written.

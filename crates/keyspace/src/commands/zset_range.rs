@@ -173,7 +173,7 @@ impl<'a> Request<'a> {
             }
             next += 1;
         }
-        if limit.is_some_and(|limit| limit != (0, -1)) && by == By::Rank {
+        if limit.is_some_and(|limit| limit.1 != -1) && by == By::Rank {
             return Err(Fault::of(
                 "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
             ));

@@ -1,9 +1,9 @@
 //! Strings, and strings as arrays of bits.
 
 use super::rows;
-use crate::command::Handler::Run;
+use crate::command::Handler::{Container, Run, Wait};
 use crate::command::{Command, Flags, Group, Keys};
-use crate::commands::{bitfield, bits, lcs, strings};
+use crate::commands::{bitfield, bits, lcs, server, strings, tags};
 
 const KEY: Keys = Keys::Range {
     first: 1,
@@ -38,6 +38,8 @@ rows! {
         Run(strings::getrange), "A part of the string at a key.";
     "getset" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::getset), "The string at a key, which gets another value.";
+    "getorlock" 3 [WRITE BLOCKING], KEY, String, "pelton 0.1", "O(1)",
+        Wait(tags::getorlock), "The string at a key; or null, and the caller is to make it; while another one does, it waits.";
     "incr" 2 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::incr), "Adds one to a number.";
     "incrby" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
@@ -66,6 +68,17 @@ rows! {
         Run(strings::strlen), "The length of a string.";
     "substr" 4 [READONLY], KEY, String, "1.0.0", "O(1) for a blob, else O(N) for N bytes sent",
         Run(strings::getrange), "A part of the string at a key; GETRANGE by its old name.";
+
+    "tag" -2 [], Keys::None, String, "pelton 0.1", "see its subcommands",
+        Container, "Names by which many keys are dropped at once; SET gives them.";
+    "tag|count" 3 [READONLY FAST], Keys::None, String, "pelton 0.1", "O(1)",
+        Run(tags::count), "How many keys have a tag.";
+    "tag|get" 3 [READONLY FAST], Keys::Range { first: 2, last: 2, step: 1 }, String, "pelton 0.1", "O(N) for N tags",
+        Run(tags::get), "The tags of a key.";
+    "tag|help" 2 [LOADING STALE], Keys::None, String, "pelton 0.1", "O(1)",
+        Run(server::help), "The subcommands.";
+    "tag|invalidate" -3 [WRITE FAST], Keys::None, String, "pelton 0.1", "O(1) a tag",
+        Run(tags::invalidate), "Drops every key that has a tag.";
 
     "bitcount" -2 [READONLY], KEY, Bitmap, "2.6.0", "O(N) for N bytes",
         Run(bits::bitcount), "Counts the bits that are set.";

@@ -164,6 +164,7 @@ fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
             2 => "0".to_owned(),
             _ => rng.i32(-1000..1000).to_string(),
         },
+        "setint" => rng.i32(-100_000..100_000).to_string(),
         "float" | "score" => match rng.u8(..16) {
             0 => "inf".to_owned(),
             1 => "-inf".to_owned(),
@@ -220,8 +221,10 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Those that 7.2 lets take one more argument would begin to differ.
-    if rng.u32(..SPOIL_EVERY) != 0 || words[0].ends_with(b"RANK") {
+    // Those that 7.2 lets take one more argument would begin to differ, and fewer of them make random ones random.
+    let name = String::from_utf8_lossy(&words[0]).into_owned();
+    let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
+    if rng.u32(..SPOIL_EVERY) != 0 || is_fragile {
         return;
     }
     let at = rng.usize(..words.len());

@@ -1,0 +1,175 @@
+//! Tags: names given to keys, by which many of them are dropped at once.
+//!
+//! A tag has a generation. A key remembers the generation each of its tags had when it was set; once one of them has a
+//! newer one, the key is gone, whoever asks for it. So dropping a million keys is one addition. What they hold is given
+//! back by a sweep, some of them a turn.
+
+use std::collections::BTreeMap;
+
+use crate::dict::{Dict, Item, Seed};
+use crate::text::Key;
+
+/// Bytes that a key's tags take in the tree, beside themselves.
+const NODE_BYTES: usize = 32;
+
+/// The tags of one database.
+#[derive(Debug)]
+pub(crate) struct Tags {
+    tags: Dict<Tag>,
+    /// By the slot of the key.
+    by_key: BTreeMap<u32, Box<[Given]>>,
+    given: usize,
+    /// Where the sweep goes on, if there is anything to sweep.
+    sweep: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Tag {
+    name: Key,
+    generation: u64,
+    /// Keys of this generation.
+    keys: usize,
+    /// Keys of any generation.
+    references: usize,
+    link: u32,
+}
+
+/// A tag that a key was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given {
+    tag: u32,
+    generation: u64,
+}
+
+impl Item for Tag {
+    fn key(&self) -> &[u8] {
+        self.name.bytes()
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.name.heap_bytes()
+    }
+}
+
+impl Tags {
+    pub(crate) fn new(seed: Seed) -> Self {
+        Self {
+            tags: Dict::new(seed),
+            by_key: BTreeMap::new(),
+            given: 0,
+            sweep: None,
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let trees = self.by_key.len() * NODE_BYTES + self.given * size_of::<Given>();
+        if self.tags.is_empty() {
+            trees
+        } else {
+            trees + self.tags.heap_bytes()
+        }
+    }
+
+    /// Gives a key its tags, each once.
+    pub(crate) fn give<'a>(&mut self, slot: u32, names: impl Iterator<Item = &'a [u8]>) {
+        let mut given: Vec<Given> = Vec::new();
+        for name in names {
+            let tag = self.tags.find(name).unwrap_or_else(|| self.add(name));
+            if given.iter().all(|it| it.tag != tag) {
+                let record = self.tags.at_mut(tag);
+                record.keys += 1;
+                record.references += 1;
+                given.push(Given {
+                    tag,
+                    generation: record.generation,
+                });
+            }
+        }
+        self.given += given.len();
+        self.by_key.insert(slot, given.into());
+    }
+
+    fn add(&mut self, name: &[u8]) -> u32 {
+        self.tags.insert(Tag {
+            name: Key::new(name),
+            generation: 0,
+            keys: 0,
+            references: 0,
+            link: 0,
+        })
+    }
+
+    /// Takes the tags of a key away.
+    pub(crate) fn take(&mut self, slot: u32) {
+        for given in self.by_key.remove(&slot).into_iter().flatten() {
+            self.given -= 1;
+            let tag = self.tags.at_mut(given.tag);
+            tag.references -= 1;
+            tag.keys -= usize::from(tag.generation == given.generation);
+            if tag.references == 0 {
+                let name = tag.name.clone();
+                self.tags.remove(name.bytes());
+            }
+        }
+    }
+
+    /// Whether one of a key's tags was dropped since.
+    pub(crate) fn is_stale(&self, slot: u32) -> bool {
+        let given = self.by_key.get(&slot).into_iter().flatten();
+        let mut given = given.map(|it| (self.tags.at(it.tag).generation, it.generation));
+        given.any(|(current, then)| current != then)
+    }
+
+    /// Drops all keys with this tag; how many had it.
+    pub(crate) fn invalidate(&mut self, name: &[u8]) -> usize {
+        let Some(tag) = self.tags.find(name) else {
+            return 0;
+        };
+        let tag = self.tags.at_mut(tag);
+        tag.generation += 1;
+        self.sweep = Some(0);
+        std::mem::take(&mut tag.keys)
+    }
+
+    /// How many keys have this tag.
+    pub(crate) fn count(&self, name: &[u8]) -> usize {
+        self.tags.get(name).map_or(0, |tag| tag.keys)
+    }
+
+    /// The names of a key's tags.
+    pub(crate) fn names(&self, slot: u32) -> Vec<&[u8]> {
+        let given = self.by_key.get(&slot).into_iter().flatten();
+        given.map(|it| self.tags.at(it.tag).name.bytes()).collect()
+    }
+
+    /// Looks at so many tagged keys for stale ones, and says which they are.
+    pub(crate) fn sweep(&mut self, count: usize) -> Vec<u32> {
+        let Some(from) = self.sweep else {
+            return Vec::new();
+        };
+        let looked: Vec<u32> = self
+            .by_key
+            .range(from..)
+            .take(count)
+            .map(|it| *it.0)
+            .collect();
+        let last = looked.last().filter(|_| looked.len() == count);
+        self.sweep = last.map(|slot| slot + 1);
+        looked
+            .into_iter()
+            .filter(|&slot| self.is_stale(slot))
+            .collect()
+    }
+
+    pub(crate) fn is_swept(&self) -> bool {
+        self.sweep.is_none()
+    }
+}
