@@ -5,6 +5,7 @@ mod grammar;
 mod h2;
 pub(crate) mod http1;
 mod oracle;
+mod store;
 mod store_diff;
 pub(crate) mod tags;
 
@@ -32,6 +33,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "h2",
         run: h2::run,
+    },
+    Suite {
+        name: "store",
+        run: store::run,
     },
     Suite {
         name: "store-diff",
