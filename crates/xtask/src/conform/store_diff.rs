@@ -98,6 +98,7 @@ pub(super) fn run(commands: u64, seed: u64) -> Result<u64, Stop> {
 }
 
 /// What a placeholder stands for.
+// tidy: long because it is a list, a placeholder an arm.
 fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
     let now_ms = now_ms() as i64;
     let kinds = ["s", "l", "h", "t", "z"];
