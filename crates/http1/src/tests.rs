@@ -4,9 +4,9 @@ mod heads;
 mod prop;
 mod requests;
 mod semantics;
-mod table;
+mod streams;
 
-use crate::{Limits, parse};
+use crate::Limits;
 
 #[test]
 fn limits_that_do_not_fit_are_named() {
@@ -59,21 +59,5 @@ fn limits_that_do_not_fit_are_named() {
     for (limits, name) in table {
         let error = limits.check().expect_err(name);
         assert!(error.starts_with(name), "{error}");
-    }
-}
-
-/// Feeds every prefix: first "more", then one verdict that stays, whatever comes behind it.
-fn assert_verdicts_are_final(bytes: &[u8], limits: &Limits) {
-    let longer = [bytes, b"GET /behind HTTP/1.1\r\n\r\n \0"].concat();
-    let whole = parse(&longer, limits);
-    for end in 0..longer.len() {
-        match parse(&longer[..end], limits) {
-            Ok(None) => {}
-            Ok(Some(request)) => {
-                let whole = whole.as_ref().expect("sound").expect("whole");
-                assert_eq!(format!("{request:?}"), format!("{whole:?}"), "cut at {end}");
-            }
-            Err(reject) => assert_eq!(whole.as_ref().err(), Some(&reject), "cut at {end}"),
-        }
     }
 }

@@ -19,6 +19,7 @@ use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
 use crate::request_id::RequestId;
+use crate::scheme::Scheme;
 
 /// What a request gets.
 #[derive(Debug)]
@@ -77,9 +78,9 @@ struct Document {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// HEAD: everything but the body.
-    bodiless: bool,
+    pub(crate) bodiless: bool,
     /// The answer might have been another with another Accept.
-    negotiable: bool,
+    pub(crate) negotiable: bool,
 }
 
 impl Shape {
@@ -95,8 +96,13 @@ const ALLOW: &str = "GET, HEAD, OPTIONS";
 const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
-    /// Answers at once if that needs no waiting: a hit.
-    pub(crate) fn answer_ready(&self, request: &Request<'_>) -> Option<Answer> {
+    /// Answers at once if that needs no waiting: a hit, or what belongs to another listener than this.
+    pub(crate) fn answer_ready(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
+        if let Scheme::Redirect(https) = self.scheme(listener)
+            && let Some(answer) = self.answer_elsewhere(https, request)
+        {
+            return Some(answer);
+        }
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }

@@ -1,33 +1,82 @@
-//! One connection's life: read what came, answer every whole request in it, write once.
+//! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
 
-use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
-use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http1::body::Drain;
 use http1::{Connection, Framing, Reject, Request};
-use reactor::{Conn, Ended, FileRange, Wait};
+use reactor::{Conn, Ended, Wait};
 
 use crate::access::{Asked, Said};
 use crate::answer::{Answer, Payload, Shape};
 use crate::batch::{Batch, Entry};
-use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::{Answered, Method};
+use crate::metrics::{Answered, Method, Protocol};
 use crate::problem::Problem;
+use crate::scheme::Scheme;
+use crate::transport::Transport;
+use crate::{h2, tls};
 
 /// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
 
-/// Serves `conn` until either side ends it.
+/// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
+    // What is not plain HTTP/1.1 is boxed, so that its state adds nothing to every connection's task.
+    if let Scheme::Https(tls) = core.scheme(conn.listener) {
+        let tls = Arc::clone(tls);
+        return Box::pin(tls::serve(core, conn, tls)).await;
+    }
+    match begin(&mut conn).await {
+        Ok(Begun::Http1(input)) => {
+            let listener = conn.listener;
+            http1(core, conn, listener, input).await;
+        }
+        Ok(Begun::Http2(input)) => {
+            let begun = input.bytes().to_vec();
+            drop(input);
+            Box::pin(h2::serve(core, conn, begun)).await;
+        }
+        Err(_) => {}
+    }
+}
+
+/// What the first bytes of a connection tell.
+enum Begun {
+    Http1(Input),
+    Http2(Input),
+}
+
+/// Reads until it is clear which protocol a client speaks. Whoever is handed the connection then keeps it.
+async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
+    let mut input = Input::default();
+    loop {
+        if input.is_empty() {
+            conn.readable().await?;
+        }
+        let ended = input.read(conn).await? == 0;
+        let bytes = input.bytes();
+        let compared = bytes.len().min(h2::PREFACE.len());
+        // A method and a target cannot begin like the preface, which was made so that HTTP/1.1 refuses it.
+        if ended || bytes[..compared] != h2::PREFACE[..compared] {
+            return Ok(Begun::Http1(input));
+        }
+        if compared == h2::PREFACE.len() {
+            return Ok(Begun::Http2(input));
+        }
+    }
+}
+
+/// Speaks HTTP/1.1 with `conn`, which came by `listener` and of which `input` has been read.
+pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
     let mut exchange = Exchange {
         core,
-        input: Input::default(),
+        listener,
+        input,
         rest: Input::default(),
         in_head: false,
         batch: Batch::default(),
@@ -35,8 +84,7 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         method: Method::Other,
         lingers: false,
     };
-    let ended = exchange.run(&mut conn).await;
-    match ended {
+    match exchange.run(&mut conn).await {
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
                 missing_bytes,
@@ -46,14 +94,14 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
         // The client went away or took too long; the reactor has counted it.
         Err(_) => {}
-        // How the client takes its leave changes nothing any more.
-        Ok(()) if exchange.lingers => drop(conn.linger().await),
-        Ok(()) => {}
+        Ok(()) if exchange.lingers => conn.linger().await,
+        Ok(()) => conn.close().await,
     }
 }
 
 struct Exchange {
     core: Rc<Core>,
+    listener: usize,
     /// The begin of a request.
     input: Input,
     /// What was read behind a body.
@@ -78,11 +126,9 @@ enum Next {
 }
 
 impl Exchange {
-    async fn run(&mut self, conn: &mut Conn) -> Result<(), Ended> {
-        loop {
-            if !self.read(conn).await? {
-                return Ok(());
-            }
+    async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let mut came = !self.input.is_empty() || self.read(conn).await?;
+        while came {
             let begun = Instant::now();
             self.batch = Batch::take();
             let next = self.answer_all(conn).await?;
@@ -93,17 +139,19 @@ impl Exchange {
                 return Ok(());
             }
             if self.input.is_empty() {
-                conn.deadline.arm(Wait::Idle);
+                conn.deadline().arm(Wait::Idle);
             } else if answered || !self.in_head {
                 // Armed once a head: a client that sends it byte by byte gets no more time for it.
-                conn.deadline.arm(Wait::Head);
+                conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
+            came = self.read(conn).await?;
         }
+        Ok(())
     }
 
     /// Reads once. `false` when the client has ended its side.
-    async fn read(&mut self, conn: &mut Conn) -> Result<bool, Ended> {
+    async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
         if self.input.is_empty() {
             // Ten thousand idle connections must not hold ten thousand buffers.
             conn.readable().await?;
@@ -112,7 +160,7 @@ impl Exchange {
     }
 
     /// Answers every whole request in the input; what is left of it is the begin of one.
-    async fn answer_all(&mut self, conn: &mut Conn) -> Result<Next, Ended> {
+    async fn answer_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
@@ -139,7 +187,7 @@ impl Exchange {
     /// Answers the request that `input` begins with, and tells how much of it that took. `None` while it is not whole.
     async fn answer_first(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         input: &[u8],
     ) -> Result<Option<(usize, Next)>, Ended> {
         let limits = &self.core.service.settings.limits;
@@ -160,20 +208,15 @@ impl Exchange {
     /// Answers `request`, which `input` begins with. Tells how much of the input it was.
     async fn answer(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         input: &[u8],
     ) -> Result<(usize, Next), Ended> {
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         let mut taken = request.head_bytes;
         let (head, after) = input.split_at(taken);
-        self.asked(|peer| Asked::of(request, head, peer), conn);
-        self.method = match request.method {
-            http1::Method::Get => Method::Get,
-            http1::Method::Head => Method::Head,
-            http1::Method::Options => Method::Options,
-            http1::Method::Other => Method::Other,
-        };
+        self.asked(|peer| Asked::of_http1(request, head, peer), conn);
+        self.method = Method::from(request.method);
         // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
         let unwanted = request.expect_continue && request.framing != Framing::None;
         if request.framing != Framing::None && !unwanted {
@@ -187,7 +230,8 @@ impl Exchange {
         }
         self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
-        let answer = match core.answer_ready(request) {
+        let ready = core.answer_ready(self.listener, request);
+        let answer = match ready {
             Some(answer) => answer,
             None => {
                 // Whoever waits for a conversion must not hold back the answers before it.
@@ -200,7 +244,7 @@ impl Exchange {
         let last = unwanted
             || !request.keep_alive
             || limits.connection_requests_max <= self.requests
-            || conn.deadline.is_evicted()
+            || conn.deadline().is_evicted()
             || self.core.is_superseded()
             || self.core.reactor.is_draining();
         // A client that did not ask for the end may have sent more by now.
@@ -218,7 +262,7 @@ impl Exchange {
     /// Skips a body: what was read of it already, then what is still to come. Tells how much of `after` it was.
     async fn skip_body(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
     ) -> Result<Result<usize, Reject>, Ended> {
@@ -231,7 +275,7 @@ impl Exchange {
             Ok(drained) => drained,
             Err(reject) => return Ok(Err(reject)),
         };
-        conn.deadline.arm(Wait::Body);
+        conn.deadline().arm(Wait::Body);
         while !drained.is_done {
             // A body that has not ended has taken all there was.
             self.rest.drop_front(self.rest.bytes().len());
@@ -239,14 +283,14 @@ impl Exchange {
             if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
-            conn.deadline.body_came(read);
+            conn.deadline().body_came(read);
             drained = match drain.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
             };
         }
         self.rest.drop_front(drained.bytes);
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         Ok(Ok(after.len()))
     }
 
@@ -285,7 +329,7 @@ impl Exchange {
     }
 
     /// Queues or writes the body of an answer whose head is in `out`.
-    async fn send(&mut self, conn: &mut Conn, answer: Answer) -> Result<(), Ended> {
+    async fn send(&mut self, conn: &mut impl Transport, answer: Answer) -> Result<(), Ended> {
         self.queue(&answer);
         match answer.payload {
             Payload::None | Payload::Text(_) => {}
@@ -297,29 +341,20 @@ impl Exchange {
                 conn.write_all(parts).await?;
                 self.batch.out.clear();
             }
-            Payload::File(file, range) => self.send_file(conn, &file, range).await?,
-            Payload::Sealed(sealed, range) => self.send_file(conn, &sealed.file, range).await?,
+            Payload::File(file, range) => {
+                conn.write_file(&self.batch.out, &file, range).await?;
+                self.batch.out.clear();
+            }
+            Payload::Sealed(sealed, range) => {
+                conn.write_file(&self.batch.out, &sealed.file, range)
+                    .await?;
+                self.batch.out.clear();
+            }
         }
         Ok(())
     }
 
-    async fn send_file(
-        &mut self,
-        conn: &mut Conn,
-        file: &File,
-        range: Range<u64>,
-    ) -> Result<(), Ended> {
-        let body = FileRange {
-            file,
-            offset: range.start,
-            len: range.end - range.start,
-        };
-        conn.write_file(&self.batch.out, body).await?;
-        self.batch.out.clear();
-        Ok(())
-    }
-
-    async fn write(&mut self, conn: &mut Conn) -> Result<(), Ended> {
+    async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
         let out = &mut self.batch.out;
         if !out.is_empty() {
             conn.write_all(&mut [IoSlice::new(out)]).await?;
@@ -337,9 +372,9 @@ impl Exchange {
         let metrics = service.metrics.core(core);
         for one in &self.batch.answered {
             metrics.answered(&one.answered, duration_us);
+            metrics.spoke(Protocol::Http1);
         }
         if let Some(access) = &service.access {
-            let unix_ms = unix_ms();
             let mut begin = 0;
             for Entry {
                 answered,
@@ -347,14 +382,7 @@ impl Exchange {
                 asked_end,
             } in &self.batch.answered
             {
-                let said = Said {
-                    unix_ms,
-                    id: *id,
-                    status: answered.status,
-                    served: answered.served,
-                    body_bytes: answered.body_bytes,
-                    duration_us,
-                };
+                let said = Said::new(answered, *id, duration_us);
                 access.add(core, &self.batch.asked[begin..*asked_end], &said);
                 begin = *asked_end;
             }
@@ -363,9 +391,9 @@ impl Exchange {
     }
 
     /// Notes for the access log what is asked, if there is one.
-    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &Conn) {
+    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &impl Transport) {
         if let Some(access) = &self.core.service.access {
-            let asked = asked(conn.peer.ip());
+            let asked = asked(conn.peer());
             asked.write(access.field_bytes_max(), &mut self.batch.asked);
         }
     }

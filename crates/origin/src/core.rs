@@ -17,7 +17,9 @@ use crate::live::Live;
 use crate::problem::Problem;
 use crate::representation::Representation;
 use crate::request_id::RequestId;
+use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
+use crate::tls::Handshakes;
 
 /// How often a representation may vanish between choice and opening before we give up.
 const ATTEMPTS_MAX: usize = 3;
@@ -27,6 +29,8 @@ const ATTEMPTS_MAX: usize = 3;
 pub struct Core {
     pub(crate) service: Arc<Service>,
     pub(crate) reactor: reactor::Core,
+    pub(crate) handshakes: Handshakes,
+    schemes: Arc<[Scheme]>,
     ready: RefCell<Ready>,
     requests: Cell<u64>,
     live: Arc<Live>,
@@ -49,9 +53,9 @@ struct Entry {
 }
 
 impl Core {
-    /// The share of the reactor's core `reactor`.
+    /// The share of the reactor's core `reactor`, whose listeners speak `schemes`.
     #[must_use]
-    pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
+    pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core, schemes: Arc<[Scheme]>) -> Core {
         // In this order, so that a service that comes in between is noticed.
         let generation = live.generation();
         let service = live.current();
@@ -61,14 +65,22 @@ impl Core {
             memory_bytes: 0,
             key: Vec::new(),
         });
+        let handshakes = Handshakes::new(service.settings.limits.handshakes_max);
         Core {
             service,
             reactor,
+            handshakes,
+            schemes,
             ready,
             requests: Cell::new(0),
             live: Arc::clone(live),
             generation,
         }
+    }
+
+    /// What is spoken with the connections of `listener`.
+    pub(crate) fn scheme(&self, listener: usize) -> &Scheme {
+        &self.schemes[listener]
     }
 
     /// The answer to a request for `target`, if it is ready.

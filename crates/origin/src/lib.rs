@@ -22,7 +22,13 @@
 
 mod batch;
 mod connection;
+mod h2;
 mod input;
+mod scheme;
+pub mod tls;
+mod transport;
+
+mod chunks;
 
 mod answer;
 mod core;
@@ -60,7 +66,9 @@ mod clock;
 
 pub use connection::serve;
 pub use core::Core;
+pub use h2::Limits as Http2Limits;
 pub use live::{Live, LiveCore};
 pub use prefetch::Tally;
+pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};
 pub use source::FileSource;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::core::Core;
+use crate::scheme::Scheme;
 use crate::service::Service;
 
 /// The service that holds at the moment.
@@ -50,15 +51,20 @@ impl Live {
 #[derive(Debug)]
 pub struct LiveCore {
     live: Arc<Live>,
+    schemes: Arc<[Scheme]>,
     core: RefCell<Rc<Core>>,
 }
 
 impl LiveCore {
-    /// The share of the reactor's core `reactor`.
+    /// The share of the reactor's core `reactor`, whose listeners speak `schemes`.
     #[must_use]
-    pub fn new(live: Arc<Live>, reactor: reactor::Core) -> LiveCore {
-        let core = RefCell::new(Rc::new(Core::new(&live, reactor)));
-        LiveCore { live, core }
+    pub fn new(live: Arc<Live>, reactor: reactor::Core, schemes: Arc<[Scheme]>) -> LiveCore {
+        let core = Core::new(&live, reactor, Arc::clone(&schemes));
+        LiveCore {
+            live,
+            schemes,
+            core: RefCell::new(Rc::new(core)),
+        }
     }
 
     /// The share for a new connection.
@@ -66,7 +72,8 @@ impl LiveCore {
     pub fn get(&self) -> Rc<Core> {
         let mut core = self.core.borrow_mut();
         if core.is_superseded() {
-            *core = Rc::new(Core::new(&self.live, core.reactor.clone()));
+            let (reactor, schemes) = (core.reactor.clone(), Arc::clone(&self.schemes));
+            *core = Rc::new(Core::new(&self.live, reactor, schemes));
         }
         Rc::clone(&core)
     }

@@ -26,6 +26,10 @@ pub struct CoreMetrics {
     /// Bytes of bodies handed to the kernel.
     body_bytes: AtomicU64,
     durations: Durations,
+    /// Answers by [`Protocol`].
+    protocols: [AtomicU64; 2],
+    /// By [`Handshake`].
+    handshakes: [AtomicU64; 3],
 }
 
 /// An answer, as it is counted once it is written.
@@ -39,6 +43,26 @@ pub struct Answered {
     pub served: Served,
     /// Bytes of its body.
     pub body_bytes: u64,
+}
+
+/// The protocol an answer was put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 and 1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// How a TLS handshake went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// With a signature.
+    Full,
+    /// By a session or ticket of an earlier one.
+    Resumed,
+    /// Not at all: no common ground, too slow, or no TLS.
+    Failed,
 }
 
 /// What an answer took.
@@ -55,6 +79,16 @@ pub enum Served {
 }
 
 impl CoreMetrics {
+    /// Counts a TLS handshake.
+    pub fn shook_hands(&self, how: Handshake) {
+        add(&self.handshakes[how as usize], 1);
+    }
+
+    /// Counts which protocol an answer was put into.
+    pub fn spoke(&self, protocol: Protocol) {
+        add(&self.protocols[protocol as usize], 1);
+    }
+
     /// Counts one answer.
     pub fn answered(&self, answered: &Answered, duration_us: u64) {
         let class = usize::from(answered.status / 100).min(5);
@@ -165,6 +199,7 @@ impl Metrics {
             "bytes of bodies sent",
             self.sum(|core| &core.body_bytes),
         );
+        self.render_protocols(&mut text);
         duration::render(&mut text, self.cores.iter().map(|core| &core.durations));
         self.render_conversions(&mut text);
         render_variants(&mut text, &readings.variants);
@@ -175,6 +210,25 @@ impl Metrics {
         render_cells(&mut text, &readings.cells);
         text.0.push_str("# EOF\n");
         text.0
+    }
+
+    fn render_protocols(&self, text: &mut Text) {
+        text.family("pelton_http_answers", "counter", "answers by protocol");
+        for (row, version) in ["1.1", "2"].iter().enumerate() {
+            text.sample(
+                "pelton_http_answers_total",
+                &format!("version=\"{version}\""),
+                self.sum(|core| &core.protocols[row]),
+            );
+        }
+        text.family("pelton_tls_handshakes", "counter", "TLS handshakes");
+        for (row, how) in ["full", "resumed", "failed"].iter().enumerate() {
+            text.sample(
+                "pelton_tls_handshakes_total",
+                &format!("how=\"{how}\""),
+                self.sum(|core| &core.handshakes[row]),
+            );
+        }
     }
 
     fn render_conversions(&self, text: &mut Text) {

@@ -13,6 +13,7 @@ use crate::access::{self, AccessLog};
 use crate::clock::unix_ms;
 use crate::convert::Converter;
 use crate::flight::{self, Flights};
+use crate::h2;
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
 use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
@@ -72,6 +73,12 @@ pub struct Limits {
     pub gallery_entries_max: usize,
     /// Originals above this size are served untouched.
     pub original_bytes_max: u64,
+    /// TLS handshakes under way on one core; beyond, the oldest is ended.
+    pub handshakes_max: usize,
+    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not taken.
+    pub tls_buffer_bytes_max: usize,
+    /// Limits on HTTP/2 connections.
+    pub h2: h2::Limits,
     /// Answers are written once so many bytes wait, however many requests are still to be answered.
     pub queued_bytes_max: usize,
     /// Requests of one connection; the last one's answer closes it.
@@ -91,6 +98,9 @@ impl Default for Limits {
             core_trust_ms: 1_000,
             gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,
+            handshakes_max: 512,
+            tls_buffer_bytes_max: 32 << 10,
+            h2: h2::Limits::default(),
             queued_bytes_max: 24 << 10,
             connection_requests_max: 10_000,
             conversion_wall_ms_max: 120_000,

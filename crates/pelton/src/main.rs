@@ -21,6 +21,7 @@ mod check;
 mod cells;
 
 mod house;
+mod https;
 mod worker;
 
 mod flags;

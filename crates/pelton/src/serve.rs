@@ -1,5 +1,6 @@
 //! `pelton serve`: the library over HTTP until a signal ends it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +10,7 @@ use reactor::{Listeners, Stop};
 use crate::config::{Config, Resolved};
 use crate::flags::SettingFlags;
 use crate::house;
+use crate::https;
 use crate::life::{Life, Upgrade};
 use crate::log;
 use crate::notify;
@@ -28,16 +30,23 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 }
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
-    let (predecessor, listeners) = listen(config)?;
+    let loaded = https::load(config)?;
+    let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
+    let (predecessor, listeners) = listen(config, &https::addresses(config, tls.as_ref()))?;
     house::readable(&config.root)?;
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let service = house::service(config, listeners.counters())?;
-    for address in listeners.addresses() {
-        let (root, cores) = (config.root.display(), listeners.counters().len());
-        let pid = std::process::id();
-        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at http://{address}/");
+    let schemes = https::schemes(config, tls, listeners.addresses());
+    if let Some(loaded) = loaded {
+        https::warn(&loaded.concerns);
+        https::watch(loaded.tls, config.tls.check_time.0)?;
+    }
+    for (address, scheme) in listeners.addresses().iter().zip(&*schemes) {
+        let (root, scheme) = (config.root.display(), https::prefix(scheme));
+        let (cores, pid) = (listeners.counters().len(), std::process::id());
+        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at {scheme}://{address}/");
     }
     let (stop, live) = (Stop::new(), Live::new(service));
     let patience = config.limits.upgrade_timeout.0;
@@ -51,7 +60,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     life.begin()?;
     let not_ready = AtomicUsize::new(listeners.counters().len());
     let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
-        let live = LiveCore::new(Arc::clone(&live), core.clone());
+        let live = LiveCore::new(Arc::clone(&live), core.clone(), Arc::clone(&schemes));
         if not_ready.fetch_sub(1, Ordering::AcqRel) == 1 {
             notify::ready();
             predecessor.as_ref().inspect(|old| old.dismiss());
@@ -72,13 +81,16 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
 }
 
 /// The listeners: those of the process that this one replaces, or of a service manager, or its own.
-fn listen(config: &Config) -> Result<(Option<Predecessor>, Listeners), Error> {
+fn listen(
+    config: &Config,
+    addresses: &[SocketAddr],
+) -> Result<(Option<Predecessor>, Listeners), Error> {
     let (predecessor, mut inherited) = match upgrade::predecessor()? {
         Some((predecessor, sockets)) => (Some(predecessor), sockets),
         None => (None, reactor::passed_by_manager().map_err(reactor_error)?),
     };
     let (limits, cores) = (house::reactor_limits(config), house::cores(config)?);
-    let listeners = reactor::adopt(&[config.listen], &cores, &limits, &mut inherited)
+    let listeners = reactor::adopt(addresses, &cores, &limits, &mut inherited)
         .map_err(reactor_error)?
         .steer(config.steering.0)
         .map_err(reactor_error)?

@@ -4,7 +4,7 @@
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
 //! ├── build-KEY/          cargo's target directory; KEY stands for the compiler and the C codecs' versions
 //! │   └── owner           locked while in use; holds the path of the checkout that used it last
-//! └── cargo-deny-VERSION/ the tool, installed once
+//! └── TOOL-VERSION/       cargo-deny and the like, each installed once
 //! ```
 
 #[cfg(test)]

@@ -4,16 +4,13 @@
 mod tests;
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use crate::build::{self, Build};
 use crate::command::{succeed, timed, unstartable};
 use crate::stop::{EXIT_FINDINGS, Stop};
-use crate::tidy;
-
-const CARGO_DENY: &str = "0.20.2";
+use crate::{conform, tidy, tools};
 
 /// One step. Lints and the like count as one test each.
 struct Step {
@@ -44,6 +41,11 @@ const STEPS: &[Step] = &[
         name: "unit",
         compiles: true,
         run: unit,
+    },
+    Step {
+        name: "conform",
+        compiles: false,
+        run: conform,
     },
     Step {
         name: "deny",
@@ -214,36 +216,17 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
+/// A short run of the suites that `cargo xtask conform` runs whole.
+fn conform(gate: &Gate) -> Result<Count, Stop> {
+    conform::gate(&gate.build).map(|()| Count::PASS)
+}
+
 /// Licences, sources and bans. Advisories are left out: their list comes from the network, so that a gate which reads
 /// it fails on days when nothing of ours changed.
 fn deny(gate: &Gate) -> Result<Count, Stop> {
-    let tool = cargo_deny(&gate.build)?;
-    let mut check = Command::new(tool);
+    let mut check = Command::new(tools::cargo_deny(gate.build.cache())?);
     check
         .args(["--all-features", "check", "bans", "licenses", "sources"])
         .current_dir(gate.build.root());
     succeed(&mut check).map(|()| Count::PASS)
-}
-
-/// The tool's program, installed on first use.
-fn cargo_deny(build: &Build) -> Result<PathBuf, Stop> {
-    let folder = build.cache().join(format!("cargo-deny-{CARGO_DENY}"));
-    let program = folder.join("bin/cargo-deny");
-    if !program.is_file() {
-        let mut install = Command::new(build::cargo());
-        install
-            .args([
-                "install",
-                "--quiet",
-                "--locked",
-                "cargo-deny",
-                "--version",
-                CARGO_DENY,
-                "--root",
-            ])
-            .arg(&folder)
-            .env_remove("CARGO_TARGET_DIR");
-        timed("install cargo-deny", || succeed(&mut install))?;
-    }
-    Ok(program)
 }

@@ -16,11 +16,14 @@
 mod build;
 mod cache;
 mod command;
+mod conform;
 mod debian;
 mod demo;
+mod fuzz;
 mod gate;
 mod stop;
 mod tidy;
+mod tools;
 mod workspace;
 
 use std::ffi::OsString;
@@ -52,7 +55,7 @@ enum Typed {
     Build,
     /// Run everything the gate runs, or one step of it, or the tests of one crate
     Test {
-        /// A step (fmt, tidy, clippy, unit, deny) or a crate
+        /// A step (fmt, tidy, clippy, unit, conform, deny) or a crate
         name: Option<String>,
         /// Write what the tests found as what they expect
         #[arg(long)]
@@ -60,6 +63,22 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
+    /// Run an outside suite, whole
+    Conform {
+        /// Name of the suite (http1, soak, upgrade)
+        name: String,
+        /// Arguments for the suite
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Run parsers under a fuzzer, and keep what it found worth keeping
+    Fuzz {
+        /// A target; each in turn when none is named
+        target: Option<String>,
+        /// How long to run each
+        #[arg(long, default_value_t = 3_600)]
+        seconds: u32,
+    },
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -94,6 +113,11 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
+        Typed::Conform { name, args } => {
+            conform::run(&mut ready(root)?, &name, &args)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }

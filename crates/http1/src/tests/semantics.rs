@@ -1,7 +1,7 @@
-use super::table::check;
 use crate::conditional::{self, Validators, Verdict};
 use crate::range::{self, Served};
 use crate::{Limits, Request, accept, parse};
+use testkit::table::check;
 
 /// A request of `method` with these field lines.
 fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> String) -> String {

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use http1::{Request, date};
 
-use crate::metrics::Served;
+use crate::clock::unix_ms;
+use crate::metrics::{Answered, Served};
 use crate::request_id::RequestId;
 use crate::trace::Traceparent;
 
@@ -37,21 +38,28 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A request that was parsed from `head`.
-    pub(crate) fn of(request: &Request<'a>, head: &'a [u8], remote: IpAddr) -> Asked<'a> {
+    /// A request of HTTP/1.1 that was parsed from `head`.
+    pub(crate) fn of_http1(request: &Request<'a>, head: &'a [u8], remote: IpAddr) -> Asked<'a> {
         let line = head.trim_ascii_start().split(|byte| *byte == b'\r').next();
         let mut words = line.unwrap_or(b"").split(|byte| *byte == b' ');
         let mut word = || words.next().unwrap_or(b"");
-        let (method, target) = (word(), word());
-        let mut asked = Asked {
+        let asked = Asked {
             protocol: match request.version {
                 http1::Version::Http10 => "HTTP/1.0",
                 http1::Version::Http11 => "HTTP/1.1",
             },
-            method,
-            target,
-            host: request.host.unwrap_or("").as_bytes(),
+            method: word(),
+            target: word(),
             ..Asked::unread(remote)
+        };
+        asked.with(request)
+    }
+
+    /// Adds what the fields say.
+    pub(crate) fn with(self, request: &Request<'a>) -> Asked<'a> {
+        let mut asked = Asked {
+            host: request.host.unwrap_or("").as_bytes(),
+            ..self
         };
         let mut traceparents = 0;
         for (name, value) in request.fields() {
@@ -111,6 +119,18 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// What was answered just now.
+    pub(crate) fn new(answered: &Answered, id: RequestId, duration_us: u64) -> Said {
+        Said {
+            unix_ms: unix_ms(),
+            id,
+            status: answered.status,
+            served: answered.served,
+            body_bytes: answered.body_bytes,
+            duration_us,
+        }
+    }
+
     /// More than the members below take, their numbers at their longest.
     pub(crate) const BYTES_MAX: usize = 256;
 

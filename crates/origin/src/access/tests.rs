@@ -23,7 +23,7 @@ fn asked(head: &str, field_bytes_max: usize) -> Vec<u8> {
     let remote = "192.0.2.1".parse().expect("an address");
     let request = parsed.expect("sound").expect("whole");
     let mut out = Vec::new();
-    Asked::of(&request, head.as_bytes(), remote).write(field_bytes_max, &mut out);
+    Asked::of_http1(&request, head.as_bytes(), remote).write(field_bytes_max, &mut out);
     out
 }
 

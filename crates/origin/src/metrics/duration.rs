@@ -25,6 +25,17 @@ pub enum Method {
     Other,
 }
 
+impl From<http1::Method> for Method {
+    fn from(method: http1::Method) -> Method {
+        match method {
+            http1::Method::Get => Method::Get,
+            http1::Method::Head => Method::Head,
+            http1::Method::Options => Method::Options,
+            http1::Method::Other => Method::Other,
+        }
+    }
+}
+
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
 /// The statuses that are told apart, the frequent ones first; what is none of them counts as the last.

@@ -12,8 +12,8 @@ use picture::quality::DEFAULT_QUALITY_PCT;
 use reactor::Steering;
 
 use super::value::{
-    AccessLog, Bytes, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks, PerCore,
-    Quality, Raw, SteeringMode, Timeout, Types, Value, Wrong,
+    AccessLog, Bytes, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks,
+    PerCore, Quality, Raw, Redirect, SteeringMode, Timeout, Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -158,6 +158,21 @@ settings! {
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
 
+    /// HTTPS, which is spoken as soon as there is a certificate.
+    struct Tls as tls {
+        /// Certificates, each with the chain to its root, in PEM; the first is for clients that ask for no name we know.
+        cert: Files = Files(Vec::new()), "files";
+        /// Their keys, in the same order, in PEM.
+        key: Files = Files(Vec::new()), "files";
+        /// Where HTTPS is spoken.
+        listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
+        /// Whether HTTP only sends clients on to HTTPS, for hosts that a certificate is for; a number is the port that
+        /// they are sent to, where it is not the one listened on.
+        redirect: Redirect = Redirect::Off, "true or port";
+        /// How often to look whether certificates were renewed.
+        check_time: Timeout = Timeout::seconds(60), "time";
+    }
+
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
     struct Cell as cell {
         /// Conversions at the same time.
@@ -252,6 +267,24 @@ settings! {
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time from the start of a connection to the end of its TLS handshake.
+        handshake_timeout: Timeout = Timeout::seconds(10), "time";
+        /// TLS handshakes at the same time, on each core; beyond, the oldest is ended.
+        handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
+        /// TLS sessions remembered for clients that keep no tickets.
+        tls_sessions_max: u32 = 4_096, "sessions";
+        /// What one TLS connection holds encrypted until its client takes it.
+        tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        /// Streams of one HTTP/2 connection at the same time.
+        h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
+        /// What one HTTP/2 connection holds of files until its client takes it.
+        h2_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        /// Answers of one HTTP/2 connection that are looked for or made at the same time.
+        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
+        /// What an HTTP/2 client may send without asking for anything or taking anything.
+        h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
+        /// Streams that an HTTP/2 client may give up, beyond those whose answer it took.
+        h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time in which the body of a request must bring what `limits.body_rate_min` asks for.

@@ -6,7 +6,7 @@ mod tests;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -533,6 +533,60 @@ impl Value for SteeringMode {
 
     fn show(&self) -> String {
         self.0.name().to_owned()
+    }
+}
+
+/// Files, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Files(pub(crate) Vec<PathBuf>);
+
+impl Value for Files {
+    const EXPECTED: &'static str = "a path, or a list of paths";
+
+    fn read(raw: &Raw) -> Result<Files, Wrong> {
+        let elements = match raw {
+            Raw::Text(_) => vec![raw.clone()],
+            _ => raw.elements().ok_or_else(|| Wrong::found(raw))?,
+        };
+        let paths = elements.iter().map(PathBuf::read);
+        paths.collect::<Result<_, _>>().map(Files)
+    }
+
+    fn show(&self) -> String {
+        let paths = self.0.iter().map(|path| path.display().to_string());
+        paths.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Whether HTTP sends clients on to HTTPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redirect {
+    /// It answers.
+    Off,
+    /// To the port that HTTPS is spoken on.
+    On,
+    /// To this port, which something in front maps to ours.
+    Port(NonZeroU16),
+}
+
+impl Value for Redirect {
+    const EXPECTED: &'static str = "true, false or a port";
+
+    fn read(raw: &Raw) -> Result<Redirect, Wrong> {
+        let port = raw.whole().and_then(|port| u16::try_from(port).ok());
+        match port.and_then(NonZeroU16::new) {
+            Some(port) => Ok(Redirect::Port(port)),
+            None if bool::read(raw)? => Ok(Redirect::On),
+            None => Ok(Redirect::Off),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Redirect::Off => "false".to_owned(),
+            Redirect::On => "true".to_owned(),
+            Redirect::Port(port) => port.to_string(),
+        }
     }
 }
 

@@ -57,10 +57,14 @@ fn every_key_and_limit_is_listed() {
         max_age                         1d               time              default
         max_age_quick                   10s              time              default
         cores                           auto             cores             default
-        steering                        auto             mode              default
         proxies                         127.0.0.0/8,::1  addresses         default
         access_log                      off              file              default
         log_level                       info             level             default
+        tls.cert                        -                files             default
+        tls.key                         -                files             default
+        tls.listen                      127.0.0.1:3443   address           default
+        tls.redirect                    false            true or port      default
+        tls.check_time                  1min             time              default
         cell.concurrency                auto             jobs              default
         cell.spare                      2                workers           default
         cell.max_queue_time             1s               time              default
@@ -105,6 +109,15 @@ fn every_key_and_limit_is_listed() {
         limits.access_field_bytes_max   512              bytes             default
         limits.sendfile_slice_bytes     1MiB             bytes             default
         limits.first_byte_timeout       10s              time              default
+        limits.handshake_timeout        10s              time              default
+        limits.handshakes_max           512              handshakes        default
+        limits.tls_sessions_max         4096             sessions          default
+        limits.tls_buffer_bytes_max     32KiB            bytes             default
+        limits.h2_streams_max           100              streams           default
+        limits.h2_buffer_bytes_max      32KiB            bytes             default
+        limits.h2_making_max            32               answers           default
+        limits.h2_idle_bytes_max        256KiB           bytes             default
+        limits.h2_resets_max            256              streams           default
         limits.head_timeout             10s              time              default
         limits.body_timeout             10s              time              default
         limits.body_rate_min            512              bytes/s           default
@@ -114,7 +127,6 @@ fn every_key_and_limit_is_listed() {
         limits.linger_timeout           2s               time              default
         limits.linger_bytes_max         64KiB            bytes             default
         limits.drain_timeout            30s              time              default
-        limits.upgrade_timeout          1min             time              default
     "#]]
     .assert_eq(&stdout);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));

@@ -22,40 +22,41 @@ pub struct Cost {
 
 /// What a codec takes: bytes a pixel beside the raster, and milliseconds a megapixel.
 struct Rate {
-    bytes_px: u64,
-    ms_mp: u64,
+    bytes_px: u128,
+    ms_mp: u128,
 }
 
-const fn rate(bytes_px: u64, ms_mp: u64) -> Rate {
+const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
     Rate { bytes_px, ms_mp }
 }
 
 /// Arena, codec tables, stacks.
-const BASE_BYTES: u64 = 16 << 20;
+const BASE_BYTES: u128 = 16 << 20;
 /// Starting on warm pages, reading and writing bytes.
-const BASE_MS: u64 = 2;
+const BASE_MS: u128 = 2;
 /// RGBA; planes take less.
-const RASTER_BYTES_PX: u64 = 4;
+const RASTER_BYTES_PX: u128 = 4;
 /// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP (DESIGN's figures are of
 /// codecs only), moxcms about as much again.
-const SHAPE_MS_MP: u64 = 3;
+const SHAPE_MS_MP: u128 = 3;
 
 impl Plan {
-    /// What the plan will take.
+    /// What the plan will take; the largest number where that does not fit, as sides of 32 bits can have it.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        let shrink = u64::from(self.shrink());
-        let stored = self.stored.pixels();
+        let shrink = u128::from(self.shrink());
+        let [stored, inner, target] =
+            [self.stored, self.inner, self.target].map(|size| u128::from(size.pixels()));
         let decoded = stored.div_ceil(shrink * shrink);
-        let (inner, target) = (self.inner.pixels(), self.target.pixels());
         let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
         let decoding = stored * decode.bytes_px + decoded * RASTER_BYTES_PX;
         let shaping = (2 * decoded + inner) * RASTER_BYTES_PX;
         let encoding = target * (RASTER_BYTES_PX + encode.bytes_px);
         let cpu_us = stored * decode.ms_mp + decoded * SHAPE_MS_MP + target * encode.ms_mp;
+        let clamped = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Cost {
-            memory_bytes: BASE_BYTES + decoding.max(shaping).max(encoding),
-            cpu_ms: BASE_MS + cpu_us.div_ceil(1000) / 1000,
+            memory_bytes: clamped(BASE_BYTES + decoding.max(shaping).max(encoding)),
+            cpu_ms: clamped(BASE_MS + cpu_us.div_ceil(1000) / 1000),
         }
     }
 }

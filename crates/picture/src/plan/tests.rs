@@ -341,6 +341,19 @@ fn distinct() -> Plan {
     }
 }
 
+/// Found by the fuzzer of messages.
+#[test]
+fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
+    let plan = Plan {
+        source: Format::Png,
+        stored: Size::new(u32::MAX, u32::MAX),
+        ..distinct()
+    };
+    let read = Plan::from_bytes(&plan.to_bytes()).expect("sides of 32 bits");
+    assert_eq!(read.cost().memory_bytes, u64::MAX);
+    assert_eq!(read.cost().cpu_ms, 276_701_160_976_802);
+}
+
 #[test]
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();

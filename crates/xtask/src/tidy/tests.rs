@@ -60,6 +60,7 @@ fn layer() {
         ("origin", &["cell", "testkit", "dev:pelton"]),
         ("pelton", &["origin", "cell"]),
         ("testkit", &["origin"]),
+        ("conform", &["testkit"]),
         ("turbine", &["job"]),
     ]);
     check_workspace(

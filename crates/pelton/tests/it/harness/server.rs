@@ -106,6 +106,16 @@ impl Server {
         self.address
     }
 
+    /// Where it speaks HTTPS.
+    pub(crate) fn secure_address(&self) -> SocketAddr {
+        eventually("the server says where it speaks HTTPS", || {
+            let lines = self.log.lines();
+            lines
+                .iter()
+                .find_map(|line| address_after(line, "https://"))
+        })
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -273,8 +283,12 @@ fn event(line: &str) -> Option<Value> {
 
 /// The address in the line that says where the server serves.
 fn address(line: &str) -> Option<SocketAddr> {
+    address_after(line, "http://")
+}
+
+fn address_after(line: &str, scheme: &str) -> Option<SocketAddr> {
     let event = event(line)?;
     let message = event["message"].as_str()?;
-    let (_, url) = message.rsplit_once("http://")?;
+    let (_, url) = message.rsplit_once(scheme)?;
     url.trim_end_matches('/').parse().ok()
 }

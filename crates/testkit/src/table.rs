@@ -1,16 +1,25 @@
 //! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`; a line that begins with `# ` names the clause of
-//! the rows below it, and one that begins with `@ ` the context they are judged in. In the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}`
-//! is `text` N times.
+//! the rows below it, and one that begins with `@ ` the context they are judged in. In the bytes `\r`, `\n`, `\t`,
+//! `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}` is `text` N times.
 
-pub(super) struct Row<'t> {
+/// One row.
+#[derive(Clone, Debug)]
+pub struct Row<'t> {
     /// The clause and the row as written, for messages.
-    pub(super) name: String,
-    pub(super) context: &'t str,
-    pub(super) bytes: Vec<u8>,
+    pub name: String,
+    /// What it is judged in.
+    pub context: &'t str,
+    /// What goes in.
+    pub bytes: Vec<u8>,
     verdict: &'t str,
 }
 
-pub(super) fn rows(table: &str) -> Vec<Row<'_>> {
+/// The rows of a table.
+///
+/// # Panics
+/// When a line is no row: tables are source code.
+#[must_use]
+pub fn rows(table: &str) -> Vec<Row<'_>> {
     let mut clause = "";
     let mut context = "";
     let mut rows = Vec::new();
@@ -35,7 +44,10 @@ pub(super) fn rows(table: &str) -> Vec<Row<'_>> {
 }
 
 /// Judges every row, and shows all that differ at once.
-pub(super) fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
+///
+/// # Panics
+/// When a verdict is not the row's.
+pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {
         let expected = String::from_utf8(unescape(row.verdict)).expect("verdicts are text");

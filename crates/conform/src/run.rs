@@ -1,0 +1,134 @@
+//! The comparison itself.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use crate::cases::{self, Mutations};
+use crate::oracle::h11::H11;
+use crate::oracle::hyper;
+use crate::ours;
+use crate::reading::{Difference, End, Reading};
+use crate::reviewed::{self, Line};
+
+/// Findings of one kind that are printed; the rest is only counted.
+const SHOWN_MAX: u64 = 3;
+
+/// Reads everything with everybody and prints what is found; returns how many findings there are.
+///
+/// # Errors
+/// When h11 does not run.
+pub(crate) fn run(python: &Path, mutations: u64, seed: u64) -> io::Result<u64> {
+    let table = cases::table();
+    let mut mutated = Mutations::new(&table, seed);
+    let mut h11 = H11::start(python)?;
+    let mut comparison = Comparison::new();
+    for case in &table {
+        comparison.compare(case, &mut h11)?;
+    }
+    comparison.find_idle_lines();
+    for _ in 0..mutations {
+        comparison.compare(&mutated.next(), &mut h11)?;
+    }
+    h11.stop()?;
+    let cases = table.len() as u64 + mutations;
+    Ok(comparison.finish(cases))
+}
+
+struct Comparison {
+    reviewed: Vec<Line>,
+    /// For each line of the list, how many differences it covers.
+    covered: Vec<u64>,
+    /// By oracle and difference.
+    findings: BTreeMap<String, u64>,
+    /// Cases with at least one whole request here, by which the others are to be judged.
+    accepted: u64,
+    /// Cases in which an oracle accepts what we refuse.
+    stricter: u64,
+}
+
+impl Comparison {
+    fn new() -> Comparison {
+        let reviewed = reviewed::list();
+        Comparison {
+            covered: vec![0; reviewed.len()],
+            reviewed,
+            findings: BTreeMap::new(),
+            accepted: 0,
+            stricter: 0,
+        }
+    }
+
+    fn compare(&mut self, case: &[u8], h11: &mut H11) -> io::Result<()> {
+        let ours = ours::read(case);
+        self.accepted += u64::from(ours.accepts());
+        let readings = [("hyper", hyper::read(case)), ("h11", h11.read(case)?)];
+        let mut is_stricter = false;
+        for (oracle, theirs) in &readings {
+            is_stricter |= theirs.difference(&ours).is_some_and(|difference| {
+                matches!(difference, Difference::RefusedThere(_)) && theirs.end != End::Closes
+            });
+            if let Some(difference) = ours.difference(theirs) {
+                self.judge(oracle, &difference, case, [&ours, theirs]);
+            }
+        }
+        self.stricter += u64::from(is_stricter);
+        Ok(())
+    }
+
+    fn judge(
+        &mut self,
+        oracle: &str,
+        difference: &Difference,
+        case: &[u8],
+        [ours, theirs]: [&Reading; 2],
+    ) {
+        let shown = case.escape_ascii().to_string();
+        let mut lines = self.reviewed.iter();
+        if let Some(at) = lines.position(|line| line.covers(oracle, difference, &shown)) {
+            self.covered[at] += 1;
+            return;
+        }
+        let count = self.findings.entry(kind(oracle, difference)).or_default();
+        *count += 1;
+        if *count <= SHOWN_MAX {
+            println!("{oracle}: {difference:?}\n  {shown}\n  ours   {ours:?}\n  theirs {theirs:?}");
+        }
+    }
+
+    /// A line of the list that covers no row of the tables is a finding: it would hide what nobody reviewed.
+    fn find_idle_lines(&mut self) {
+        for (line, covered) in self.reviewed.iter().zip(&self.covered) {
+            if *covered == 0 {
+                self.findings.insert(format!("no row for {line:?}"), 1);
+            }
+        }
+    }
+
+    /// Prints the sums.
+    fn finish(self, cases: u64) -> u64 {
+        for (line, covered) in self.reviewed.iter().zip(&self.covered) {
+            println!("{covered:>8} reviewed: {line:?}");
+        }
+        for (what, count) in &self.findings {
+            println!("{count:>8} FOUND: {what}");
+        }
+        let findings = self.findings.values().sum();
+        println!(
+            "{cases} cases, {} accepted here, {} refused here and accepted elsewhere, {findings} findings",
+            self.accepted, self.stricter
+        );
+        findings
+    }
+}
+
+/// A difference without the bytes that an oracle quotes.
+fn kind(oracle: &str, difference: &Difference) -> String {
+    match difference {
+        Difference::Framed(what) => format!("{oracle}: {what}"),
+        Difference::RefusedThere(why) => {
+            let said = why.split(": ").next().unwrap_or(why);
+            format!("{oracle} refuses: {said}")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Whole connections: requests behind each other, with the bodies between them, in whatever pieces they come.
+
+use super::requests::line;
+use crate::body::Drain;
+use crate::{Limits, parse};
+use proptest::prelude::*;
+use testkit::table::{check, rows};
+
+const TABLE: &str = include_str!("streams.txt");
+
+/// A server that answers nothing: it parses what is whole, skips bodies, and closes where it must.
+struct Reader {
+    limits: Limits,
+    /// What was read and belongs to no request yet.
+    input: Vec<u8>,
+    /// In a body; whether another request may follow it.
+    body: Option<(Drain, bool)>,
+    is_closed: bool,
+    /// What was understood.
+    lines: Vec<String>,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader {
+            limits: Limits::default(),
+            input: Vec::new(),
+            body: None,
+            is_closed: false,
+            lines: Vec::new(),
+        }
+    }
+
+    fn feed(&mut self, piece: &[u8]) {
+        self.input.extend_from_slice(piece);
+        while !self.is_closed && self.step() {}
+    }
+
+    /// One head, or what is there of a body. Whether there may be more to understand.
+    fn step(&mut self) -> bool {
+        if let Some((drain, keep_alive)) = &mut self.body {
+            let drained = drain.feed(&self.input);
+            let (is_done, keep_alive) = (drain.is_done(), *keep_alive);
+            match drained {
+                Ok(drained) => drop(self.input.drain(..drained.bytes)),
+                Err(reject) => self.close(Some(reject)),
+            }
+            if is_done {
+                self.body = None;
+                self.is_closed = !keep_alive;
+            }
+            return is_done;
+        }
+        match parse(&self.input, &self.limits) {
+            Ok(None) => false,
+            Ok(Some(request)) => {
+                self.lines.push(line(&request));
+                let head_bytes = request.head_bytes;
+                match Drain::new(request.framing, &self.limits) {
+                    Ok(drain) => self.body = Some((drain, request.keep_alive)),
+                    Err(reject) => self.close(Some(reject)),
+                }
+                self.input.drain(..head_bytes);
+                true
+            }
+            Err(reject) => {
+                self.close(Some(reject));
+                false
+            }
+        }
+    }
+
+    fn close(&mut self, reject: Option<crate::Reject>) {
+        let lines = reject.map(|reject| format!("{} {}", reject.status, reject.reason));
+        self.lines.extend(lines);
+        self.is_closed = true;
+    }
+
+    fn transcript(mut self) -> String {
+        if !self.is_closed && self.body.is_some() {
+            self.lines.push("body".to_owned());
+        } else if !self.is_closed && !self.input.is_empty() {
+            self.lines.push("more".to_owned());
+        }
+        self.lines.join(" | ")
+    }
+}
+
+fn transcript<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut reader = Reader::new();
+    for piece in pieces {
+        reader.feed(piece);
+    }
+    reader.transcript()
+}
+
+#[test]
+fn every_row_is_read_whole_and_byte_by_byte() {
+    check(TABLE, |row| {
+        let whole = transcript([&row.bytes[..]]);
+        assert_eq!(transcript(row.bytes.chunks(1)), whole, "{}", row.name);
+        whole
+    });
+}
+
+/// The rows of the other tables, too: a row is also the begin of a connection.
+#[test]
+fn every_row_is_read_in_any_pieces() {
+    let tables = [TABLE, include_str!("requests.txt")];
+    let rows = tables.into_iter().flat_map(rows);
+    let rows: Vec<_> = rows.map(|row| row.bytes).collect();
+    let index = any::<proptest::sample::Index>;
+    let cuts = proptest::collection::vec(index(), 0..8);
+    proptest!(|(at in index(), next in index(), cuts in cuts)| {
+        let bytes: Vec<u8> = [at, next].map(|at| at.get(&rows).clone()).concat();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let pieces = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]);
+        prop_assert_eq!(transcript(pieces), transcript([&bytes[..]]));
+    });
+}

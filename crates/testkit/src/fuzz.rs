@@ -1,0 +1,98 @@
+//! Parsers, and what must hold of each for any bytes at all. A target takes the bytes as they come from a fuzzer, a
+//! corpus or a generator, and panics when something does not hold.
+
+mod accept;
+mod body;
+mod conditional;
+mod message;
+mod probe;
+mod query;
+mod range;
+mod request;
+
+pub use accept::accept;
+pub use body::body;
+pub use conditional::conditional;
+pub use message::message;
+pub use probe::probe;
+pub use query::query;
+pub use range::range;
+pub use request::request;
+
+/// A parser under test.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Names the program in `fuzz/fuzz_targets` and the folder in `fuzz/corpus`.
+    pub name: &'static str,
+    /// Panics when something does not hold.
+    pub check: fn(&[u8]),
+}
+
+/// Every target; `fuzz/fuzz_targets` has a program for each.
+pub const TARGETS: [Target; 8] = [
+    Target {
+        name: "accept",
+        check: accept,
+    },
+    Target {
+        name: "body",
+        check: body,
+    },
+    Target {
+        name: "conditional",
+        check: conditional,
+    },
+    Target {
+        name: "message",
+        check: message,
+    },
+    Target {
+        name: "probe",
+        check: probe,
+    },
+    Target {
+        name: "query",
+        check: query,
+    },
+    Target {
+        name: "range",
+        check: range,
+    },
+    Target {
+        name: "request",
+        check: request,
+    },
+];
+
+/// Has `look` see the request of `method` with these field lines, if they make one. `lines` may be anything: what ends
+/// the head early only makes it another request.
+fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_>)) {
+    let line = format!("{method} / HTTP/1.1\r\nHost: h\r\n");
+    let head = [line.as_bytes(), lines, b"\r\n\r\n"].concat();
+    if let Ok(Some(request)) = http1::parse(&head, &http1::Limits::default()) {
+        look(&request);
+    }
+}
+
+/// The lines of those fields of `request` that `keep` keeps, Host left out: more lines may follow.
+fn lines_of(request: &http1::Request<'_>, keep: impl Fn(&str) -> bool) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for (name, value) in request.fields() {
+        if keep(name) && !name.eq_ignore_ascii_case("host") {
+            lines.extend_from_slice(name.as_bytes());
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value);
+            lines.extend_from_slice(b"\r\n");
+        }
+    }
+    lines
+}
+
+/// The values of all lines with this name, found without any help of the parser's index.
+fn values<'a>(request: &http1::Request<'a>, name: &str) -> Vec<&'a [u8]> {
+    let lines = request.fields();
+    lines
+        .filter(|(at, _)| at.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+        .collect()
+}

@@ -1,0 +1,41 @@
+//! Messages between the server and its cells.
+
+use job::{AllegedReply, Expect, Job, MESSAGE_BYTES_MAX, Status};
+use picture::Plan;
+
+/// What somebody on the other side sent: it is one message of the present version or none, and a reply that is believed
+/// fits the job.
+pub fn message(bytes: &[u8]) {
+    if let Ok(job) = Job::from_bytes(bytes) {
+        assert!(bytes.len() <= MESSAGE_BYTES_MAX);
+        let again = job.to_bytes();
+        assert_eq!(Job::from_bytes(&again), Ok(job));
+        assert_eq!(again.len(), bytes.len());
+        plan(job.plan);
+    }
+    if let Ok(alleged) = AllegedReply::from_bytes(bytes) {
+        assert_eq!(
+            AllegedReply::from_bytes(&alleged.to_bytes()),
+            Ok(alleged.clone())
+        );
+        let expect = Expect {
+            id: 7,
+            size_px: Some((640, 480)),
+            answer_bytes_max: 1_000,
+        };
+        if let Ok(reply) = alleged.verify(&expect) {
+            assert!(reply.answer_bytes <= expect.answer_bytes_max);
+            assert_eq!(reply.status == Status::Done, reply.answer_bytes != 0);
+            assert!(reply.detail.bytes().all(|byte| matches!(byte, b' '..=b'~')));
+        }
+    }
+}
+
+fn plan(bytes: &[u8]) {
+    if let Ok(plan) = Plan::from_bytes(bytes) {
+        assert_eq!(plan.to_bytes(), bytes);
+        let cost = plan.cost();
+        assert!(plan.target.pixels() < cost.memory_bytes && 0 < cost.cpu_ms);
+        assert!(matches!(plan.shrink(), 1 | 2 | 4 | 8));
+    }
+}

@@ -1,0 +1,84 @@
+//! Headers of pictures.
+
+use std::cell::Cell;
+use std::io;
+
+use picture::{
+    Accepts, Facts, Format, Limits, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, Plan,
+    ProbeErrorKind, ReadAt, Recipe, Stage, candidates, parse_query, plan,
+};
+
+/// A file: whatever it claims, it is read within limits, and what it is found to be can be planned with.
+pub fn probe(bytes: &[u8]) {
+    let len_bytes = bytes.len() as u64;
+    if let Some(facts) = contained(bytes, len_bytes) {
+        for query in ["", "w=64", "w=9&h=7&fit=cover", "w=300&h=8&fit=contain&q=1"] {
+            let ask = parse_query(query).expect("a sound query");
+            planned(&facts, &ask.recipe);
+        }
+    }
+    // The same file with a hole behind it: headers may point there.
+    contained(bytes, len_bytes + 100_000);
+}
+
+/// Bytes followed by zeros, that count how they are read.
+struct Counted<'a> {
+    bytes: &'a [u8],
+    len_bytes: u64,
+    reads: Cell<u32>,
+    read_bytes: Cell<u64>,
+}
+
+impl ReadAt for Counted<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        assert!(buf.len() <= PROBE_READ_BYTES_MAX);
+        self.reads.set(self.reads.get() + 1);
+        self.read_bytes
+            .set(self.read_bytes.get() + buf.len() as u64);
+        let left = self.len_bytes.saturating_sub(offset);
+        let count = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        buf[..count].fill(0);
+        self.bytes.read_at(offset, &mut buf[..count])?;
+        Ok(count)
+    }
+}
+
+fn contained(bytes: &[u8], len_bytes: u64) -> Option<Facts> {
+    let source = Counted {
+        bytes,
+        len_bytes,
+        reads: Cell::new(0),
+        read_bytes: Cell::new(0),
+    };
+    let probed = picture::probe(&source, len_bytes);
+    assert!(source.reads.get() <= PROBE_READS_MAX);
+    assert!(source.read_bytes.get() <= PROBE_BYTES_MAX);
+    match probed {
+        Ok(facts) => {
+            assert_ne!(facts.stored.pixels(), 0);
+            assert_eq!(facts.oriented().pixels(), facts.stored.pixels());
+            assert_ne!(facts.jpeg_quality, Some(0));
+            assert_eq!(Some(facts.format), Format::sniff(bytes));
+            Some(facts)
+        }
+        Err(err) => {
+            assert_ne!(err.kind, ProbeErrorKind::Io, "{err}");
+            None
+        }
+    }
+}
+
+fn planned(facts: &Facts, recipe: &Recipe) {
+    let accepts = Accepts {
+        avif: true,
+        webp: true,
+    };
+    for target in candidates(facts, recipe, accepts).targets() {
+        for stage in [Stage::Quick, Stage::Better] {
+            if let Ok(plan) = plan(facts, recipe, target, stage, &Limits::default()) {
+                assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
+                assert!(plan.target.pixels() < plan.cost().memory_bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A target's query.
+
+use picture::{ASKED_SIDE_PX_MAX, parse_query};
+
+/// A query string: what is accepted is within bounds and has one spelling, what is refused may be shown to anyone.
+pub fn query(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else {
+        return;
+    };
+    match parse_query(text) {
+        Ok(ask) => {
+            let recipe = ask.recipe;
+            for side in [recipe.width_px, recipe.height_px].into_iter().flatten() {
+                assert!((1..=ASKED_SIDE_PX_MAX).contains(&side));
+            }
+            assert!(
+                recipe
+                    .quality_pct
+                    .is_none_or(|quality| (1..=100).contains(&quality))
+            );
+            let spelled = recipe.to_string();
+            assert_eq!(
+                parse_query(&spelled).map(|ask| ask.recipe),
+                Ok(recipe),
+                "{spelled}"
+            );
+            assert_eq!(recipe.is_identity(), spelled.is_empty());
+        }
+        Err(err) => {
+            assert!(err.parameter.len() <= 32, "{err}");
+            assert!(
+                err.to_string()
+                    .bytes()
+                    .all(|byte| matches!(byte, b' '..=b'~')),
+                "{err}"
+            );
+            assert!(err.problem.len() < 200, "{err}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `cargo xtask fuzz`: the parsers under libFuzzer, for as long as asked.
+//!
+//! ```text
+//! fuzz/corpus/TARGET ─► run ─► target/fuzz/corpus/TARGET, which grows ─► minimised ─► fuzz/corpus/TARGET
+//!                        └──► target/fuzz/artifacts/TARGET/crash-…
+//! ```
+//!
+//! Address sanitizer and coverage are flags of the compiler that only nightly builds take without being told to; we tell
+//! the one we have (`RUSTC_BOOTSTRAP`), so that what is fuzzed was built by the compiler that builds the product.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::command::{succeed, timed};
+use crate::stop::{EXIT_FINDINGS, Stop, at};
+use crate::{cache, tools};
+
+/// Longest input: heads have at most 16 KiB, and nothing in them takes more than this to be reached.
+const INPUT_BYTES_MAX: u32 = 4_096;
+/// Memory of one fuzzer, in MiB.
+const MEMORY_MIB_MAX: u32 = 1_500;
+
+/// Fuzzes one target, or each in turn, for `seconds` each. A crash ends its target, and is printed.
+///
+/// # Errors
+/// When there is no such target, or the fuzzers cannot be built.
+pub(crate) fn run(root: &Path, name: Option<&str>, seconds: u32) -> Result<ExitCode, Stop> {
+    let targets = targets(root)?;
+    let wanted: Vec<_> = targets
+        .iter()
+        .filter(|target| name.is_none_or(|name| name == *target))
+        .collect();
+    if wanted.is_empty() {
+        let line = format!("no target is called {}", name.unwrap_or(""));
+        return Err(Stop::usage(line).hint(format!("the targets are {}", targets.join(", "))));
+    }
+    let fuzz = Fuzz {
+        root,
+        tool: tools::cargo_fuzz(&cache::folder()?)?,
+        folder: root.join("target/fuzz"),
+    };
+    let mut failed = 0;
+    for target in wanted {
+        let run = timed(&format!("fuzz {target}"), || fuzz.run(target, seconds));
+        if let Err(stop) = run.and_then(|()| fuzz.minimise(target)) {
+            eprintln!("{stop}");
+            failed += 1;
+        }
+    }
+    Ok(match failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(EXIT_FINDINGS),
+    })
+}
+
+/// The names of the programs in `fuzz/fuzz_targets`.
+fn targets(root: &Path) -> Result<Vec<String>, Stop> {
+    let folder = root.join("fuzz/fuzz_targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(at(&folder))? {
+        let path = entry.map_err(at(&folder))?.path();
+        if let Some(name) = path.file_stem() {
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+struct Fuzz<'a> {
+    root: &'a Path,
+    tool: PathBuf,
+    /// What is built, and what grows: inside the checkout, where no other checkout builds.
+    folder: PathBuf,
+}
+
+impl Fuzz<'_> {
+    /// The corpus that is committed.
+    fn corpus(&self, target: &str) -> PathBuf {
+        self.root.join("fuzz/corpus").join(target)
+    }
+
+    fn run(&self, target: &str, seconds: u32) -> Result<(), Stop> {
+        let grown = made(self.folder.join("corpus").join(target))?;
+        let artifacts = made(self.folder.join("artifacts").join(target))?;
+        let mut fuzzer = self.fuzzer(target, &[&grown, &self.corpus(target)]);
+        fuzzer
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-max_len={INPUT_BYTES_MAX}"))
+            .arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"))
+            .arg(format!(
+                "-dict={}",
+                self.root.join("fuzz/words.dict").display()
+            ))
+            // With its slash: what follows is the begin of a name.
+            .arg(format!("-artifact_prefix={}/", artifacts.display()))
+            .arg("-print_final_stats=1");
+        succeed(&mut fuzzer).map_err(|stop| {
+            stop.hint(format!(
+                "the input is in {}; copy it into {}, mend the parser, and add a test of its own",
+                artifacts.display(),
+                self.corpus(target).display()
+            ))
+        })
+    }
+
+    /// Replaces the committed corpus by the fewest inputs that reach as much code as everything that was found. Inputs
+    /// with a name of their own, which somebody gave them, stay.
+    fn minimise(&self, target: &str) -> Result<(), Stop> {
+        let fewest = self.folder.join("fewest").join(target);
+        if fewest.exists() {
+            fs::remove_dir_all(&fewest).map_err(at(&fewest))?;
+        }
+        let fewest = made(fewest)?;
+        let (grown, corpus) = (self.folder.join("corpus").join(target), self.corpus(target));
+        let mut merge = self.fuzzer(target, &[&fewest, &grown, &corpus]);
+        // Counters would keep an input for each number of turns of a loop.
+        merge.args(["-set_cover_merge=1", "-use_counters=0"]);
+        merge.arg(format!("-max_len={INPUT_BYTES_MAX}"));
+        succeed(&mut merge)?;
+        for path in files(&corpus)?.into_iter().filter(|path| is_hash(path)) {
+            fs::remove_file(&path).map_err(at(&path))?;
+        }
+        for path in files(&fewest)? {
+            let kept = corpus.join(path.file_name().expect("a file has a name"));
+            fs::copy(&path, &kept).map_err(at(&kept))?;
+        }
+        Ok(())
+    }
+
+    /// libFuzzer on `corpora`, of which it writes only to the first.
+    fn fuzzer(&self, target: &str, corpora: &[&Path]) -> Command {
+        let mut command = Command::new(&self.tool);
+        command
+            .args(["run", "--target-dir"])
+            .arg(&self.folder)
+            .arg(target)
+            .args(corpora)
+            .arg("--")
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
+            .env_remove("RUSTFLAGS")
+            .current_dir(self.root.join("fuzz"));
+        command
+    }
+}
+
+fn made(folder: PathBuf) -> Result<PathBuf, Stop> {
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    Ok(folder)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        files.push(entry.map_err(at(folder))?.path());
+    }
+    Ok(files)
+}
+
+/// Whether libFuzzer named the file: by the SHA-1 of its bytes.
+fn is_hash(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| {
+        let name = name.as_encoded_bytes();
+        name.len() == 40 && name.iter().all(u8::is_ascii_hexdigit)
+    })
+}
