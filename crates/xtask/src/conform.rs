@@ -4,6 +4,7 @@ mod cells;
 mod grammar;
 mod h2;
 pub(crate) mod http1;
+mod long;
 mod oracle;
 mod store;
 mod store_diff;
@@ -35,6 +36,10 @@ const SUITES: &[Suite] = &[
         run: h2::run,
     },
     Suite {
+        name: "soak",
+        run: long::soak,
+    },
+    Suite {
         name: "store",
         run: store::run,
     },
@@ -45,6 +50,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "tags",
         run: tags::run,
+    },
+    Suite {
+        name: "upgrade",
+        run: long::upgrade,
     },
 ];
 
