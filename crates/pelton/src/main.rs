@@ -8,6 +8,8 @@
 
 mod serve;
 
+mod store;
+
 mod convert;
 
 mod prefetch;
@@ -61,6 +63,7 @@ fn run() -> Result<u8, Vec<Error>> {
             prefetch::run(&flags::settle(settings, variables)?)
         }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
+        Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
         Command::Cell(typed) => cells::run(&flags::settle(typed.settings, variables)?.config),
     }
 }

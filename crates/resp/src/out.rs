@@ -254,21 +254,25 @@ impl Out {
         }
     }
 
-    /// The parts to write next, in order: as many as `parts` has room for. Returns how many were filled.
-    pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
+    /// The parts to write next, in order: at most `bytes_max` bytes, and as many as `parts` has room for. Returns how
+    /// many were filled.
+    pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>], bytes_max: usize) -> usize {
         let mut filled = 0;
-        let mut from = self.sent;
+        let mut left = bytes_max;
         let mut fill = |bytes: &'a [u8]| {
+            let bytes = &bytes[..left.min(bytes.len())];
             if bytes.is_empty() {
-                return true;
+                return 0 < left;
             }
             let Some(part) = parts.get_mut(filled) else {
                 return false;
             };
             *part = IoSlice::new(bytes);
             filled += 1;
+            left -= bytes.len();
             true
         };
+        let mut from = self.sent;
         for (place, blob) in &self.blobs {
             if !fill(&self.small[from..*place]) || !fill(blob) {
                 return filled;

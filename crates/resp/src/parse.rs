@@ -18,6 +18,8 @@ pub struct Parser {
     args: Vec<Bytes>,
     /// Bytes of `args`.
     args_bytes: usize,
+    /// How many of `args` are no slices of the read buffer any more.
+    own_args: usize,
     state: State,
 }
 
@@ -41,6 +43,7 @@ impl Parser {
             authenticated: true,
             args: Vec::new(),
             args_bytes: 0,
+            own_args: 0,
             state: State::Idle,
         }
     }
@@ -66,6 +69,7 @@ impl Parser {
                 State::Idle => {
                     self.args.clear();
                     self.args_bytes = 0;
+                    self.own_args = 0;
                     match input.first() {
                         None => return Ok(false),
                         Some(b'*') => {
@@ -129,6 +133,21 @@ impl Parser {
         std::mem::take(&mut self.args)
     }
 
+    /// Lets go of the read buffer at the end of a turn: drops the arguments of the last request, and copies those of
+    /// one that is not whole yet.
+    pub fn release(&mut self) {
+        if matches!(self.state, State::Idle) {
+            self.args.clear();
+            return;
+        }
+        for arg in &mut self.args[self.own_args..] {
+            if arg.len() < BLOB_BYTES_MIN {
+                *arg = Bytes::copy_from_slice(arg);
+            }
+        }
+        self.own_args = self.args.len();
+    }
+
     /// Where the next bytes belong while a blob is read: its own allocation, bounded so that a read cannot pass its
     /// end. What was read there is not to go through `input`.
     pub fn blob_mut(&mut self) -> Option<&mut Limit<BytesMut>> {
@@ -136,6 +155,11 @@ impl Parser {
             State::Blob { blob, .. } if blob.has_remaining_mut() => Some(blob),
             _ => None,
         }
+    }
+
+    /// Whether what comes next begins a request.
+    pub fn is_between(&self) -> bool {
+        matches!(self.state, State::Idle)
     }
 
     /// Bytes that a request holds which is not whole yet; what is in the read buffer comes on top.

@@ -130,6 +130,26 @@ fn a_blob_is_read_into_its_own_place() {
 }
 
 #[test]
+fn what_is_not_whole_does_not_hold_the_read_buffer() {
+    let mut parser = Parser::new(Limits::default());
+    let mut buffer = BytesMut::with_capacity(64);
+    buffer.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1");
+    let address = buffer.as_ptr();
+    let mut input = buffer.split();
+    assert_eq!(parser.next(&mut input), Ok(false));
+    parser.release();
+    let rest = input.to_vec();
+    drop(input);
+    buffer.reserve(64);
+    assert_eq!(buffer.as_ptr(), address, "the buffer came back");
+
+    let mut input = BytesMut::from(&rest[..]);
+    input.extend_from_slice(b"\r\nv\r\n");
+    assert_eq!(parser.next(&mut input), Ok(true));
+    assert_eq!(parser.args(), ["SET", "k", "v"]);
+}
+
+#[test]
 fn words_of_a_line() {
     let words = |line: &str| split_line(line.as_bytes()).map(|words| format!("{words:?}"));
     assert_eq!(
@@ -236,9 +256,14 @@ fn a_blob_leaves_by_reference() {
     out.blob(&blob);
     out.blob(&Bytes::from_static(b"small"));
     let mut parts = [IoSlice::new(&[]); 8];
-    assert_eq!(out.parts(&mut parts), 3);
+    assert_eq!(out.parts(&mut parts, usize::MAX), 3);
     assert_eq!(parts[1].as_ptr(), blob.as_ptr());
     assert_eq!(&*parts[2], b"\r\n$5\r\nsmall\r\n");
+
+    assert_eq!(out.parts(&mut parts, 20), 2);
+    assert_eq!((parts[0].len(), parts[1].len()), (13, 7));
+    assert_eq!(out.parts(&mut parts[..1], 20), 1);
+    assert_eq!(out.parts(&mut parts, 0), 0);
 
     let all = out.to_bytes();
     let total = out.len();

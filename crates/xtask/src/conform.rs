@@ -2,8 +2,10 @@
 
 mod grammar;
 mod oracle;
+mod store;
 mod store_diff;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::debian;
@@ -21,17 +23,23 @@ pub(crate) enum Suite {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// The tests that Redis 7.0 brings, against the server
+    Store {
+        /// Units, such as type/list; all that are built when none is named
+        units: Vec<String>,
+    },
 }
 
 /// Runs a suite; findings are on stdout.
 ///
 /// # Errors
 /// When the other program cannot be had or does not run: the host's fault.
-pub(crate) fn run(suite: &Suite) -> Result<ExitCode, Stop> {
-    match *suite {
+pub(crate) fn run(root: PathBuf, suite: &Suite) -> Result<ExitCode, Stop> {
+    match suite {
+        Suite::Store { units } => store::run(&mut crate::ready(root)?, units),
         Suite::StoreDiff { commands, seed } => {
             debian::ensure(&["redis-server"])?;
-            Ok(match store_diff::run(commands, seed)? {
+            Ok(match store_diff::run(*commands, *seed)? {
                 0 => ExitCode::SUCCESS,
                 _ => ExitCode::from(EXIT_FINDINGS),
             })

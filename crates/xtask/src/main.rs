@@ -98,7 +98,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
-        Typed::Conform(suite) => conform::run(&suite),
+        Typed::Conform(suite) => conform::run(root, &suite),
         Typed::Lab { name, args } => lab(root, &name, &args),
     }
 }

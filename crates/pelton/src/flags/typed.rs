@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Prefetch(Prefetch),
     Check(Check),
     Cell(Cell),
+    Store(Store),
 }
 
 /// Serve a folder over HTTP.
@@ -121,6 +122,24 @@ pub(crate) struct Cell {
     pub(crate) probe: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
+}
+
+/// Run the Redis-compatible store alone.
+///
+/// Takes what redis-server takes: a configuration file in redis.conf syntax, then directives, each with -- before its
+/// name. Listens on 127.0.0.1:6379 and keeps its files in pelton-data/store unless they say otherwise.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton store --port 7000 --save '' --dir /var/lib/store
+  pelton store /etc/redis/redis.conf --appendonly yes")]
+pub(crate) struct Store {
+    /// Configuration file, then directives
+    #[arg(
+        value_name = "CONF | --DIRECTIVE VALUE",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) words: Vec<String>,
 }
 
 /// What there is to do with a command line.

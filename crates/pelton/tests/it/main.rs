@@ -17,5 +17,6 @@ mod overload;
 mod paths;
 mod queries;
 mod semantics;
+mod store;
 mod types;
 mod wire;
