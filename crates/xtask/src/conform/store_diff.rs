@@ -344,17 +344,30 @@ impl Pair {
         self.recent.clear();
     }
 
+    /// Has each server restore what the other one dumped.
+    fn exchange(&mut self, key: &[u8]) -> Result<(), Stop> {
+        let dump = call(&["DUMP"], key);
+        let (_, theirs) = self.oracle.ask(&dump)?;
+        let mut raw = BytesMut::from(&self.ours(&dump)[..]);
+        let ours = Reply::take(&mut raw, &ReplyLimits::default());
+        if let (Reply::Bulk(theirs), Ok(Some(Reply::Bulk(ours)))) = (theirs, ours) {
+            let restore = |payload: Bytes| {
+                let mut args = call(&["RESTORE", "0"], COPY);
+                args.extend([payload, Bytes::from_static(b"REPLACE")]);
+                args
+            };
+            self.ours(&restore(theirs));
+            self.oracle.ask(&restore(ours))?;
+        }
+        Ok(())
+    }
+
     /// Compares all databases key by key.
     fn compare_all(&mut self) -> Result<u64, Stop> {
         let mut differences = 0;
         let mut ask = |pair: &mut Self, line: &[Bytes]| -> Result<(), Stop> {
             differences += u64::from(!pair.agree(line)?);
             Ok(())
-        };
-        let words = |line: &[&str]| -> Vec<Bytes> {
-            line.iter()
-                .map(|word| Bytes::copy_from_slice(word.as_bytes()))
-                .collect()
         };
         // Ends a transaction, if there is one; both say so if not.
         ask(self, &words(&["DISCARD"]))?;
@@ -369,25 +382,46 @@ impl Pair {
                 let Reply::Bulk(key) = key else {
                     continue;
                 };
-                let lines: &[&[&str]] = &[
-                    &["TYPE"],
-                    &["PEXPIRETIME"],
-                    &["GET"],
-                    &["LRANGE", "0", "-1"],
-                    &["HGETALL"],
-                    &["SMEMBERS"],
-                    &["ZRANGE", "0", "-1", "WITHSCORES"],
-                ];
-                for line in lines {
-                    let mut args = words(line);
-                    args.insert(1, key.clone());
-                    ask(self, &args)?;
+                for line in LOOKS {
+                    ask(self, &call(line, &key))?;
                 }
+                self.exchange(&key)?;
+                for line in LOOKS {
+                    ask(self, &call(line, COPY))?;
+                }
+                ask(self, &call(&["DEL"], COPY))?;
             }
         }
         ask(self, &words(&["SELECT", "0"]))?;
         Ok(differences)
     }
+}
+
+/// What is looked at in each key.
+const LOOKS: &[&[&str]] = &[
+    &["TYPE"],
+    &["PEXPIRETIME"],
+    &["GET"],
+    &["LRANGE", "0", "-1"],
+    &["HGETALL"],
+    &["SMEMBERS"],
+    &["ZRANGE", "0", "-1", "WITHSCORES"],
+];
+/// Where each server restores what the other one dumped.
+const COPY: &[u8] = b"copy";
+
+fn words(line: &[&str]) -> Vec<Bytes> {
+    let words = line.iter();
+    words
+        .map(|word| Bytes::copy_from_slice(word.as_bytes()))
+        .collect()
+}
+
+/// A command with a key behind its name.
+fn call(line: &[&str], key: &[u8]) -> Vec<Bytes> {
+    let mut args = words(line);
+    args.insert(1, Bytes::copy_from_slice(key));
+    args
 }
 
 /// Which elements of two arrays are the first to differ.
