@@ -1,7 +1,7 @@
 //! Commands in, replies out, as a client sees them.
 
 use bytes::Bytes;
-use expect_test::{Expect, expect};
+use expect_test::{Expect, ExpectFile, expect, expect_file};
 use resp::{Out, Proto};
 
 use super::*;
@@ -63,6 +63,167 @@ impl Client {
         }
         expected.assert_eq(&transcript);
     }
+}
+
+/// Runs the commands of a file, each with its reply indented below, from nothing.
+fn check_family(text: &str, file: ExpectFile) {
+    let mut client = Client::new();
+    let mut transcript = String::new();
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(' '))
+    {
+        let reply = client.send(line);
+        transcript.push_str(&format!("{line}\n    {reply}\n"));
+    }
+    file.assert_eq(&transcript);
+}
+
+/// The replies are those of redis-server 7.0.15, but for what 7.2 changed and what is ours.
+#[test]
+fn families() {
+    check_family(
+        include_str!("tests/strings.txt"),
+        expect_file!["./tests/strings.txt"],
+    );
+    check_family(
+        include_str!("tests/keys.txt"),
+        expect_file!["./tests/keys.txt"],
+    );
+    check_family(
+        include_str!("tests/hashes.txt"),
+        expect_file!["./tests/hashes.txt"],
+    );
+    check_family(
+        include_str!("tests/lists.txt"),
+        expect_file!["./tests/lists.txt"],
+    );
+    check_family(
+        include_str!("tests/sets.txt"),
+        expect_file!["./tests/sets.txt"],
+    );
+    check_family(
+        include_str!("tests/zsets.txt"),
+        expect_file!["./tests/zsets.txt"],
+    );
+}
+
+/// What the journal gets does the same at any other time.
+#[test]
+fn the_journal_is_exact() {
+    let mut client = Client::new();
+    client.keyspace.set_journaling(true);
+    for line in [
+        "SET k v EX 10",
+        "SETEX k 10 v",
+        "EXPIRE k 5",
+        "GETEX k PERSIST",
+        "INCRBYFLOAT f 1.5",
+        "SADD s a",
+        "SPOP s",
+        "GET none",
+        "RPUSH l x",
+        "BLPOP l 0",
+        "EXPIRE k -1",
+        "SET t v TAG a",
+        "HINCRBYFLOAT h f 2.5",
+    ] {
+        client.send(line);
+    }
+    let journal = std::mem::take(&mut client.keyspace.effects.journal);
+    let lines: Vec<String> = journal
+        .iter()
+        .map(|(db, args)| {
+            let words: Vec<_> = args
+                .iter()
+                .map(|arg| arg.escape_ascii().to_string())
+                .collect();
+            format!("{db}: {}", words.join(" "))
+        })
+        .collect();
+    expect![[r#"
+        0: SET k v PXAT 1700000010000
+        0: SET k v PXAT 1700000010000
+        0: PEXPIREAT k 1700000005000
+        0: PERSIST k
+        0: SET f 1.5 KEEPTTL
+        0: SADD s a
+        0: SREM s a
+        0: RPUSH l x
+        0: LPOP l
+        0: DEL k
+        0: SET t v TAG a
+        0: HSET h f 2.5"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn deadlines_pass_and_memory_is_bounded() {
+    let mut client = Client::new();
+    for number in 0..5000 {
+        client.send(&format!(
+            "SET k{number} {} PX {}",
+            "x".repeat(100),
+            1 + number
+        ));
+    }
+    client.now_ms += 1000;
+    assert_eq!(client.send("GET k7"), "$-1");
+    while client.keyspace.turn(client.now_ms) {}
+    assert_eq!(client.send("DBSIZE"), ":4000");
+    assert_eq!(client.keyspace.stats().expired, 1000);
+
+    let used = client.keyspace.used_bytes();
+    for policy in [
+        "allkeys-lru",
+        "allkeys-lfu",
+        "volatile-ttl",
+        "volatile-random",
+        "allkeys-sieve",
+    ] {
+        let mut limits = client.keyspace.limits().clone();
+        limits.maxmemory_bytes = used as u64;
+        limits.policy = Policy::from_name(policy.as_bytes()).expect("known");
+        client.keyspace.set_limits(limits);
+        for number in 0..500 {
+            let reply = client.send(&format!("SET {policy}{number} {} EX 9999", "y".repeat(300)));
+            assert_eq!(reply, "+OK", "{policy}");
+        }
+        assert!(client.keyspace.used_bytes() < used + 1000, "{policy}");
+    }
+    let mut limits = client.keyspace.limits().clone();
+    limits.maxmemory_bytes = 1000;
+    limits.policy = Policy::NoEviction;
+    client.keyspace.set_limits(limits);
+    assert_eq!(
+        client.send("SET a b"),
+        "-OOM command not allowed when used memory > 'maxmemory'."
+    );
+    assert_eq!(client.send("EXISTS a"), ":0");
+}
+
+#[test]
+fn blobs_are_kept_and_sent_by_reference() {
+    let mut client = Client::new();
+    let blob = Bytes::from(vec![7; 100_000]);
+    let until = Lifetime {
+        now_ms: client.now_ms,
+        deadline_ms: None,
+    };
+    client.keyspace.set(0, b"blob", &blob, until);
+    let kept = client
+        .keyspace
+        .get(0, b"blob", client.now_ms)
+        .expect("it was set");
+    assert_eq!(kept.as_ptr(), blob.as_ptr());
+    let args = ["SET", "other"].map(Bytes::from);
+    let mut out = Out::new(Proto::Resp2);
+    client.run(&[args[0].clone(), args[1].clone(), blob.clone()], &mut out);
+    let kept = client
+        .keyspace
+        .get(0, b"other", client.now_ms)
+        .expect("it was set");
+    assert_eq!(kept.as_ptr(), blob.as_ptr());
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub(crate) enum Replies {
     Off,
     /// Off for the command after this one.
     SkipNext,
+    /// Off for this command.
+    Skip,
 }
 
 /// What a client subscribes to.

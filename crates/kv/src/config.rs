@@ -21,7 +21,7 @@ const INCLUDE_DEPTH_MAX: usize = 8;
 pub struct Config {
     /// Addresses to listen on; one that begins with `-` may be missing on this host.
     pub(crate) bind: Words,
-    /// TCP port; 0 for none.
+    /// TCP port.
     pub(crate) port: Int<0, 65_535>,
     /// Path of a Unix socket; empty for none.
     pub(crate) unixsocket: String,

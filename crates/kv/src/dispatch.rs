@@ -51,9 +51,8 @@ impl State {
         }
         let client = &mut self.clients[key];
         let mark = client.out.mark();
-        let replies = client.replies;
-        if replies == Replies::SkipNext {
-            client.replies = Replies::On;
+        if client.replies == Replies::SkipNext {
+            client.replies = Replies::Skip;
         }
         self.running = Some(key);
         let flow = self.execute(key, args);
@@ -62,11 +61,10 @@ impl State {
         // What a client subscribes to is told as a message, and messages come all the same.
         let is_message = |command: &Command| command.name.ends_with("subscribe");
         let told = client.session.command().is_some_and(is_message);
-        let silent = match (replies, client.replies) {
-            (Replies::Off, Replies::On) => false,
-            (Replies::On, Replies::On | Replies::SkipNext) => false,
-            (_, _) => true,
-        };
+        let silent = client.replies != Replies::On;
+        if client.replies == Replies::Skip {
+            client.replies = Replies::On;
+        }
         if silent && !told {
             client.out.truncate(mark);
         }
@@ -217,7 +215,12 @@ impl State {
             return self.refuse(key, Some(command), &text);
         }
         match self.pause {
-            Some(pause) if pause.all || self.changes_data(key, command) => Gate::Postponed,
+            // What is written wrongly is told at once.
+            Some(pause)
+                if command.takes(args.len()) && (pause.all || self.changes_data(key, command)) =>
+            {
+                Gate::Postponed
+            }
             _ => Gate::Open,
         }
     }

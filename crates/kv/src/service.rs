@@ -261,6 +261,12 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
 /// The addresses to listen on: those named, without what this host lacks and may lack.
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
+    if port == 0 {
+        // A reactor has an address to listen on; one that nobody asked for would be worse than an error.
+        return Err(Error::host(
+            "port 0, no TCP at all, is not built yet".to_owned(),
+        ));
+    }
     let mut addresses = Vec::new();
     for name in &config.bind.0 {
         let (optional, host) = match name.strip_prefix('-') {

@@ -4,7 +4,9 @@ mod cells;
 mod grammar;
 mod h2;
 pub(crate) mod http1;
+mod long;
 mod oracle;
+mod store;
 mod store_diff;
 pub(crate) mod tags;
 
@@ -34,12 +36,24 @@ const SUITES: &[Suite] = &[
         run: h2::run,
     },
     Suite {
+        name: "soak",
+        run: long::soak,
+    },
+    Suite {
+        name: "store",
+        run: store::run,
+    },
+    Suite {
         name: "store-diff",
         run: store_diff::run,
     },
     Suite {
         name: "tags",
         run: tags::run,
+    },
+    Suite {
+        name: "upgrade",
+        run: long::upgrade,
     },
 ];
 

@@ -63,11 +63,6 @@ enum Typed {
         #[arg(long)]
         bless: bool,
     },
-    /// Run a proof whole that is too long for the gate
-    Conform {
-        /// Name of the proof: cells
-        name: String,
-    },
     /// Check the rules of the house that no compiler knows
     Tidy,
     /// Run an outside suite or oracle, whole

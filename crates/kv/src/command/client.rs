@@ -100,10 +100,9 @@ fn reply(call: &mut Call<'_>) {
             client.replies = replies;
             client.out.ok();
         }
-        Replies::Off => client.replies = replies,
         // Off already is stronger.
         Replies::SkipNext if client.replies == Replies::Off => {}
-        Replies::SkipNext => client.replies = replies,
+        replies => client.replies = replies,
     }
 }
 

@@ -175,3 +175,70 @@ fn damage_is_refused_with_its_place() {
         )
     );
 }
+
+#[test]
+fn a_new_journal_begins_with_the_snapshot_that_is_there() {
+    let dir = Dir::new("base");
+    let mut config = dir.config("appendonly no");
+    let (mut keyspace, _) = open(&config).expect("nothing there");
+    run(&mut keyspace, &mut Session::new(), "RPUSH l a b");
+    write_snapshot(&mut keyspace, &dir);
+    config = dir.config("");
+    let (mut keyspace, persist) = open(&config).expect("a snapshot");
+    assert_eq!(run(&mut keyspace, &mut Session::new(), "LLEN l"), ":2\r\n");
+    drop(persist);
+    fs::remove_file(dir.0.join("dump.rdb")).expect("there");
+    let (mut keyspace, _persist) = open(&config).expect("the base holds it");
+    assert_eq!(run(&mut keyspace, &mut Session::new(), "LLEN l"), ":2\r\n");
+}
+
+#[test]
+fn a_snapshot_that_is_short_or_damaged_is_refused() {
+    let dir = Dir::new("short");
+    let config = dir.config("appendonly no");
+    let (mut keyspace, _) = open(&config).expect("nothing there");
+    run(&mut keyspace, &mut Session::new(), "SET key value");
+    write_snapshot(&mut keyspace, &dir);
+    let path = dir.0.join("dump.rdb");
+    let whole = fs::read(&path).expect("written");
+    for cut in 5..whole.len() {
+        fs::write(&path, &whole[..cut]).expect("written");
+        let error = open(&config).expect_err("refused");
+        assert!(error.contains("dump.rdb: "), "cut at {cut}: {error}");
+    }
+    let mut damaged = whole.clone();
+    let place = damaged.len() - 12;
+    damaged[place] ^= 1;
+    fs::write(&path, &damaged).expect("written");
+    open(&config).expect_err("refused");
+}
+
+#[test]
+fn the_single_file_of_redis_6_becomes_the_base() {
+    let dir = Dir::new("old");
+    let config = dir.config("");
+    fs::write(
+        dir.0.join("appendonly.aof"),
+        "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n",
+    )
+    .expect("written");
+    write(&config, &["INCR a"]);
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    assert_eq!(
+        run(&mut keyspace, &mut Session::new(), "GET a"),
+        "$1\r\n2\r\n"
+    );
+}
+
+fn write_snapshot(keyspace: &mut Keyspace, dir: &Dir) {
+    let options = keyspace::rdb::Options {
+        version: 10,
+        compress: true,
+        aof_base: false,
+        now_ms: 1_000,
+    };
+    assert!(keyspace.snapshot_begin(options));
+    let mut bytes = Vec::new();
+    while !keyspace.snapshot_next(64, &mut bytes) {}
+    fs::write(dir.0.join("dump.rdb"), bytes).expect("written");
+}

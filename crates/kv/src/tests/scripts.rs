@@ -262,6 +262,9 @@ fn replies_can_be_turned_off() {
         a> GET k
         a> GET k
         a< "v"
+        a> CLIENT REPLY SKIP
+        a> CLIENT REPLY ON
+        a< OK
         "#,
     );
 }

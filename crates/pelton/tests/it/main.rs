@@ -26,6 +26,7 @@ mod semantics;
 mod slow;
 mod soak;
 mod steady;
+mod store;
 mod tls;
 mod types;
 mod wire;

@@ -1,0 +1,167 @@
+//! `pelton store`: started, spoken to, killed and started again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::harness::{eventually, signal};
+
+/// A store on a Unix socket, killed when dropped.
+struct Store {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Store {
+    fn start(dir: &Path, directives: &[&str]) -> Store {
+        let socket = dir.join("store.sock");
+        let child = Command::new(env!("CARGO_BIN_EXE_pelton"))
+            .args(["store", "--port", &free_port(), "--dir"])
+            .arg(dir)
+            .arg("--unixsocket")
+            .arg(&socket)
+            .args(directives)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program");
+        let store = Store { child, socket };
+        eventually("it listens", || UnixStream::connect(&store.socket).ok());
+        store
+    }
+
+    fn client(&self) -> BufReader<UnixStream> {
+        BufReader::new(UnixStream::connect(&self.socket).expect("it listens"))
+    }
+
+    /// SIGKILL, and the end of it.
+    fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // One that was killed already is what is wanted.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn free_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("bound").port().to_string()
+}
+
+/// Sends an inline command, and reads a reply of one line.
+fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Result<String> {
+    client
+        .get_mut()
+        .write_all(format!("{line}\r\n").as_bytes())?;
+    let mut reply = String::new();
+    client.read_line(&mut reply)?;
+    Ok(reply.trim_end().to_owned())
+}
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let path = std::env::temp_dir().join(format!("pelton-store-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Dir(path)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+#[test]
+fn kill_loses_no_acknowledged_write() {
+    let dir = Dir::new("kill");
+    let journal = [
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "always",
+        "--save",
+        "",
+    ];
+    let mut acknowledged = 0;
+    for round in 0..6 {
+        let store = Store::start(&dir.0, &journal);
+        let mut client = store.client();
+        let found = ask(&mut client, "INCRBY n 0").expect("a reply");
+        let found: u64 = found[1..].parse().expect("a number");
+        assert!(
+            acknowledged <= found,
+            "round {round}: {acknowledged} acknowledged, {found} found"
+        );
+
+        // A rewrite is under way when it is killed, in some of the rounds.
+        if round % 2 == 1 {
+            ask(&mut client, "BGREWRITEAOF").expect("a reply");
+        }
+        // Many commands at once, of which only some are answered when the end comes.
+        let mut writer = client.get_ref().try_clone().expect("a descriptor");
+        let commands = "INCR n\r\n".repeat(5_000);
+        let sender = std::thread::spawn(move || drop(writer.write_all(commands.as_bytes())));
+        let mut reply = String::new();
+        for _ in 0..100 + 700 * round {
+            reply.clear();
+            client.read_line(&mut reply).expect("a reply");
+        }
+        store.kill();
+        // What was on its way counts as acknowledged too.
+        let mut rest = String::new();
+        drop(client.read_to_string(&mut rest));
+        let last = rest
+            .lines()
+            .rfind(|line| line.starts_with(':'))
+            .unwrap_or(reply.trim_end());
+        acknowledged = last[1..].parse().unwrap_or(acknowledged);
+        sender.join().expect("it ends with the connection");
+    }
+    assert!(0 < acknowledged);
+}
+
+#[test]
+fn a_signal_saves_first() {
+    let dir = Dir::new("signal");
+    let mut store = Store::start(&dir.0, &["--save", "3600 1"]);
+    let mut client = store.client();
+    assert_eq!(ask(&mut client, "SET a 1").expect("a reply"), "+OK");
+    signal(store.child.id(), Signal::TERM);
+    let status = store.child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(0));
+    let store = Store::start(&dir.0, &["--save", "3600 1"]);
+    assert_eq!(ask(&mut store.client(), "INCR a").expect("a reply"), ":2");
+}
+
+#[test]
+fn a_client_can_end_it() {
+    let dir = Dir::new("shutdown");
+    let mut store = Store::start(&dir.0, &["--save", ""]);
+    let mut client = store.client();
+    assert_eq!(ask(&mut client, "SHUTDOWN").expect("the end"), "");
+    assert_eq!(store.child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn what_it_is_told_wrongly_is_named() {
+    let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        .args(["store", "--prot", "1"])
+        .output()
+        .expect("the program");
+    assert_eq!(told.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&told.stderr),
+        "pelton: store: --prot: unknown directive 'prot', did you mean 'port'?\n"
+    );
+}

@@ -1,0 +1,60 @@
+//! Tests of the gate against the real server, repeated far more often.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::command::{succeed, timed};
+use crate::stop::Stop;
+
+/// A test that can be made longer.
+struct Long {
+    name: &'static str,
+    /// In `pelton`'s integration tests.
+    test: &'static str,
+    repetitions: &'static str,
+}
+
+/// Answers of all sizes, ranges and rows, with resets in between.
+const SOAK: Long = Long {
+    name: "conform soak",
+    test: "soak::no_byte_is_wrong",
+    repetitions: "10000000",
+};
+
+/// New processes that take over under load.
+const UPGRADE: Long = Long {
+    name: "conform upgrade",
+    test: "life::new_processes_take_over_and_no_request_fails",
+    repetitions: "100",
+};
+
+/// Runs the soak, as often as the first argument says if there is one.
+///
+/// # Errors
+/// When it cannot be built, or a byte is wrong.
+pub(super) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    run(root, &SOAK, arguments)
+}
+
+/// Runs the upgrades, as often as the first argument says if there is one.
+///
+/// # Errors
+/// When they cannot be built, or a request fails.
+pub(super) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    run(root, &UPGRADE, arguments)
+}
+
+fn run(root: PathBuf, long: &Long, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let mut build = crate::ready(root)?;
+    build.worker()?;
+    let repetitions = arguments.first().map(OsString::as_os_str);
+    let mut cargo = build.cargo("test");
+    cargo.args(["--package", "pelton", "--test", "it", "--", "--exact"]);
+    cargo.arg("--nocapture").arg(long.test).env(
+        "CONFORM_REPETITIONS",
+        repetitions.unwrap_or(OsStr::new(long.repetitions)),
+    );
+    timed(long.name, || succeed(&mut cargo))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,242 @@
+//! The test suite that Redis 7.0 brings, against `pelton store`: the units of what is built, in external mode.
+//!
+//! It is Debian's source package, unpacked in the cache and never committed. Each unit gets a fresh server. What is not
+//! run stands in `store_skip.txt`, with the reason above the names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::command::{output, succeed, timed};
+use crate::debian;
+use crate::stop::{EXIT_FINDINGS, Stop, at};
+
+/// The package's upstream version, which its folder carries too.
+const SUITE: &str = "redis-7.0.15";
+const SKIPPED: &str = include_str!("store_skip.txt");
+
+/// What is built, by the suite's names.
+const UNITS: &[&str] = &[
+    "type/string",
+    "type/incr",
+    "type/hash",
+    "type/list",
+    "type/list-2",
+    "type/list-3",
+    "type/set",
+    "type/zset",
+    "keyspace",
+    "expire",
+    "scan",
+    "multi",
+    "pubsub",
+    "bitops",
+    "bitfield",
+    "sort",
+    "dump",
+    "protocol",
+    "introspection",
+    "introspection-2",
+    "info-command",
+    "slowlog",
+    "latency-monitor",
+    "pause",
+    "lazyfree",
+    "other",
+    "quit",
+    "violations",
+];
+
+/// How much of the tests that are run must pass, in per cent.
+const PASS_PCT_MIN: usize = 95;
+
+/// Tests of one unit.
+struct Counted {
+    passed: usize,
+    failed: Vec<String>,
+    /// It did not come to its end.
+    hung: bool,
+}
+
+/// Runs all units, or those named, and prints a line for each.
+///
+/// # Errors
+/// When the suite or the server cannot be had or does not run.
+pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
+    let mut build = crate::ready(root)?;
+    debian::ensure(&["tcl", "redis-tools", "dpkg-dev"])?;
+    let server = build.server()?;
+    let suite = unpacked(build.cache())?;
+    let folder = std::env::temp_dir().join(format!("pelton-conform-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let skips = folder.join("skips");
+    let names = SKIPPED
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let names: String = names.map(|name| format!("{name}\n")).collect();
+    fs::write(&skips, names).map_err(at(&skips))?;
+    let (mut passed, mut failed) = (0, 0);
+    for unit in UNITS {
+        if !named.is_empty() && !named.iter().any(|name| name.as_os_str() == *unit) {
+            continue;
+        }
+        let counted = run_unit(unit, &server, &suite, &folder)?;
+        passed += counted.passed;
+        failed += counted.failed.len() + usize::from(counted.hung);
+        let end = if counted.hung { ", and hangs" } else { "" };
+        println!(
+            "{unit}: {} passed, {} failed{end}",
+            counted.passed,
+            counted.failed.len()
+        );
+        for name in &counted.failed {
+            println!("    {name}");
+        }
+    }
+    fs::remove_dir_all(&folder).map_err(at(&folder))?;
+    println!("all: {passed} passed, {failed} failed");
+    Ok(match PASS_PCT_MIN * (passed + failed) <= 100 * passed {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_FINDINGS),
+    })
+}
+
+/// A server that ends with the unit it serves.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.kill().and_then(|()| self.0.wait().map(drop)) {
+            eprintln!("xtask: the server does not end: {error}");
+        }
+    }
+}
+
+fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Counted, Stop> {
+    let data = folder.join("data");
+    let port = free_port()?;
+    let child = Command::new(server)
+        .args(["store", "--save", "", "--port", &port, "--dir"])
+        .arg(&data)
+        // Small sets are packed since 7.2; the suite is 7.0's.
+        .args(["--set-max-listpack-entries", "0"])
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| Stop::host(format!("{}: {error}", server.display())))?;
+    let served = Served(child);
+    wait_for(&port)?;
+    let output = Command::new("tclsh")
+        .args([
+            "tests/test_helper.tcl",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            &port,
+        ])
+        .args(["--durable", "--ignore-encoding", "--timeout", "60"])
+        .args(["--tags", "-needs:repl -needs:debug", "--skipfile"])
+        .arg(folder.join("skips"))
+        .args(["--single", &format!("unit/{unit}")])
+        .current_dir(suite)
+        .output()
+        .map_err(|error| Stop::host(format!("tclsh: {error}")))?;
+    drop(served);
+    fs::remove_dir_all(&data).map_err(at(&data))?;
+    Ok(count(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Reads the suite's report: a line a test, coloured.
+fn count(report: &str) -> Counted {
+    let plain = |line: &str| {
+        line.replace("\u{1b}[0;31;49m", "")
+            .replace("\u{1b}[0;32;49m", "")
+            .replace("\u{1b}[0m", "")
+    };
+    let lines: Vec<String> = report.lines().map(plain).collect();
+    let failed = lines
+        .iter()
+        .filter(|line| line.starts_with("[err]") || line.starts_with("[exception]"));
+    Counted {
+        passed: lines.iter().filter(|line| line.starts_with("[ok]")).count(),
+        failed: failed.cloned().collect(),
+        hung: lines.iter().any(|line| line.starts_with("[TIMEOUT]")),
+    }
+}
+
+fn free_port() -> Result<String, Stop> {
+    let bound =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = bound.map_err(|error| Stop::host(format!("a free port: {error}")))?;
+    Ok(address.port().to_string())
+}
+
+fn wait_for(port: &str) -> Result<(), Stop> {
+    for _ in 0..100 {
+        if std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_ok() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50));
+    }
+    Err(Stop::host(format!("nobody listens on port {port}")))
+}
+
+/// The suite's folder, after getting it from where this machine gets its Debian packages.
+fn unpacked(cache: &Path) -> Result<PathBuf, Stop> {
+    let suite = cache.join(SUITE);
+    if suite.join("tests/test_helper.tcl").is_file() {
+        return Ok(suite);
+    }
+    let folder = cache.join("redis-source");
+    for part in ["lists/partial", "archives/partial", "parts"] {
+        let part = folder.join(part);
+        fs::create_dir_all(&part).map_err(at(&part))?;
+    }
+    let parts = folder.join("parts");
+    let sources = parts.join("debian.sources");
+    fs::write(&sources, source_entries()?).map_err(at(&sources))?;
+    let apt_get = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        for (option, value) in [
+            ("Dir::Etc::sourcelist", Path::new("/dev/null")),
+            ("Dir::Etc::sourceparts", &parts),
+            ("Dir::State::lists", &folder.join("lists")),
+            ("Dir::Cache", &folder),
+        ] {
+            command
+                .arg("-o")
+                .arg(format!("{option}={}", value.display()));
+        }
+        command
+            .args(words)
+            .current_dir(&folder)
+            .stdout(Stdio::null());
+        command
+    };
+    timed("get Redis's source package", || {
+        succeed(&mut apt_get(&["update"]))?;
+        succeed(&mut apt_get(&["source", "--download-only", "redis"]))
+    })?;
+    let archive = folder.join(format!("{}.orig.tar.gz", SUITE.replace('-', "_")));
+    output(
+        Command::new("tar")
+            .arg("xzf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(cache),
+    )?;
+    Ok(suite)
+}
+
+/// The machine's own entries for Debian's packages, asking for sources instead.
+fn source_entries() -> Result<String, Stop> {
+    let file = Path::new("/etc/apt/sources.list.d/debian.sources");
+    let text = fs::read_to_string(file).map_err(at(file))?;
+    let lines = text.lines().map(|line| match line.trim() {
+        "Types: deb" => "Types: deb-src\n".to_owned(),
+        _ => format!("{line}\n"),
+    });
+    Ok(lines.collect())
+}
