@@ -66,6 +66,8 @@ fn every_key_and_limit_is_listed() {
         tls.listen                      127.0.0.1:3443   address           default
         tls.redirect                    false            true or port      default
         tls.check_time                  1min             time              default
+        cell.backend                    process          backend           default
+        cell.ephemeral                  true             true or false     default
         cell.concurrency                auto             jobs              default
         cell.spare                      2                workers           default
         cell.max_queue_time             1s               time              default
@@ -78,6 +80,7 @@ fn every_key_and_limit_is_listed() {
         cell.max_restart_pause          5s               time              default
         cell.min_isolation              filter           level             default
         cell.hugepages                  true             true or false     default
+        cell.request_hugepages          true             true or false     default
         limits.variants_bytes_max       4GiB             bytes             default
         limits.hot_bytes_max            256MiB           bytes             default
         limits.convert_bytes_max        1GiB             bytes             default
