@@ -238,7 +238,7 @@ impl Service {
     #[must_use]
     pub fn backend(&self) -> String {
         let posture = self.flights.converter().pool.posture();
-        posture.backend.to_owned()
+        posture.backend.to_string()
     }
 
     /// Formats that are both enabled and read by the client.

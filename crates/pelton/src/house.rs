@@ -49,6 +49,9 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
         max_answer_bytes: cell.max_answer.0,
         max_restart_pause_ms: millis(cell.max_restart_pause),
         hugepages: cell.hugepages,
+        request_hugepages: cell.request_hugepages,
+        ephemeral: cell.ephemeral,
+        backend: cell.backend.0,
         min_isolation: cell.min_isolation.0,
     }
 }

@@ -66,7 +66,7 @@ fn serve(config: &Config) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-fn reactor_error(err: reactor::Error) -> Error {
+pub(crate) fn reactor_error(err: reactor::Error) -> Error {
     let error = Error::host(err.to_string());
     match err.hint() {
         Some(hint) => error.hint(hint),
@@ -74,7 +74,7 @@ fn reactor_error(err: reactor::Error) -> Error {
     }
 }
 
-fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
+pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
     let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
     let stop = stop.clone();

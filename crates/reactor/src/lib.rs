@@ -81,6 +81,7 @@ mod file;
 mod limits;
 mod listen;
 mod run;
+mod slice;
 mod socket;
 mod stop;
 #[cfg(test)]

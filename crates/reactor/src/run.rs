@@ -19,7 +19,7 @@ use crate::accept::{Accepted, Acceptor};
 use crate::address::{Addresses, Full};
 use crate::clock::TICK_MS;
 use crate::listen::CoreListeners;
-use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
+use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores, slice};
 
 /// How a reactor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +135,9 @@ impl Shared {
             move |source| Error::host(action, source)
         };
         cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+        if let Err(error) = slice::ask_for_short() {
+            tracing::debug!(core = index, %error, "the kernel keeps its own time slice");
+        }
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
         let served = runtime.block_on(async {
             let sockets = sockets

@@ -11,7 +11,8 @@ pub struct Row<'t> {
     pub context: &'t str,
     /// What goes in.
     pub bytes: Vec<u8>,
-    verdict: &'t str,
+    /// What comes out, as written.
+    pub verdict: &'t str,
 }
 
 /// The rows of a table.

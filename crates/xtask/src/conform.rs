@@ -1,50 +1,52 @@
-//! `cargo xtask conform`: outside suites and other people's implementations, where they take too long for the gate.
+//! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
 
+mod grammar;
 mod h2;
+pub(crate) mod http1;
+mod oracle;
+mod store_diff;
+pub(crate) mod tags;
 
 use std::ffi::OsString;
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
-use crate::build::Build;
-use crate::command::{succeed, timed};
 use crate::stop::Stop;
-use crate::tools;
 
-/// Mutations that the gate compares; a run of its own takes more.
-const GATE_MUTATIONS: &str = "5000";
+/// One suite.
+struct Suite {
+    name: &'static str,
+    run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,
+}
 
-/// The suites there are.
-const SUITES: &[&str] = &["http1", "h2"];
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "h2",
+        run: h2::run,
+    },
+    Suite {
+        name: "http1",
+        run: http1::run,
+    },
+    Suite {
+        name: "store-diff",
+        run: store_diff::run,
+    },
+    Suite {
+        name: "tags",
+        run: tags::run,
+    },
+];
 
-/// Runs the suite of this name, whole.
+/// Runs the suite of this name.
 ///
 /// # Errors
-/// When there is no such suite, when it cannot be run, or when it finds something.
-pub(crate) fn run(build: &mut Build, name: &str, arguments: &[OsString]) -> Result<(), Stop> {
-    if !SUITES.contains(&name) {
+/// When there is none, or when it cannot be run.
+pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
+        let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
         return Err(Stop::usage(format!("no suite is called {name}"))
-            .hint(format!("the suites are {}", SUITES.join(", "))));
-    }
-    match name {
-        "h2" => h2::run(build),
-        _ => http1(build, arguments),
-    }
-}
-
-/// What the gate runs of all suites.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
-    http1(build, &["--mutations".into(), GATE_MUTATIONS.into()])
-}
-
-/// Our reading of requests against hyper's and h11's.
-fn http1(build: &Build, arguments: &[OsString]) -> Result<(), Stop> {
-    let python = tools::h11(build.cache())?;
-    let program = build.program("conform")?;
-    let mut conform = Command::new(program);
-    conform.arg("http1").arg("--python").arg(&python);
-    conform.args(arguments);
-    timed("conform http1", || succeed(&mut conform))
+            .hint(format!("the suites are {}", names.join(", "))));
+    };
+    (suite.run)(root, arguments)
 }

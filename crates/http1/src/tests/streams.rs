@@ -2,7 +2,7 @@
 
 use super::requests::line;
 use crate::body::Drain;
-use crate::{Limits, parse};
+use crate::{Limits, Reject, parse};
 use proptest::prelude::*;
 use testkit::table::{check, rows};
 
@@ -43,7 +43,7 @@ impl Reader {
             let (is_done, keep_alive) = (drain.is_done(), *keep_alive);
             match drained {
                 Ok(drained) => drop(self.input.drain(..drained.bytes)),
-                Err(reject) => self.close(Some(reject)),
+                Err(reject) => self.refuse("body ", reject),
             }
             if is_done {
                 self.body = None;
@@ -58,21 +58,21 @@ impl Reader {
                 let head_bytes = request.head_bytes;
                 match Drain::new(request.framing, &self.limits) {
                     Ok(drain) => self.body = Some((drain, request.keep_alive)),
-                    Err(reject) => self.close(Some(reject)),
+                    Err(reject) => self.refuse("body ", reject),
                 }
                 self.input.drain(..head_bytes);
                 true
             }
             Err(reject) => {
-                self.close(Some(reject));
+                self.refuse("", reject);
                 false
             }
         }
     }
 
-    fn close(&mut self, reject: Option<crate::Reject>) {
-        let lines = reject.map(|reject| format!("{} {}", reject.status, reject.reason));
-        self.lines.extend(lines);
+    fn refuse(&mut self, what: &str, reject: Reject) {
+        let Reject { status, reason } = reject;
+        self.lines.push(format!("{what}{status} {reason}"));
         self.is_closed = true;
     }
 

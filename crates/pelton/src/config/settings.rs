@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use cell::Isolation;
+use cell::{Backend, Isolation};
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 
 use super::value::{
-    Bytes, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks, PerCore, Quality,
-    Raw, Redirect, Timeout, Types, Value, Wrong,
+    Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks,
+    PerCore, Quality, Raw, Redirect, Timeout, Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -169,6 +169,11 @@ settings! {
 
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
     struct Cell as cell {
+        /// What stands around a conversion: a process that dies after it, a microVM that is wiped after it, or whichever
+        /// of the two a guest, run at the start, shows to be the better one here.
+        backend: CellBackend = CellBackend(Backend::Process), "backend";
+        /// Nothing of a job is left when the next begins. Without, the next runs in the same memory.
+        ephemeral: bool = true, "true or false";
         /// Conversions at the same time.
         concurrency: PerCore = PerCore::Auto, "jobs";
         /// Workers that stand ready beyond these, forked ahead.
@@ -193,6 +198,8 @@ settings! {
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Memory of the workers in transparent huge pages, where the host has them.
         hugepages: bool = true, "true or false";
+        /// Memory that a job in a microVM takes in transparent huge pages, where the host has them.
+        request_hugepages: bool = true, "true or false";
     }
 
     /// Bounds of all that is kept, queued, read or waited for.

@@ -113,8 +113,8 @@ fn each_way_overrides_the_ones_before() {
             ..Written::default()
         },
         expect![[r#"
-            quality = 69  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            quality = 70  from WEBP_QUALITY
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -125,7 +125,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 30  from PELTON_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -136,7 +136,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 40  from --quality
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
 }
@@ -177,6 +177,9 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("cell.max_restart_pause", "\"1s\"", "1s"),
     ("cell.min_isolation", "\"landlock\"", "landlock"),
     ("cell.hugepages", "false", "false"),
+    ("cell.request_hugepages", "false", "false"),
+    ("cell.backend", "\"kvm\"", "kvm"),
+    ("cell.ephemeral", "false", "false"),
     ("limits.variants_bytes_max", "\"1TiB\"", "1TiB"),
     ("limits.hot_bytes_max", "0", "0"),
     ("limits.convert_bytes_max", "\"2GiB\"", "2GiB"),

@@ -10,7 +10,7 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cell::Isolation;
+use cell::{Backend, Isolation};
 use picture::Target;
 use reactor::Network;
 
@@ -664,14 +664,15 @@ fn show_time(time: Duration) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MinIsolation(pub(crate) Isolation);
 
-const ISOLATIONS: [(&str, Isolation); 3] = [
+const ISOLATIONS: [(&str, Isolation); 4] = [
     ("filter", Isolation::Filter),
     ("landlock", Isolation::Landlock),
     ("namespaces", Isolation::Namespaces),
+    ("microvm", Isolation::MicroVm),
 ];
 
 impl Value for MinIsolation {
-    const EXPECTED: &'static str = "\"filter\", \"landlock\" or \"namespaces\"";
+    const EXPECTED: &'static str = "\"filter\", \"landlock\", \"namespaces\" or \"microvm\"";
 
     fn read(raw: &Raw) -> Result<MinIsolation, Wrong> {
         let row = ISOLATIONS.iter().find(|row| raw.text() == Some(row.0));
@@ -682,5 +683,27 @@ impl Value for MinIsolation {
     fn show(&self) -> String {
         let row = ISOLATIONS.iter().find(|row| row.1 == self.0);
         row.expect("only levels with a name are set").0.to_owned()
+    }
+}
+
+/// What runs jobs, by the names of `cell`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellBackend(pub(crate) Backend);
+
+impl CellBackend {
+    const ALL: [Backend; 3] = [Backend::Auto, Backend::Process, Backend::Kvm];
+}
+
+impl Value for CellBackend {
+    const EXPECTED: &'static str = "\"auto\", \"process\" or \"kvm\"";
+
+    fn read(raw: &Raw) -> Result<CellBackend, Wrong> {
+        let named = |backend: &Backend| raw.text() == Some(backend.to_string().as_str());
+        let backend = CellBackend::ALL.into_iter().find(named);
+        backend.map(CellBackend).ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
     }
 }

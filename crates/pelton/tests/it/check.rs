@@ -198,10 +198,10 @@ fn webp_server_gos_file_is_taken_with_notes() {
             key  value  unit  from
             root  .  directory  config.json:5
             listen  0.0.0.0:3333  address  config.json:3
-            quality  69  1-100  config.json:4
+            quality  70  1-100  config.json:4
             formats  webp  formats  config.json:6
             ---
-            note:   config.json:4: QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            note:   config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
             pelton: config.json:6: CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
             ---

@@ -64,7 +64,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             inner: Size::new(300, 300),
             target: Size::new(300, 300),
             encoding: Encoding::Webp {
-                quality: 81,
+                quality: 80,
                 method: 2,
                 lossless: false,
             },
@@ -88,7 +88,7 @@ fn encodings() {
     expect![[r#"
          Quick: Avif { quality: 66, speed: 9, lossless: false }
          Better: Avif { quality: 60, speed: 6, lossless: false }
-         Quick: Webp { quality: 81, method: 2, lossless: false }
+         Quick: Webp { quality: 80, method: 2, lossless: false }
          Better: Webp { quality: 80, method: 4, lossless: false }
          Quick: Jpeg { quality: 70 }
          Better: Jpeg { quality: 70 }

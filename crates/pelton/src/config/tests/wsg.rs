@@ -29,11 +29,11 @@ fn a_stock_file() {
             root = ./pics  from config.json:5
             listen = 127.0.0.1:4444  from config.json:3
             data = ./exhaust  from config.json:6
-            quality = 69  from config.json:4
+            quality = 70  from config.json:4
             formats = webp  from config.json:9
             allowed_types = heic,nef,jxl  from config.json:8
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is WebP's own scale: quality 69 looks alike in every format
+            Taken: config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
             Taken: config.json:6: EXHAUST_PATH is taken as data: what WebP Server Go left there is neither used nor removed
             Taken: config.json:8: ALLOWED_TYPES lists heic, nef, jxl: served untouched, not converted yet
             NoEffect: config.json:11: ENABLE_EXTRA_PARAMS has no effect: sizes can always be asked for
@@ -199,7 +199,7 @@ fn quality_is_that_of_webp() {
         1: quality = 10  from WEBP_QUALITY
         50: quality = 44  from WEBP_QUALITY
         75: quality = 63  from WEBP_QUALITY
-        80: quality = 69  from WEBP_QUALITY
+        80: quality = 70  from WEBP_QUALITY
         85: quality = 76  from WEBP_QUALITY
         90: quality = 84  from WEBP_QUALITY
         99: quality = 98  from WEBP_QUALITY

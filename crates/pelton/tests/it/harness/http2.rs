@@ -71,6 +71,7 @@ impl Http2 {
     }
 
     /// Sends a request with these fields, each a line as [`super::Client`] has it, and this body.
+    #[expect(clippy::async_yields_async, reason = "the answer is waited for later")]
     pub(crate) fn ask(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Asked {
         let mut request = Request::builder()
             .method(Method::from_bytes(method.as_bytes()).expect("a method"))
