@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use crate::build::Build;
 use crate::command::{output, timed};
 use crate::stop::{Stop, at};
 use crate::{debian, tools};
@@ -22,12 +23,19 @@ const EXPECTED: &[(&str, &str, &str)] = &[(
 /// A file long enough for every case: one wants a window smaller than the body.
 const BODY_BYTES: usize = 40_000;
 
-/// Runs all cases both ways.
+/// Runs all cases both ways; there are no arguments.
 ///
 /// # Errors
 /// When it cannot be run, when a case fails that is not expected to, or one that is passes.
-pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    if !arguments.is_empty() {
+        return Err(Stop::usage("conform h2 takes no arguments"));
+    }
+    judge(&mut crate::ready(root)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn judge(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["openssl"])?;
     let h2spec = tools::h2spec(build.cache())?;
     let server = build.server()?;
@@ -55,7 +63,7 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
         println!("h2spec over {scheme}: {passed} of {} passed", cases.len());
     }
     match findings.is_empty() {
-        true => Ok(ExitCode::SUCCESS),
+        true => Ok(()),
         false => Err(Stop::findings(findings.join("\n"))),
     }
 }
