@@ -5,8 +5,8 @@ use crate::posture::Jail;
 
 /// Longest packet: a report with a text of [`TEXT_BYTES_MAX`].
 pub(crate) const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
-/// Longest text of a zygote that does not come up.
-pub(crate) const TEXT_BYTES_MAX: usize = 240;
+/// Longest text of a zygote that does not come up, and longest word to a guest.
+pub(crate) const TEXT_BYTES_MAX: usize = 1_000;
 
 /// One child, named once and never again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,15 +21,57 @@ pub(crate) struct Ending {
     pub(crate) memory_peak_bytes: u64,
 }
 
-/// Pool to zygote.
+/// What a zygote's children are, and how they treat their jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Each child hosts a microVM, for which the device is beside this packet.
+    pub(crate) machine: bool,
+    /// The jobs are for the program beside this packet, and not for the worker itself.
+    pub(crate) program: bool,
+    /// Nothing of a job is left when the next begins.
+    pub(crate) ephemeral: bool,
+    /// Large pages for what is there before a job, and for what a job takes.
+    pub(crate) hugepages: bool,
+    pub(crate) work_hugepages: bool,
+    pub(crate) max_memory_bytes: u64,
+    pub(crate) max_work_memory_bytes: u64,
+    /// Most children alive at one time.
+    pub(crate) children: u64,
+    /// How many [`Command::Word`] follow.
+    pub(crate) words: u64,
+}
+
+/// What a child that stays says when it is ready for its next job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rested {
+    /// CPU time since it said so last.
+    pub(crate) cpu_us: u64,
+    /// How long the wipe took.
+    pub(crate) wipe_us: u64,
+    /// Memory that the wipe gave back.
+    pub(crate) dirty_bytes: u64,
+    /// System calls of the job that a guest does not have.
+    pub(crate) refused_calls: u64,
+}
+
+/// What a word to a guest is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The next of its arguments.
+    Argument,
+    /// The next of its environment.
+    Variable,
+    /// The name under which it may open the file beside this packet.
+    Path,
+}
+
+/// Pool to zygote.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// The first packet.
-    Start {
-        max_memory_bytes: u64,
-        /// Most children alive at one time.
-        children: u64,
-    },
+    /// The first packet. Beside it: a program, then the device, where there are such.
+    Start(Start),
+    /// Of at most [`TEXT_BYTES_MAX`] bytes.
+    Word(Word, Vec<u8>),
     /// Fork a child that serves the socket beside this packet, as soon as there is room for one.
     Fork(SlotId),
 }
@@ -47,6 +89,10 @@ pub(crate) enum Report {
     Reaped(SlotId, Ending),
     /// The zygote cannot come up.
     Broken(String),
+    /// On a child's own socket.
+    Rested(Rested),
+    /// Some of a guest's page tables, as text: before [`Report::Ready`].
+    Tables(String),
 }
 
 const START: u64 = 1;
@@ -56,26 +102,87 @@ const FORKED: u64 = 4;
 const REFUSED: u64 = 5;
 const REAPED: u64 = 6;
 const BROKEN: u64 = 7;
+const RESTED: u64 = 8;
+const ARGUMENT: u64 = 9;
+const VARIABLE: u64 = 10;
+const PATH: u64 = 11;
+const TABLES: u64 = 12;
 
 impl Command {
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         match self {
-            Command::Start {
-                max_memory_bytes,
-                children,
-            } => words(&[START, max_memory_bytes, children]),
-            Command::Fork(SlotId(slot)) => words(&[FORK, slot]),
+            Command::Start(start) => words(&[
+                START,
+                start.flags(),
+                start.max_memory_bytes,
+                start.max_work_memory_bytes,
+                start.children,
+                start.words,
+            ]),
+            Command::Word(Word::Argument, text) => tagged(ARGUMENT, text),
+            Command::Word(Word::Variable, text) => tagged(VARIABLE, text),
+            Command::Word(Word::Path, text) => tagged(PATH, text),
+            Command::Fork(SlotId(slot)) => words(&[FORK, *slot]),
         }
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Command> {
+        let words = [
+            (ARGUMENT, Word::Argument),
+            (VARIABLE, Word::Variable),
+            (PATH, Word::Path),
+        ];
+        for (tag, word) in words {
+            if let Some(text) = text(tag, bytes) {
+                return Some(Command::Word(word, text.to_vec()));
+            }
+        }
         match *numbers(bytes)?.as_slice() {
-            [START, max_memory_bytes, children] => Some(Command::Start {
+            [
+                START,
+                flags,
                 max_memory_bytes,
+                max_work_memory_bytes,
                 children,
-            }),
+                words,
+            ] => Some(Command::Start(Start {
+                max_memory_bytes,
+                max_work_memory_bytes,
+                children,
+                words,
+                ..Start::from_flags(flags)
+            })),
             [FORK, slot] => Some(Command::Fork(SlotId(slot))),
             _ => None,
+        }
+    }
+}
+
+impl Start {
+    fn flags(&self) -> u64 {
+        let flags = [
+            self.machine,
+            self.program,
+            self.ephemeral,
+            self.hugepages,
+            self.work_hugepages,
+        ];
+        let bits = flags.iter().enumerate();
+        bits.map(|(bit, set)| u64::from(*set) << bit).sum()
+    }
+
+    fn from_flags(flags: u64) -> Start {
+        let set = |bit: u32| flags & 1 << bit != 0;
+        Start {
+            machine: set(0),
+            program: set(1),
+            ephemeral: set(2),
+            hugepages: set(3),
+            work_hugepages: set(4),
+            max_memory_bytes: 0,
+            max_work_memory_bytes: 0,
+            children: 0,
+            words: 0,
         }
     }
 }
@@ -100,19 +207,24 @@ impl Report {
                 ending.cpu_us,
                 ending.memory_peak_bytes,
             ]),
-            Report::Broken(text) => {
-                let mut bytes = words(&[BROKEN]);
-                bytes.extend(text.bytes().take(TEXT_BYTES_MAX));
-                bytes
-            }
+            Report::Broken(text) => tagged(BROKEN, text.as_bytes()),
+            Report::Tables(text) => tagged(TABLES, text.as_bytes()),
+            Report::Rested(rested) => words(&[
+                RESTED,
+                rested.cpu_us,
+                rested.wipe_us,
+                rested.dirty_bytes,
+                rested.refused_calls,
+            ]),
         }
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Report> {
-        if let Some((tag, text)) = bytes.split_first_chunk()
-            && u64::from_le_bytes(*tag) == BROKEN
-        {
+        if let Some(text) = text(BROKEN, bytes) {
             return Some(Report::Broken(String::from_utf8_lossy(text).into_owned()));
+        }
+        if let Some(text) = text(TABLES, bytes) {
+            return Some(Report::Tables(String::from_utf8_lossy(text).into_owned()));
         }
         match *numbers(bytes)?.as_slice() {
             [
@@ -139,9 +251,36 @@ impl Report {
                     memory_peak_bytes,
                 },
             )),
+            [RESTED, cpu_us, wipe_us, dirty_bytes, refused_calls] => Some(Report::Rested(Rested {
+                cpu_us,
+                wipe_us,
+                dirty_bytes,
+                refused_calls,
+            })),
             _ => None,
         }
     }
+}
+
+/// What a worker that cannot come up says, as a report or in plain words.
+pub(crate) fn broken_words(bytes: &[u8]) -> String {
+    match Report::from_bytes(bytes) {
+        Some(Report::Broken(text)) => text,
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// A text behind its tag, cut to fit a packet.
+fn tagged(tag: u64, text: &[u8]) -> Vec<u8> {
+    let mut bytes = words(&[tag]);
+    bytes.extend(text.iter().take(TEXT_BYTES_MAX));
+    bytes
+}
+
+/// The text of a packet that begins with `tag`.
+fn text(tag: u64, bytes: &[u8]) -> Option<&[u8]> {
+    let (begin, text) = bytes.split_first_chunk()?;
+    (u64::from_le_bytes(*begin) == tag).then_some(text)
 }
 
 fn words(words: &[u64]) -> Vec<u8> {

@@ -4,11 +4,16 @@
 //! socket to the pool as 4, and then the two that came with its job.
 
 mod child;
+mod devices;
 mod filter;
+pub(crate) mod guest;
 mod heap;
+mod helper;
 mod jail;
 mod landlock;
 mod last_words;
+mod launcher;
+mod text;
 mod zygote;
 
 pub use heap::Heap;
@@ -35,6 +40,9 @@ const EXIT_FAILED: i32 = 4;
 /// fails: seek to the end for a length.
 pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
     let Some(control) = jail::control() else {
+        if guest::is_here() {
+            guest::serve(warm_up, &work);
+        }
         eprintln!("this program is started by a cell's pool, with a socket as descriptor 3");
         std::process::exit(EXIT_USAGE);
     };

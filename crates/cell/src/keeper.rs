@@ -5,15 +5,16 @@
 //! because dropping it kills them.
 
 use crate::channel;
-use crate::control::{Report, SlotId};
+use crate::control::{CONTROL_BYTES_MAX, Report, Rested, SlotId};
 use crate::error::{Error, ErrorKind};
 use crate::pool::Shared;
 use crate::posture::{HugePages, Jail, Posture};
 use crate::slot::{End, Slot, Told, kill, timespec};
 use crate::spawn::Process;
-use crate::zygote::Zygote;
+use crate::zygote::{Cast, Zygote};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, mpsc};
@@ -27,11 +28,15 @@ const ORDERED_AHEAD: usize = 2;
 
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
-    program: OwnedFd,
+    cast: Cast,
     /// Taken by the first zygote that is ready, or by the failure of the first.
     started: Option<mpsc::SyncSender<Result<(), Error>>>,
     zygotes: Vec<Tended>,
     children: HashMap<SlotId, Child>,
+    /// Those that will say when they are ready for a job, and until when they must.
+    resting: Vec<(Slot, Instant)>,
+    /// Page tables of the guest that boots.
+    tables: String,
     slots: u64,
     generations: u64,
     pause: Duration,
@@ -60,20 +65,26 @@ struct Child {
     /// Once it is forked.
     pidfd: Option<Arc<OwnedFd>>,
     end: Arc<End>,
+    /// What it said of its CPU time.
+    cpu_us: u64,
+    /// Jobs it was heard of after.
+    jobs: u64,
 }
 
 impl Keeper {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        program: OwnedFd,
+        cast: Cast,
         started: mpsc::SyncSender<Result<(), Error>>,
     ) -> Keeper {
         Keeper {
             shared,
-            program,
+            cast,
             started: Some(started),
             zygotes: Vec::new(),
             children: HashMap::new(),
+            resting: Vec::new(),
+            tables: String::new(),
             slots: 0,
             generations: 0,
             pause: PAUSE_MIN,
@@ -92,6 +103,7 @@ impl Keeper {
             }
             self.wait(now);
             self.hear();
+            self.tend();
             self.mourn();
         }
         self.shared.queue().ready.clear();
@@ -115,7 +127,7 @@ impl Keeper {
         if self.zygotes.iter().any(|tended| fresh(tended.state)) {
             return;
         }
-        match Zygote::start(self.program.as_fd(), &self.shared.limits) {
+        match Zygote::start(&self.cast, &self.shared.limits) {
             Ok(zygote) => {
                 let longest = u64::from(self.shared.limits.max_boot_time_ms);
                 let deadline = now + Duration::from_millis(longest);
@@ -137,7 +149,10 @@ impl Keeper {
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
             return;
         };
-        while self.children.len() < wanted {
+        // Those that stay would never make room for the next generation's.
+        let (stays, newest) = (self.shared.stays, tended.generation);
+        let counts = |child: &&Child| !stays || child.generation == newest;
+        while self.children.values().filter(counts).count() < wanted {
             self.slots += 1;
             let slot = SlotId(self.slots);
             let forked = channel::pair().and_then(|(socket, theirs)| {
@@ -161,6 +176,8 @@ impl Keeper {
                 socket: Some(socket),
                 pidfd: None,
                 end: Arc::default(),
+                cpu_us: 0,
+                jobs: 0,
             };
             self.children.insert(slot, child);
         }
@@ -175,10 +192,12 @@ impl Keeper {
             .filter(|tended| tended.state != State::Dead);
         let controls = controls.map(|tended| tended.zygote.control());
         let orphans = self.orphans().map(|(_, pidfd)| pidfd);
+        let resting = self.resting.iter().map(|(slot, _)| slot.socket.as_fd());
         let mut watched: Vec<_> = [wake]
             .into_iter()
             .chain(controls)
             .chain(orphans)
+            .chain(resting)
             .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
             .collect();
         let boots = self.zygotes.iter().filter_map(|tended| match tended.state {
@@ -186,7 +205,8 @@ impl Keeper {
             _ => None,
         });
         let pause = Some(self.not_before).filter(|time| now < *time);
-        let next = boots.chain(pause).min();
+        let rests = self.resting.iter().map(|(_, deadline)| *deadline);
+        let next = boots.chain(pause).chain(rests).min();
         let timeout = next.map(|time| timespec(time.saturating_duration_since(now)));
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -231,13 +251,18 @@ impl Keeper {
                 if let (Some(socket), Some(pidfd)) = (child.socket.take(), pidfd) {
                     let pidfd = Arc::new(pidfd);
                     child.pidfd = Some(Arc::clone(&pidfd));
-                    let end = Arc::clone(&child.end);
-                    self.shared.push(Slot {
+                    let slot = Slot {
                         id,
+                        generation: child.generation,
                         socket,
                         pidfd,
-                        end,
-                    });
+                        end: Arc::clone(&child.end),
+                    };
+                    if self.shared.stays {
+                        self.rest(slot);
+                    } else {
+                        self.shared.push(slot);
+                    }
                 }
             }
             Report::Refused(id, errno) => {
@@ -248,21 +273,96 @@ impl Keeper {
             }
             Report::Reaped(id, ending) => {
                 self.shared.withdraw(id);
+                self.resting.retain(|(slot, _)| slot.id != id);
+                let mut told_us = 0;
                 if let Some(child) = self.children.remove(&id) {
                     child.end.tell(Told::Reaped(ending));
+                    told_us = child.cpu_us;
                 }
-                self.shared.counters.wipes.add(1);
-                self.shared.counters.cpu_us.add(ending.cpu_us);
+                if !self.shared.stays {
+                    self.shared.counters.wipes.add(1);
+                }
+                self.shared
+                    .counters
+                    .cpu_us
+                    .add(ending.cpu_us.saturating_sub(told_us));
                 self.pause = PAUSE_MIN;
             }
+            Report::Tables(text) => self.tables.push_str(&text),
+            // Only a child says so, on its own socket.
+            Report::Rested(_) => self.lose(index, worker("it says what only a child can say")),
         }
+    }
+
+    /// Waits for the child to say that it is ready.
+    fn rest(&mut self, slot: Slot) {
+        let longest = self.shared.limits.max_boot_time_ms;
+        let deadline = Instant::now() + Duration::from_millis(u64::from(longest));
+        self.resting.push((slot, deadline));
+    }
+
+    /// Takes in children that are done with a job, and puts those in the queue that are ready for the next.
+    fn tend(&mut self) {
+        let mut woken = [0; 8];
+        // Nothing to read is as good.
+        let _woken = rustix::io::read(&self.shared.wake, &mut woken);
+        let returned = std::mem::take(&mut self.shared.queue().returned);
+        returned.into_iter().for_each(|slot| self.rest(slot));
+        let now = Instant::now();
+        for (slot, deadline) in std::mem::take(&mut self.resting) {
+            let mut bytes = [0; CONTROL_BYTES_MAX];
+            let heard = channel::receive(slot.socket.as_fd(), &mut bytes, RecvFlags::DONTWAIT);
+            match heard.map(|(len, _)| Report::from_bytes(&bytes[..len])) {
+                Ok(Some(Report::Rested(rested))) => self.offer(slot, &rested),
+                Err(Errno::AGAIN) if now < deadline => self.resting.push((slot, deadline)),
+                Ok(Some(Report::Broken(text))) => {
+                    slot.kill();
+                    self.shared.queue().trouble = Some(worker(&text).to_string());
+                    self.back_off();
+                }
+                // It ended, which its zygote tells, or talks nonsense.
+                _ => slot.kill(),
+            }
+        }
+    }
+
+    /// Puts a child in the queue, unless it is of a generation that is to end.
+    fn offer(&mut self, slot: Slot, rested: &Rested) {
+        let counters = &self.shared.counters;
+        counters.cpu_us.add(rested.cpu_us);
+        let Some(child) = self.children.get_mut(&slot.id) else {
+            return slot.kill();
+        };
+        child.cpu_us += rested.cpu_us;
+        if 0 < child.jobs {
+            counters.refused_calls.add(rested.refused_calls);
+        }
+        if 0 < child.jobs && self.shared.limits.ephemeral {
+            counters.wipes.add(1);
+            counters.wipe_us.add(rested.wipe_us);
+            counters.dirty_bytes.add(rested.dirty_bytes);
+        }
+        child.jobs += 1;
+        let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
+            return self.shared.push(slot);
+        };
+        if slot.generation != tended.generation {
+            return slot.kill();
+        }
+        if let State::Serving { forks } = &mut tended.state {
+            *forks += 1;
+        }
+        let newest = tended.generation;
+        self.shared.push(slot);
+        // From here on those before are not needed.
+        self.shared.retire_before(newest);
     }
 
     /// The zygote is ready: it takes over from the one that served until now.
     fn serve(&mut self, index: usize, jail: Jail) {
         let limits = &self.shared.limits;
         let process = &self.zygotes[index].zygote.process;
-        let posture = posture(process, jail, limits.hugepages);
+        let posture = posture(process, jail, &self.shared);
         let (given, wanted) = (posture.isolation(), limits.min_isolation);
         if given < wanted {
             let why = format!("this host gives isolation {given}, and min_isolation is {wanted}");
@@ -278,6 +378,7 @@ impl Keeper {
         self.zygotes[index].state = State::Serving { forks: 0 };
         let mut queue = self.shared.queue();
         queue.posture = Some(posture);
+        queue.page_tables = std::mem::take(&mut self.tables);
         queue.trouble = None;
         drop(queue);
         if let Some(started) = self.started.take() {
@@ -360,9 +461,11 @@ impl Tended {
     }
 }
 
-fn posture(process: &Process, jail: Jail, hugepages: bool) -> Posture {
+fn posture(process: &Process, jail: Jail, shared: &Shared) -> Posture {
     Posture {
-        backend: "process",
+        backend: shared.backend,
+        fell_back: shared.fell_back.clone(),
+        ephemeral: shared.limits.ephemeral,
         namespaces: process.namespaces.clone(),
         own_user: process.own_user,
         filter_hash: jail.filter_hash,
@@ -370,7 +473,7 @@ fn posture(process: &Process, jail: Jail, hugepages: bool) -> Posture {
         landlock_abi: Some(jail.landlock_abi).filter(|abi| *abi != 0),
         no_new_privs: jail.no_new_privs,
         no_capabilities: !jail.capabilities,
-        hugepages: HugePages::read(hugepages),
+        hugepages: HugePages::read(shared.limits.hugepages),
     }
 }
 

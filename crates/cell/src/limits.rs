@@ -1,6 +1,6 @@
 //! What a pool may use.
 
-use crate::posture::Isolation;
+use crate::posture::{Backend, Isolation};
 
 /// Bounds of a pool and of every job in it. The names are those of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,14 @@ pub struct Limits {
     /// Longest pause before a zygote that died is started again, in milliseconds. The pause begins at 10 and doubles.
     /// Default 5,000.
     pub max_restart_pause_ms: u32,
-    /// Heap of the worker in transparent huge pages, where the host has them. Default true.
+    /// What is there before a job in transparent huge pages, where the host has them. Default true.
     pub hugepages: bool,
+    /// In a microVM: what a job takes in transparent huge pages, where the host has them. Default true.
+    pub request_hugepages: bool,
+    /// Nothing of a job is left when the next begins. Default true.
+    pub ephemeral: bool,
+    /// What stands around a job. Default [`Backend::Process`].
+    pub backend: Backend,
     /// Least isolation with which the pool starts. Default [`Isolation::Filter`].
     pub min_isolation: Isolation,
 }
@@ -46,6 +52,9 @@ impl Default for Limits {
             max_answer_bytes: 256 << 20,
             max_restart_pause_ms: 5_000,
             hugepages: true,
+            request_hugepages: true,
+            ephemeral: true,
+            backend: Backend::Process,
             min_isolation: Isolation::Filter,
         }
     }

@@ -8,8 +8,9 @@ use crate::control::SlotId;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::keeper::Keeper;
 use crate::limits::Limits;
-use crate::memfd::{Answer, program, reopen};
-use crate::posture::Posture;
+use crate::memfd::{Answer, reopen};
+use crate::posture::{Backend, Isolation, Posture};
+use crate::program::{Program, cast};
 use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
@@ -29,6 +30,9 @@ use std::time::{Duration, Instant};
 
 /// How long the end of a dead child may take to reach us through its zygote; usually a fraction of a millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// What an empty job may take in a microVM for [`Backend::Auto`] to choose it.
+const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
 /// One job, as the pool's caller gives it.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,8 @@ pub struct Finished {
     pub memory_peak_bytes: u64,
     /// How long the job waited for a child.
     pub acquire_us: u64,
+    /// What the worker, or the program on its standard error, had to say: printable and bounded.
+    pub remark: String,
 }
 
 /// Children ready for jobs, and what keeps them coming.
@@ -73,6 +79,13 @@ pub struct Pool {
 /// What callers and keeper share.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
+    /// A child takes one job after another, and says when it is ready for the next.
+    pub(crate) stays: bool,
+    /// Jobs are runs of a program, and not the worker's.
+    runs_program: bool,
+    /// What runs the jobs, and why not what would be better.
+    pub(crate) backend: Backend,
+    pub(crate) fell_back: Option<String>,
     pub(crate) counters: Counters,
     /// Readable when the keeper has to look at the queue.
     pub(crate) wake: OwnedFd,
@@ -84,10 +97,13 @@ pub(crate) struct Shared {
 pub(crate) struct Queue {
     /// In the order they were forked, so that the children of a retired zygote go first.
     pub(crate) ready: VecDeque<Slot>,
+    /// Done with a job, and not yet ready for another.
+    pub(crate) returned: Vec<Slot>,
     running: u32,
     pub(crate) stopping: bool,
     /// Of the last zygote that became ready.
     pub(crate) posture: Option<Posture>,
+    pub(crate) page_tables: String,
     /// Why there is no zygote, while there is none.
     pub(crate) trouble: Option<String>,
 }
@@ -102,9 +118,46 @@ impl Shared {
         self.changed.notify_one();
     }
 
+    /// Lets children of earlier generations go that have no job.
+    pub(crate) fn retire_before(&self, generation: u64) {
+        let mut queue = self.queue();
+        let (kept, gone): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut queue.ready)
+            .into_iter()
+            .partition(|slot| generation <= slot.generation);
+        queue.ready = kept;
+        drop(queue);
+        gone.iter().for_each(Slot::kill);
+    }
+
+    /// Has the keeper look at the queue.
+    fn wake(&self) {
+        rustix::io::write(&self.wake, &1_u64.to_ne_bytes())
+            .expect("an eventfd takes a small number");
+    }
+
     /// Takes back a child that died before it had a job.
     pub(crate) fn withdraw(&self, id: SlotId) {
         self.queue().ready.retain(|slot| slot.id != id);
+    }
+}
+
+/// Which backend, and why not a better one.
+struct Choice {
+    backend: Backend,
+    fell_back: Option<String>,
+}
+
+impl Choice {
+    fn process() -> Choice {
+        let backend = Backend::Process;
+        let fell_back = None;
+        Choice { backend, fell_back }
+    }
+
+    fn kvm() -> Choice {
+        let backend = Backend::Kvm;
+        let fell_back = None;
+        Choice { backend, fell_back }
     }
 }
 
@@ -125,28 +178,91 @@ impl Pool {
     /// # Errors
     /// [`ErrorKind`](crate::ErrorKind) says who is at fault: the limits, the host, or the worker.
     pub fn start(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
+        match limits.backend {
+            Backend::Process => Pool::begin(elf, None, limits, Choice::process()),
+            Backend::Kvm => Pool::begin(elf, None, limits, Choice::kvm()),
+            Backend::Auto => match Pool::affordable(elf, limits) {
+                Ok(pool) => Ok(pool),
+                Err(error) if limits.min_isolation == Isolation::MicroVm => Err(error),
+                Err(error) => {
+                    let fell_back = Some(error.action);
+                    let backend = Backend::Process;
+                    Pool::begin(elf, None, limits, Choice { backend, fell_back })
+                }
+            },
+        }
+    }
+
+    /// Starts a pool whose jobs are runs of `program`, with the environment that a job brings at the head of its
+    /// original, the rest of which is standard input. `worker` is what hosts it. [`Backend::Auto`] is a process here: a
+    /// caller that wants to know better asks a pool of workers.
+    ///
+    /// # Errors
+    /// As [`Pool::start`]; a file that cannot run in a cell is the program's fault.
+    pub fn start_program(worker: &[u8], program: &Program, limits: Limits) -> Result<Pool, Error> {
+        let choice = match limits.backend {
+            Backend::Process | Backend::Auto => Choice::process(),
+            Backend::Kvm => Choice::kvm(),
+        };
+        if !limits.ephemeral {
+            let action = format!(
+                "{}: a program is started anew for each job, so `ephemeral` cannot be false",
+                program.name
+            );
+            return Err(Error::new(ErrorKind::Limits, action));
+        }
+        Pool::begin(worker, Some(program), limits, choice)
+    }
+
+    /// A pool of microVMs, if they run and cost little.
+    fn affordable(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
+        let pool = Pool::begin(elf, None, limits, Choice::kvm())?;
+        let job = crate::probe::empty_job(&pool)?;
+        if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
+            let action = format!(
+                "an empty job takes {} µs in one on this host",
+                job.as_micros()
+            );
+            return Err(Error::new(ErrorKind::Host, action));
+        }
+        Ok(pool)
+    }
+
+    fn begin(
+        worker: &[u8],
+        program: Option<&Program>,
+        limits: Limits,
+        choice: Choice,
+    ) -> Result<Pool, Error> {
         if let Some(field) = limits.fault() {
             let action = format!("limit {field} is out of range");
             return Err(Error::new(ErrorKind::Limits, action));
         }
-        let program = program(elf).map_err(|errno| Error::host("copy the worker", errno))?;
+        let machine = choice.backend == Backend::Kvm;
+        let cast = cast(worker, program, machine)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
         let shared = Arc::new(Shared {
             limits,
+            stays: machine || !limits.ephemeral,
+            runs_program: program.is_some(),
+            backend: choice.backend,
+            fell_back: choice.fell_back,
             counters: Counters::default(),
             wake,
             queue: Mutex::new(Queue {
                 ready: VecDeque::with_capacity(limits.children()),
+                returned: Vec::new(),
                 running: 0,
                 stopping: false,
                 posture: None,
+                page_tables: String::new(),
                 trouble: None,
             }),
             changed: Condvar::new(),
         });
         let (started, first) = mpsc::sync_channel(1);
-        let keeper = Keeper::new(Arc::clone(&shared), program, started);
+        let keeper = Keeper::new(Arc::clone(&shared), cast, started);
         // The worker is killed when the thread that started it ends, so one thread starts them all.
         let keeper = std::thread::Builder::new()
             .name(String::from("cell keeper"))
@@ -193,12 +309,16 @@ impl Pool {
             id: job.id,
             size_px: task.size_px,
             answer_bytes_max: limits.answer_bytes_max,
+            may_be_empty: self.shared.runs_program,
         };
         let outcome = self.reply(&slot, deadline, &limits, &expect);
-        // Its job is done, or it has none: what is left of the child is its wipe.
-        slot.kill();
+        self.leave(slot, outcome.is_ok());
         drop(permit);
-        let finished = outcome.and_then(|reply| self.finish(reply, answer, acquired))?;
+        let reply = outcome?;
+        if let Some(failure) = verdict::refusal(&reply) {
+            return Err(failure);
+        }
+        let finished = self.finish(reply, answer, acquired)?;
         self.shared.counters.finished.add(1);
         Ok(finished)
     }
@@ -211,6 +331,12 @@ impl Pool {
         posture
             .expect("`start` returned, so a zygote was ready")
             .clone()
+    }
+
+    /// The page tables of a microVM's guest, a line for each run of equal pages; empty where there is no guest.
+    #[must_use]
+    pub fn page_tables(&self) -> String {
+        self.shared.queue().page_tables.clone()
     }
 
     /// What the pool did so far.
@@ -321,13 +447,20 @@ impl Pool {
         }
         let alleged = AllegedReply::from_bytes(&bytes[..len])
             .map_err(|malformed| self.lie(&format!("not a reply: {malformed:?}")))?;
-        let reply = alleged
+        alleged
             .verify(expect)
-            .map_err(|lie| self.lie(&format!("{lie:?}")))?;
-        match verdict::refusal(&reply) {
-            None => Ok(reply),
-            Some(failure) => Err(failure),
+            .map_err(|lie| self.lie(&format!("{lie:?}")))
+    }
+
+    /// The job is done, or has none: what is left of it is its wipe. One child dies of it; another, that replied as it
+    /// should, is heard of again when it is ready for its next.
+    fn leave(&self, slot: Slot, honest: bool) {
+        if !self.shared.stays || !honest {
+            slot.kill();
+            return;
         }
+        self.shared.queue().returned.push(slot);
+        self.shared.wake();
     }
 
     fn time_out(&self, slot: &Slot) -> Failure {
@@ -356,6 +489,7 @@ impl Pool {
             cpu_us: reply.cpu_us,
             memory_peak_bytes: reply.memory_peak_bytes,
             acquire_us: acquired.as_micros() as u64,
+            remark: reply.detail,
         })
     }
 
@@ -369,8 +503,7 @@ impl Drop for Pool {
     /// Kills every child; none runs a job, since each job borrows the pool.
     fn drop(&mut self) {
         self.shared.queue().stopping = true;
-        rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes())
-            .expect("an eventfd takes a small number");
+        self.shared.wake();
         if let Some(keeper) = self.keeper.take() {
             keeper.join().expect("the keeper's thread does not panic");
         }

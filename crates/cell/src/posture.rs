@@ -14,15 +14,27 @@ pub(crate) struct Jail {
     pub(crate) capabilities: bool,
 }
 
-/// Whether the worker's heap can lie in huge pages.
+/// Whether the worker's heap and code can lie in huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HugePages {
-    /// The heap asks for them and the host gives them.
+    /// The worker asks for them and the host gives them.
     On,
     /// The limits turn them off.
     Off,
     /// The host never gives transparent huge pages.
     Refused,
+}
+
+/// What runs a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// A microVM where one runs and costs little, which is tried; a process elsewhere.
+    Auto,
+    /// A jailed process that dies after its job.
+    #[default]
+    Process,
+    /// A microVM in a jailed process, wiped after its job.
+    Kvm,
 }
 
 /// How much stands around a job. Each level has what those before it have.
@@ -42,8 +54,12 @@ pub enum Isolation {
 /// The isolation a pool really has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posture {
-    /// Which backend runs the jobs; `process` until there is another.
-    pub backend: &'static str,
+    /// What runs the jobs: never [`Backend::Auto`].
+    pub backend: Backend,
+    /// Why it is not the backend that [`Backend::Auto`] would rather have.
+    pub fell_back: Option<String>,
+    /// Whether nothing of a job is left when the next begins.
+    pub ephemeral: bool,
     /// Namespaces of the worker's own: of `user`, `pid`, `net`, `ipc`, `mount`, `uts`, `cgroup`.
     pub namespaces: Vec<&'static str>,
     /// Whether the worker runs as another user than a privileged server.
@@ -58,7 +74,7 @@ pub struct Posture {
     pub no_new_privs: bool,
     /// Whether the worker holds no capability.
     pub no_capabilities: bool,
-    /// Pages of the worker's heap.
+    /// Pages of the worker's heap and code.
     pub hugepages: HugePages,
 }
 
@@ -70,9 +86,21 @@ impl Posture {
             Isolation::Filter
         } else if self.namespaces.is_empty() {
             Isolation::Landlock
+        } else if self.backend == Backend::Kvm {
+            Isolation::MicroVm
         } else {
             Isolation::Namespaces
         }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Auto => "auto",
+            Backend::Process => "process",
+            Backend::Kvm => "kvm",
+        })
     }
 }
 
@@ -105,6 +133,15 @@ impl fmt::Display for Posture {
             HugePages::Refused => "refused by the host",
         };
         writeln!(f, "backend          {}", self.backend)?;
+        if let Some(why) = &self.fell_back {
+            writeln!(f, "                 auto: no microVM: {why}")?;
+        }
+        let wiped = if self.ephemeral {
+            "after every job"
+        } else {
+            "never"
+        };
+        writeln!(f, "wiped            {wiped}")?;
         writeln!(f, "isolation        {}", self.isolation())?;
         writeln!(f, "namespaces       {namespaces}")?;
         writeln!(f, "own user         {}", yes(self.own_user))?;

@@ -28,6 +28,8 @@ pub struct Probe {
     pub job_p50: Duration,
     /// 99 of 100 empty jobs took no longer.
     pub job_p99: Duration,
+    /// What putting a microVM back took on average, after its answer; `None` where there is none.
+    pub wipe: Option<Duration>,
 }
 
 /// Starts the worker `elf`, has it answer and die, and measures what a job without work costs.
@@ -49,12 +51,33 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
         times.push(begin.elapsed());
     }
     times.sort_unstable();
+    let stats = pool.stats();
+    let wipe = stats
+        .wipe_us
+        .checked_div(stats.wipes)
+        .filter(|_| stats.wipe_us != 0);
     Ok(Probe {
         posture: pool.posture(),
         start,
         job_p50: times[JOBS / 2],
         job_p99: times[JOBS * 99 / 100],
+        wipe: wipe.map(Duration::from_micros),
     })
+}
+
+/// What a job without work takes, the best of a few.
+pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
+    const TRIES: u32 = 5;
+    let original = memfd_create("original", MemfdFlags::CLOEXEC)
+        .map_err(|errno| Error::host("make a memory file", errno))?;
+    let mut best = Duration::MAX;
+    for _ in 0..TRIES {
+        let begin = Instant::now();
+        pool.run(task(original.as_fd(), PROBE_ANSWER))
+            .map_err(|failure| Error::failed("an empty job", &failure))?;
+        best = best.min(begin.elapsed());
+    }
+    Ok(best)
 }
 
 fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
@@ -99,6 +122,10 @@ impl fmt::Display for Probe {
             "empty job        {} µs, 99 % within {} µs",
             self.job_p50.as_micros(),
             self.job_p99.as_micros()
-        )
+        )?;
+        match self.wipe {
+            Some(wipe) => write!(f, "\nwipe             {} µs", wipe.as_micros()),
+            None => Ok(()),
+        }
     }
 }

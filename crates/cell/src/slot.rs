@@ -16,6 +16,8 @@ pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";
 /// A child that waits for its job, or runs it.
 pub(crate) struct Slot {
     pub(crate) id: SlotId,
+    /// Counts the zygotes of its pool.
+    pub(crate) generation: u64,
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
     pub(crate) end: Arc<End>,

@@ -9,8 +9,14 @@ pub struct Stats {
     pub runs: u64,
     /// Jobs that ended with an answer.
     pub finished: u64,
-    /// Children reaped, each with all it held.
+    /// Jobs of which nothing is left: children reaped, or microVMs put back.
     pub wipes: u64,
+    /// Microseconds that microVMs took to be put back, in all; after the answer had left.
+    pub wipe_us: u64,
+    /// Bytes of fresh memory that jobs in microVMs had taken.
+    pub dirty_bytes: u64,
+    /// System calls of jobs in microVMs that there is no such call for.
+    pub refused_calls: u64,
     /// Children killed because their wall time was up.
     pub kills_wall: u64,
     /// Children that ran into their CPU limit.
@@ -44,6 +50,9 @@ pub(crate) struct Counters {
     pub(crate) runs: Counter,
     pub(crate) finished: Counter,
     pub(crate) wipes: Counter,
+    pub(crate) wipe_us: Counter,
+    pub(crate) dirty_bytes: Counter,
+    pub(crate) refused_calls: Counter,
     pub(crate) kills_wall: Counter,
     pub(crate) kills_cpu: Counter,
     pub(crate) kills_memory: Counter,
@@ -76,6 +85,9 @@ impl Counters {
             runs: self.runs.read(),
             finished: self.finished.read(),
             wipes: self.wipes.read(),
+            wipe_us: self.wipe_us.read(),
+            dirty_bytes: self.dirty_bytes.read(),
+            refused_calls: self.refused_calls.read(),
             kills_wall: self.kills_wall.read(),
             kills_cpu: self.kills_cpu.read(),
             kills_memory: self.kills_memory.read(),

@@ -13,6 +13,7 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
         Status::Unsupported => FailureKind::Unsupported,
         Status::TooLarge => FailureKind::TooLarge,
         Status::Failed => FailureKind::Crashed,
+        Status::TimedOut => FailureKind::TimedOut,
     };
     Some(Failure::new(kind, reply.detail.clone()))
 }

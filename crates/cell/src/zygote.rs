@@ -1,9 +1,10 @@
 //! The server's end of one zygote.
 
 use crate::channel;
-use crate::control::{CONTROL_BYTES_MAX, Command, Report, SlotId};
+use crate::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use crate::limits::Limits;
 use crate::memfd::above;
+use crate::posture::HugePages;
 use crate::spawn::{Process, spawn};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -17,20 +18,57 @@ pub(crate) struct Zygote {
     control: OwnedFd,
 }
 
+/// What a pool's zygotes are made of.
+pub(crate) struct Cast {
+    /// The worker's program, which every zygote runs.
+    pub(crate) worker: OwnedFd,
+    /// The program that jobs are for, if that is not the worker.
+    pub(crate) program: Option<OwnedFd>,
+    /// The device, where each child hosts a microVM.
+    pub(crate) device: Option<OwnedFd>,
+    pub(crate) words: Vec<Said>,
+}
+
+/// A word to a program, and the file that it may open by this name.
+pub(crate) type Said = (Word, Vec<u8>, Option<OwnedFd>);
+
 impl Zygote {
-    /// Starts `program`; it has not said yet that it is ready.
-    pub(crate) fn start(program: BorrowedFd<'_>, limits: &Limits) -> Result<Zygote, Errno> {
+    /// Starts a zygote; it has not said yet that it is ready.
+    pub(crate) fn start(cast: &Cast, limits: &Limits) -> Result<Zygote, Errno> {
         let (control, theirs) = channel::pair()?;
         let theirs = above(theirs.as_fd())?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = above(null.as_fd())?;
-        let start = Command::Start {
+        let machine = cast.device.is_some();
+        // Where the host never gives them, code would only be copied.
+        let given = |wanted| HugePages::read(wanted) == HugePages::On;
+        let start = Command::Start(Start {
+            machine,
+            program: cast.program.is_some(),
+            ephemeral: limits.ephemeral,
+            hugepages: given(limits.hugepages),
+            work_hugepages: given(limits.request_hugepages),
             max_memory_bytes: limits.max_memory_bytes,
+            max_work_memory_bytes: limits.max_work_memory_bytes,
             children: limits.children() as u64,
+            words: cast.words.len() as u64,
+        });
+        let worker = cast.worker.as_fd();
+        let program = cast.program.as_ref().map(AsFd::as_fd);
+        let beside: Vec<_> = match &cast.device {
+            Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
+            None => program.into_iter().collect(),
         };
         // Sent before anybody can hang up: a program that ends at once is then always found by its reports.
-        channel::send(control.as_fd(), &start.to_bytes(), &[], SendFlags::DONTWAIT)?;
-        let process = spawn(program, theirs.as_fd(), null.as_fd(), &environment(limits))?;
+        let flags = SendFlags::DONTWAIT;
+        channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
+        for (word, text, file) in &cast.words {
+            let command = Command::Word(*word, text.clone()).to_bytes();
+            let file: Vec<_> = file.iter().map(AsFd::as_fd).collect();
+            channel::send(control.as_fd(), &command, &file, flags)?;
+        }
+        let environment = environment(limits, machine);
+        let process = spawn(worker, theirs.as_fd(), null.as_fd(), &environment)?;
         Ok(Zygote { process, control })
     }
 
@@ -72,9 +110,9 @@ impl Zygote {
 }
 
 /// The worker inherits nothing of the server's environment.
-fn environment(limits: &Limits) -> Vec<CString> {
+fn environment(limits: &Limits, machine: bool) -> Vec<CString> {
     let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
-    if limits.hugepages {
+    if limits.hugepages && !machine {
         vec![tunables.to_owned()]
     } else {
         Vec::new()

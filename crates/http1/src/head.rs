@@ -186,7 +186,7 @@ pub fn phrase(status: u16) -> Option<&'static str> {
         .map(|(_, phrase)| *phrase)
 }
 
-const PHRASES: [(u16, &str); 31] = [
+const PHRASES: [(u16, &str); 32] = [
     (100, "Continue"),
     (200, "OK"),
     (204, "No Content"),
@@ -209,6 +209,7 @@ const PHRASES: [(u16, &str); 31] = [
     (415, "Unsupported Media Type"),
     (416, "Range Not Satisfiable"),
     (417, "Expectation Failed"),
+    (421, "Misdirected Request"),
     (422, "Unprocessable Content"),
     (429, "Too Many Requests"),
     (431, "Request Header Fields Too Large"),

@@ -122,15 +122,18 @@ pub enum Status {
     TooLarge = 3,
     /// The worker failed for a reason of its own.
     Failed = 4,
+    /// The job ran out of its CPU time.
+    TimedOut = 5,
 }
 
 impl Status {
-    const ALL: [Status; 5] = [
+    const ALL: [Status; 6] = [
         Status::Done,
         Status::Undecodable,
         Status::Unsupported,
         Status::TooLarge,
         Status::Failed,
+        Status::TimedOut,
     ];
 }
 
@@ -143,6 +146,8 @@ pub struct Expect {
     pub size_px: Option<(u32, u32)>,
     /// Size of the memfd that was handed over.
     pub answer_bytes_max: u64,
+    /// A program may have nothing to say; no picture is empty.
+    pub may_be_empty: bool,
 }
 
 /// A reply as a worker sends it. Its fields stay private until they were checked against the job.
@@ -163,7 +168,7 @@ pub struct AllegedReply {
 pub struct Reply {
     /// How the job ended.
     pub status: Status,
-    /// Bytes of the answer in the memfd; zero unless [`Status::Done`].
+    /// Bytes of the answer in the memfd; zero unless [`Status::Done`], and then only where [`Expect::may_be_empty`].
     pub answer_bytes: u64,
     /// The worker's peak resident memory.
     pub memory_peak_bytes: u64,
@@ -307,7 +312,8 @@ impl AllegedReply {
             {
                 return Err(Lie::WrongSize);
             }
-            if self.answer_bytes == 0 || expect.answer_bytes_max < self.answer_bytes {
+            let empty = self.answer_bytes == 0 && !expect.may_be_empty;
+            if empty || expect.answer_bytes_max < self.answer_bytes {
                 return Err(Lie::WrongLength);
             }
         } else if self.answer_bytes != 0 {

@@ -13,6 +13,7 @@ const EXPECT: Expect = Expect {
     id: 7,
     size_px: Some((640, 480)),
     answer_bytes_max: 1_000,
+    may_be_empty: false,
 };
 
 fn done(id: u64, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
@@ -92,6 +93,17 @@ fn every_lie_is_found() {
     bytes[16] = 99;
     let alleged = AllegedReply::from_bytes(&bytes).expect("framing is intact");
     assert_eq!(alleged.verify(&EXPECT), Err(Lie::UnknownStatus));
+}
+
+#[test]
+fn only_a_program_may_have_nothing_to_say() {
+    let expect = Expect {
+        size_px: None,
+        may_be_empty: true,
+        ..EXPECT
+    };
+    let reply = done(7, (0, 0), 0).verify(&expect).expect("honest");
+    assert_eq!((reply.status, reply.answer_bytes), (Status::Done, 0));
 }
 
 #[test]

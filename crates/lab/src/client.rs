@@ -29,22 +29,30 @@ impl Answer {
     }
 }
 
-/// Asks for `target`.
+/// Asks for `target` as a client that accepts `accept`.
 ///
 /// # Errors
 /// When nobody answers, or not in HTTP.
 pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answer, Stop> {
+    ask(server, target, &[format!("Accept: {accept}")])
+}
+
+/// Asks for `target` with these fields, each as `Name: value`.
+///
+/// # Errors
+/// When nobody answers, or not in HTTP.
+pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Answer, Stop> {
     let failed = |err: io::Error| Stop::finding(format!("GET {target}: {err}"));
-    let bytes = exchange(server, target, accept).map_err(failed)?;
+    let bytes = exchange(server, target, fields).map_err(failed)?;
     parse(&bytes).ok_or_else(|| Stop::finding(format!("GET {target}: no whole answer")))
 }
 
-fn exchange(server: SocketAddr, target: &str, accept: &str) -> io::Result<Vec<u8>> {
+fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
-    let head = format!(
-        "GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
-    );
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    let head =
+        format!("GET {target} HTTP/1.1\r\nHost: {server}\r\n{fields}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
@@ -60,6 +68,10 @@ fn parse(bytes: &[u8]) -> Option<Answer> {
         head: head.to_owned(),
         body: bytes[end + 4..].to_vec(),
     };
-    let length: usize = answer.field("content-length")?.parse().ok()?;
+    let length: usize = match answer.status {
+        // It has no body, and need not say how long the one is that it stands for.
+        304 => 0,
+        _ => answer.field("content-length")?.parse().ok()?,
+    };
     (length == answer.body.len()).then_some(answer)
 }

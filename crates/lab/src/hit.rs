@@ -1,22 +1,20 @@
-//! `lab hit`: what answers that are ready cost beside nginx, how long they take while conversions use every core, and how
-//! much memory conversions take when everybody asks at once.
+//! `lab hit`: what answers that are ready cost beside nginx, how long they take while conversions use every core, how
+//! much memory conversions take when everybody asks at once, and how long a start takes.
 //!
 //! All of it happens on a loopback of its own, in a network namespace where nothing else talks.
 
 mod cost;
 mod latency;
-mod loopback;
-mod nginx;
 mod pressure;
-mod wrk;
+mod start;
 
 pub(crate) use latency::{Knock, knock};
 
 use serde::Deserialize;
 
-use crate::Given;
 use crate::record::Record;
 use crate::stop::Stop;
+use crate::{Given, loopback};
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -27,6 +25,8 @@ pub(crate) enum Part {
     Latency,
     /// Memory while 64 clients miss
     Pressure,
+    /// Time from nothing to the first hit
+    Start,
 }
 
 /// `lab/definitions/hit.toml`.
@@ -35,6 +35,7 @@ struct Definition {
     cost: cost::Definition,
     latency: latency::Definition,
     pressure: pressure::Definition,
+    start: start::Definition,
 }
 
 pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
@@ -51,6 +52,9 @@ pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
     }
     if wanted(Part::Pressure) {
         record.add("pressure", &pressure::run(given, &definition.pressure)?);
+    }
+    if wanted(Part::Start) {
+        record.add("start", &start::run(given, &definition.start)?);
     }
     record.write(&given.record)
 }

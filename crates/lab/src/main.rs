@@ -16,16 +16,21 @@
 #![forbid(unsafe_code)]
 
 mod hit;
+mod http;
 mod image;
 mod quality;
 
 mod client;
 mod converter;
 mod corpus;
+mod h2load;
 mod host;
 mod judge;
 mod lanczos;
+mod loopback;
+mod meter;
 mod netpbm;
+mod nginx;
 mod record;
 mod scratch;
 mod server;
@@ -33,6 +38,7 @@ mod stats;
 mod stop;
 mod table;
 mod usage;
+mod wrk;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,6 +77,15 @@ enum Benchmark {
         #[arg(long)]
         only: Option<hit::Part>,
     },
+    /// CPU time of requests of every kind beside nginx, h2o and hyper: pipelined, ranges, 304, churn, TLS, HTTP/2
+    Http {
+        /// The row of this name alone
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// A minimal hyper server; part of `http`
+    #[command(hide = true)]
+    Hyper(http::Hyper),
     /// Asks a server at a steady rate; part of `hit`
     #[command(hide = true)]
     Knock(hit::Knock),
@@ -152,6 +167,8 @@ fn main() -> ExitCode {
         Benchmark::Quality => quality::run(&typed.given),
         Benchmark::Image { only } => image::run(&typed.given, only),
         Benchmark::Hit { only } => hit::run(&typed.given, only),
+        Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
+        Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };
     match ended {

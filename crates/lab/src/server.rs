@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Time improvements get: AVIF at speed 6 of some hundred megapixels.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
+/// Between two questions to a server that starts; how exactly a start can be timed.
+const START_POLL: Duration = Duration::from_millis(1);
 
 /// Ended when dropped.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Server {
                 let line = format!("{} ended: {status}", usage::words(program));
                 return Err(Stop::host(line));
             }
-            thread::sleep(POLL);
+            thread::sleep(START_POLL);
         }
         Err(Stop::host(format!(
             "{} does not answer",
@@ -160,6 +162,9 @@ impl Drop for Server {
 
 /// Asks to end, and insists when that is not heard.
 fn end(child: &mut Child) -> io::Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     let pid = i32::try_from(child.id()).expect("Linux counts processes in 22 bits");
     // A child that ended but was not waited for still takes signals.
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;

@@ -1,12 +1,14 @@
-//! From a request to its answer: the route, the representation, preconditions and ranges, the head.
+//! From a request to its answer: the route, the representation, preconditions and ranges. [`crate::head`] puts what is
+//! decided here into the words of a protocol.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use http1::conditional::{self, Verdict};
-use http1::{Connection, Head, Method, Request, accept, range};
+use http1::{Method, Request, accept, range};
 use picture::Accepts;
 
 use crate::convert::Sealed;
@@ -16,13 +18,28 @@ use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
+use crate::scheme::Scheme;
 
-/// An answer whose head was written.
+/// What a request gets.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) served: Served,
+    pub(crate) fields: Fields,
     pub(crate) payload: Payload,
+}
+
+/// The fields of an answer, but for Date and what concerns the connection.
+#[derive(Debug)]
+pub(crate) enum Fields {
+    /// Of a 200.
+    Whole(Rc<Representation>),
+    /// Of a 206 with the bytes `start..end`.
+    Part(Rc<Representation>, u64, u64),
+    /// Of a 304.
+    NotModified(Rc<Representation>),
+    /// Of an answer that is no representation, in order.
+    Listed(Vec<(&'static str, Cow<'static, str>)>),
 }
 
 /// The body to send behind the head.
@@ -57,17 +74,15 @@ struct Document {
 /// What a request says about the form of any answer to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    connection: Connection,
     /// HEAD: everything but the body.
-    bodiless: bool,
+    pub(crate) bodiless: bool,
     /// The answer might have been another with another Accept.
-    negotiable: bool,
+    pub(crate) negotiable: bool,
 }
 
 impl Shape {
     /// To a request that could not be read.
-    pub(crate) const CLOSING: Shape = Shape {
-        connection: Connection::Close,
+    pub(crate) const UNREAD: Shape = Shape {
         bodiless: false,
         negotiable: false,
     };
@@ -78,71 +93,49 @@ const ALLOW: &str = "GET, HEAD, OPTIONS";
 const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
-    /// Answers at once if that needs no waiting: a hit.
-    pub(crate) fn answer_ready(
-        &self,
-        request: &Request<'_>,
-        connection: Connection,
-        out: &mut Vec<u8>,
-    ) -> Option<Answer> {
+    /// Answers at once if that needs no waiting: a hit, or what belongs to another listener than this.
+    pub(crate) fn answer_ready(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
+        if let Scheme::Redirect(https) = self.scheme(listener)
+            && let Some(answer) = self.answer_elsewhere(https, request)
+        {
+            return Some(answer);
+        }
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }
         let representation = self.ready(&request.target, accepts(request))?;
-        Some(self.answer_with(&representation, request, connection, out))
+        Some(self.answer_with(representation, request))
     }
 
-    /// Answers everything else: documents, errors, and pictures that must be looked for or made. The head closes
-    /// the connection also where a drain began meanwhile.
-    pub(crate) async fn answer_slowly(
-        &self,
-        request: &Request<'_>,
-        connection: Connection,
-        out: &mut Vec<u8>,
-    ) -> Answer {
-        // Asked when a head is written: a drain may begin while what is behind it is made.
+    /// Answers everything else: documents, errors, and pictures that must be looked for or made.
+    pub(crate) async fn answer_slowly(&self, request: &Request<'_>) -> Answer {
         let shape = |negotiable| Shape {
-            connection: self.last_if_draining(connection),
             bodiless: request.method == Method::Head,
             negotiable,
         };
         match request.method {
             Method::Options => {
-                let head = Head::begin(out, 204)
-                    .date(&self.reactor.clock().http_date())
-                    .field("allow", ALLOW);
-                head.finish(connection);
                 return Answer {
                     status: 204,
                     served: Served::Other,
+                    fields: Fields::Listed(vec![("allow", ALLOW.into())]),
                     payload: Payload::None,
                 };
             }
             Method::Other => {
-                return self.answer_problem(&Problem::MethodNotAllowed, shape(false), out);
+                return self.answer_problem(&Problem::MethodNotAllowed, shape(false));
             }
             Method::Get | Method::Head => {}
         }
         if let Some(document) = self.document(request).await {
             return match document {
-                Ok(document) => self.answer_document(document, shape(false), out),
-                Err(problem) => self.answer_problem(&problem, shape(false), out),
+                Ok(document) => answer_document(document, shape(false)),
+                Err(problem) => self.answer_problem(&problem, shape(false)),
             };
         }
         match self.make(&request.target, accepts(request)).await {
-            Ok(representation) => {
-                let connection = self.last_if_draining(connection);
-                self.answer_with(&representation, request, connection, out)
-            }
-            Err(problem) => self.answer_problem(&problem, shape(true), out),
-        }
-    }
-
-    fn last_if_draining(&self, connection: Connection) -> Connection {
-        if self.reactor.is_draining() {
-            Connection::Close
-        } else {
-            connection
+            Ok(representation) => self.answer_with(representation, request),
+            Err(problem) => self.answer_problem(&problem, shape(true)),
         }
     }
 
@@ -185,33 +178,24 @@ impl Core {
         })
     }
 
-    fn answer_with(
-        &self,
-        representation: &Rc<Representation>,
-        request: &Request<'_>,
-        connection: Connection,
-        out: &mut Vec<u8>,
-    ) -> Answer {
-        let date = self.reactor.clock().http_date();
+    fn answer_with(&self, representation: Rc<Representation>, request: &Request<'_>) -> Answer {
         let validators = representation.validators();
-        let bodiless = request.method == Method::Head;
         let shape = Shape {
-            connection,
-            bodiless,
+            bodiless: request.method == Method::Head,
             negotiable: representation.negotiated,
         };
         match conditional::evaluate(request, &validators) {
             Verdict::Proceed => {}
             Verdict::NotModified => {
-                representation.write_not_modified(out, &date, connection);
                 return Answer {
                     status: 304,
                     served: representation.served,
+                    fields: Fields::NotModified(representation),
                     payload: Payload::None,
                 };
             }
             Verdict::PreconditionFailed => {
-                return self.answer_problem(&Problem::PreconditionFailed, shape, out);
+                return self.answer_problem(&Problem::PreconditionFailed, shape);
             }
         }
         let length = representation.length;
@@ -219,14 +203,10 @@ impl Core {
             range::Served::Whole => (200, 0, length),
             range::Served::Part { start, end } => (206, start, end),
             range::Served::Unsatisfiable => {
-                return self.answer_problem(&Problem::RangeNotSatisfiable(length), shape, out);
+                return self.answer_problem(&Problem::RangeNotSatisfiable(length), shape);
             }
         };
-        match status {
-            200 => representation.write_whole(out, &date, connection),
-            _ => representation.write_part(out, &date, connection, (start, end)),
-        }
-        let payload = if bodiless {
+        let payload = if shape.bodiless {
             Payload::None
         } else {
             representation.payload(start, end)
@@ -234,76 +214,75 @@ impl Core {
         Answer {
             status,
             served: representation.served,
+            fields: match status {
+                200 => Fields::Whole(representation),
+                _ => Fields::Part(representation, start, end),
+            },
             payload,
         }
     }
 
-    pub(crate) fn answer_problem(
-        &self,
-        problem: &Problem,
-        shape: Shape,
-        out: &mut Vec<u8>,
-    ) -> Answer {
+    pub(crate) fn answer_problem(&self, problem: &Problem, shape: Shape) -> Answer {
         let text = problem.document(self.next_request_id());
-        let date = self.reactor.clock().http_date();
-        let mut head = Head::begin(out, problem.status())
-            .date(&date)
-            .field("content-type", "application/problem+json")
-            .field("cache-control", "no-store")
-            .field("x-content-type-options", "nosniff")
-            .content_length(text.len() as u64);
+        let mut fields: Vec<(&str, Cow<'static, str>)> = vec![
+            ("content-type", "application/problem+json".into()),
+            ("cache-control", "no-store".into()),
+            ("x-content-type-options", "nosniff".into()),
+            ("content-length", text.len().to_string().into()),
+        ];
         if shape.negotiable {
-            head = head.field("vary", "Accept");
+            fields.push(("vary", "Accept".into()));
         }
-        head = match problem {
+        fields.extend(match problem {
             Problem::Overloaded { retry_after_s } => {
-                head.field("retry-after", retry_after_s.to_string())
+                Some(("retry-after", retry_after_s.to_string().into()))
             }
-            Problem::Host => head.field("retry-after", HOST_RETRY_AFTER_S),
-            Problem::MethodNotAllowed => head.field("allow", ALLOW),
-            Problem::RangeNotSatisfiable(length) => head.content_range_unsatisfied(*length),
-            _ => head,
-        };
-        head.finish(shape.connection);
-        let payload = if shape.bodiless {
-            Payload::None
-        } else {
-            Payload::Text(text)
-        };
+            Problem::Host => Some(("retry-after", HOST_RETRY_AFTER_S.into())),
+            Problem::MethodNotAllowed => Some(("allow", ALLOW.into())),
+            Problem::RangeNotSatisfiable(length) => {
+                Some(("content-range", format!("bytes */{length}").into()))
+            }
+            _ => None,
+        });
         Answer {
             status: problem.status(),
             served: Served::Other,
-            payload,
+            fields: Fields::Listed(fields),
+            payload: text_for(shape, text),
         }
     }
+}
 
-    fn answer_document(&self, document: Document, shape: Shape, out: &mut Vec<u8>) -> Answer {
-        let status = if document.location.is_some() {
+fn answer_document(document: Document, shape: Shape) -> Answer {
+    let mut fields: Vec<(&str, Cow<'static, str>)> = vec![
+        ("content-type", document.media_type.into()),
+        ("cache-control", "no-store".into()),
+        ("x-content-type-options", "nosniff".into()),
+        ("content-security-policy", POLICY.into()),
+        ("content-length", document.text.len().to_string().into()),
+    ];
+    fields.extend(
+        document
+            .location
+            .map(|location| ("location", location.into())),
+    );
+    Answer {
+        status: if document.location.is_some() {
             303
         } else {
             200
-        };
-        let mut head = Head::begin(out, status)
-            .date(&self.reactor.clock().http_date())
-            .field("content-type", document.media_type)
-            .field("cache-control", "no-store")
-            .field("x-content-type-options", "nosniff")
-            .field("content-security-policy", POLICY)
-            .content_length(document.text.len() as u64);
-        if let Some(location) = document.location {
-            head = head.field("location", location);
-        }
-        head.finish(shape.connection);
-        let payload = if shape.bodiless {
-            Payload::None
-        } else {
-            Payload::Text(document.text)
-        };
-        Answer {
-            status,
-            served: Served::Other,
-            payload,
-        }
+        },
+        served: Served::Other,
+        fields: Fields::Listed(fields),
+        payload: text_for(shape, document.text),
+    }
+}
+
+fn text_for(shape: Shape, text: String) -> Payload {
+    if shape.bodiless {
+        Payload::None
+    } else {
+        Payload::Text(text)
     }
 }
 

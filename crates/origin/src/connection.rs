@@ -1,39 +1,87 @@
-//! One connection's life: read what came, answer every whole request in it, write once.
+//! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
 
-use std::fs::File;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http1::body::Drain;
 use http1::{Connection, Framing, Reject, Request};
-use reactor::{Conn, Ended, FileRange, Wait};
+use reactor::{Conn, Ended, Wait};
 
 use crate::answer::{Answer, Payload, Shape};
+use crate::batch::{Answered, Batch};
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::Served;
+use crate::metrics::Protocol;
 use crate::problem::Problem;
+use crate::scheme::Scheme;
+use crate::transport::Transport;
+use crate::{h2, tls};
 
 /// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
-/// Answers are written once so many bytes wait, however many requests are still to be answered.
-const QUEUED_BYTES_MAX: usize = 128 << 10;
 
-/// Serves `conn` until either side ends it.
+/// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
+    // What is not plain HTTP/1.1 is boxed, so that its state adds nothing to every connection's task.
+    if let Scheme::Https(tls) = core.scheme(conn.listener) {
+        let tls = Arc::clone(tls);
+        return Box::pin(tls::serve(core, conn, tls)).await;
+    }
+    match begin(&mut conn).await {
+        Ok(Begun::Http1(input)) => {
+            let listener = conn.listener;
+            http1(core, conn, listener, input).await;
+        }
+        Ok(Begun::Http2(input)) => {
+            let begun = input.bytes().to_vec();
+            drop(input);
+            Box::pin(h2::serve(core, conn, begun)).await;
+        }
+        Err(_) => {}
+    }
+}
+
+/// What the first bytes of a connection tell.
+enum Begun {
+    Http1(Input),
+    Http2(Input),
+}
+
+/// Reads until it is clear which protocol a client speaks. Whoever is handed the connection then keeps it.
+async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
+    let mut input = Input::default();
+    loop {
+        if input.is_empty() {
+            conn.readable().await?;
+        }
+        let ended = input.read(conn).await? == 0;
+        let bytes = input.bytes();
+        let compared = bytes.len().min(h2::PREFACE.len());
+        // A method and a target cannot begin like the preface, which was made so that HTTP/1.1 refuses it.
+        if ended || bytes[..compared] != h2::PREFACE[..compared] {
+            return Ok(Begun::Http1(input));
+        }
+        if compared == h2::PREFACE.len() {
+            return Ok(Begun::Http2(input));
+        }
+    }
+}
+
+/// Speaks HTTP/1.1 with `conn`, which came by `listener` and of which `input` has been read.
+pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
     let mut exchange = Exchange {
         core,
-        input: Input::default(),
+        listener,
+        input,
         rest: Input::default(),
         in_head: false,
-        out: Vec::new(),
-        unwritten: Vec::new(),
+        batch: Batch::default(),
+        requests: 0,
         lingers: false,
     };
-    let ended = exchange.run(&mut conn).await;
-    match ended {
+    match exchange.run(&mut conn).await {
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
                 missing_bytes,
@@ -43,24 +91,24 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
         // The client went away or took too long; the reactor has counted it.
         Err(_) => {}
-        // How the client takes its leave changes nothing any more.
-        Ok(()) if exchange.lingers => drop(conn.linger().await),
-        Ok(()) => {}
+        Ok(()) if exchange.lingers => conn.linger().await,
+        Ok(()) => conn.close().await,
     }
 }
 
 struct Exchange {
     core: Rc<Core>,
+    listener: usize,
     /// The begin of a request.
     input: Input,
     /// What was read behind a body.
     rest: Input,
     /// `input` was not empty before the last read either, and its deadline runs.
     in_head: bool,
-    /// Answers not yet written.
-    out: Vec<u8>,
-    /// What those answers count as.
-    unwritten: Vec<(u16, Served, u64)>,
+    /// Answers not yet written; without any room while the connection waits for a request.
+    batch: Batch,
+    /// Requests answered.
+    requests: u32,
     /// The last answer was given before the client had sent everything.
     lingers: bool,
 }
@@ -73,30 +121,32 @@ enum Next {
 }
 
 impl Exchange {
-    async fn run(&mut self, conn: &mut Conn) -> Result<(), Ended> {
-        loop {
-            if !self.read(conn).await? {
-                return Ok(());
-            }
+    async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let mut came = !self.input.is_empty() || self.read(conn).await?;
+        while came {
             let begun = Instant::now();
+            self.batch = Batch::take();
             let next = self.answer_all(conn).await?;
             self.write(conn).await?;
             let answered = self.count(begun);
+            std::mem::take(&mut self.batch).give_back();
             if next == Next::Close {
                 return Ok(());
             }
             if self.input.is_empty() {
-                conn.deadline.arm(Wait::Idle);
+                conn.deadline().arm(Wait::Idle);
             } else if answered || !self.in_head {
                 // Armed once a head: a client that sends it byte by byte gets no more time for it.
-                conn.deadline.arm(Wait::Head);
+                conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
+            came = self.read(conn).await?;
         }
+        Ok(())
     }
 
     /// Reads once. `false` when the client has ended its side.
-    async fn read(&mut self, conn: &mut Conn) -> Result<bool, Ended> {
+    async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
         if self.input.is_empty() {
             // Ten thousand idle connections must not hold ten thousand buffers.
             conn.readable().await?;
@@ -105,7 +155,7 @@ impl Exchange {
     }
 
     /// Answers every whole request in the input; what is left of it is the begin of one.
-    async fn answer_all(&mut self, conn: &mut Conn) -> Result<Next, Ended> {
+    async fn answer_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
@@ -132,10 +182,11 @@ impl Exchange {
     /// Answers the request that `input` begins with, and tells how much of it that took. `None` while it is not whole.
     async fn answer_first(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         input: &[u8],
     ) -> Result<Option<(usize, Next)>, Ended> {
-        if QUEUED_BYTES_MAX <= self.out.len() {
+        let limits = &self.core.service.settings.limits;
+        if limits.queued_bytes_max <= self.batch.out.len() {
             self.write(conn).await?;
         }
         match http1::parse(input, &self.core.service.settings.http) {
@@ -154,11 +205,11 @@ impl Exchange {
     /// Answers `request`, behind whose head `after` was read. Tells how much of the input it was.
     async fn answer(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
     ) -> Result<(usize, Next), Ended> {
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         let mut taken = request.head_bytes;
         // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
         let unwanted = request.expect_continue && request.framing != Framing::None;
@@ -171,24 +222,32 @@ impl Exchange {
                 }
             }
         }
-        let last = unwanted || !request.keep_alive || self.core.reactor.is_draining();
+        self.requests = self.requests.saturating_add(1);
+        let core = Rc::clone(&self.core);
+        let ready = core.answer_ready(self.listener, request);
+        let answer = match ready {
+            Some(answer) => answer,
+            None => {
+                // Whoever waits for a conversion must not hold back the answers before it.
+                self.write(conn).await?;
+                core.answer_slowly(request).await
+            }
+        };
+        let limits = &self.core.service.settings.limits;
+        // Asked last: a drain may have begun while this answer was made.
+        let last = unwanted
+            || !request.keep_alive
+            || limits.connection_requests_max <= self.requests
+            || conn.deadline().is_evicted()
+            || self.core.reactor.is_draining();
+        // A client that did not ask for the end may have sent more by now.
+        self.lingers = unwanted || last && request.keep_alive;
         let connection = if last {
             Connection::Close
         } else {
             request.connection()
         };
-        let core = Rc::clone(&self.core);
-        let answer = match core.answer_ready(request, connection, &mut self.out) {
-            Some(answer) => answer,
-            None => {
-                // Whoever waits for a conversion must not hold back the answers before it.
-                self.write(conn).await?;
-                core.answer_slowly(request, connection, &mut self.out).await
-            }
-        };
-        self.lingers = unwanted;
-        // A drain that began while this answer was made has closed its head.
-        let last = last || self.core.reactor.is_draining();
+        self.write_head(&answer, connection);
         self.send(conn, answer).await?;
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }
@@ -196,7 +255,7 @@ impl Exchange {
     /// Skips a body: what was read of it already, then what is still to come. Tells how much of `after` it was.
     async fn skip_body(
         &mut self,
-        conn: &mut Conn,
+        conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
     ) -> Result<Result<usize, Reject>, Ended> {
@@ -211,20 +270,22 @@ impl Exchange {
         };
         // Answers to the requests before it must not wait for a body that may never come.
         self.write(conn).await?;
-        conn.deadline.arm(Wait::Head);
+        conn.deadline().arm(Wait::Body);
         while !drained.is_done {
             // A body that has not ended has taken all there was.
             self.rest.drop_front(self.rest.bytes().len());
-            if self.rest.read(conn).await? == 0 {
+            let read = self.rest.read(conn).await?;
+            if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
+            conn.deadline().body_came(read);
             drained = match drain.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
             };
         }
         self.rest.drop_front(drained.bytes);
-        conn.deadline.disarm();
+        conn.deadline().disarm();
         Ok(Ok(after.len()))
     }
 
@@ -233,72 +294,72 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let answer = self
-            .core
-            .answer_problem(&problem, Shape::CLOSING, &mut self.out);
+        let answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        self.write_head(&answer, Connection::Close);
         self.queue(&answer);
         self.lingers = true;
+    }
+
+    fn write_head(&mut self, answer: &Answer, connection: Connection) {
+        let date = self.core.reactor.clock().http_date();
+        answer.write_head(&mut self.batch.out, &date, connection);
     }
 
     /// Queues an answer that is text, or has no body.
     fn queue(&mut self, answer: &Answer) {
         if let Payload::Text(text) = &answer.payload {
-            self.out.extend_from_slice(text.as_bytes());
+            self.batch.out.extend_from_slice(text.as_bytes());
         }
-        self.unwritten
-            .push((answer.status, answer.served, answer.payload.len()));
+        self.batch.answered.push(Answered {
+            status: answer.status,
+            served: answer.served,
+            body_bytes: answer.payload.len(),
+        });
     }
 
     /// Queues or writes the body of an answer whose head is in `out`.
-    async fn send(&mut self, conn: &mut Conn, answer: Answer) -> Result<(), Ended> {
+    async fn send(&mut self, conn: &mut impl Transport, answer: Answer) -> Result<(), Ended> {
         self.queue(&answer);
         match answer.payload {
             Payload::None | Payload::Text(_) => {}
             Payload::Memory(bytes, range) if range.len() <= COPY_BYTES_MAX => {
-                self.out.extend_from_slice(&bytes[range]);
+                self.batch.out.extend_from_slice(&bytes[range]);
             }
             Payload::Memory(bytes, range) => {
-                conn.write_all(&mut [IoSlice::new(&self.out), IoSlice::new(&bytes[range])])
-                    .await?;
-                self.out.clear();
+                let parts = &mut [IoSlice::new(&self.batch.out), IoSlice::new(&bytes[range])];
+                conn.write_all(parts).await?;
+                self.batch.out.clear();
             }
-            Payload::File(file, range) => self.send_file(conn, &file, range).await?,
-            Payload::Sealed(sealed, range) => self.send_file(conn, &sealed.file, range).await?,
+            Payload::File(file, range) => {
+                conn.write_file(&self.batch.out, &file, range).await?;
+                self.batch.out.clear();
+            }
+            Payload::Sealed(sealed, range) => {
+                conn.write_file(&self.batch.out, &sealed.file, range)
+                    .await?;
+                self.batch.out.clear();
+            }
         }
         Ok(())
     }
 
-    async fn send_file(
-        &mut self,
-        conn: &mut Conn,
-        file: &File,
-        range: Range<u64>,
-    ) -> Result<(), Ended> {
-        let body = FileRange {
-            file,
-            offset: range.start,
-            len: range.end - range.start,
-        };
-        conn.write_file(&self.out, body).await?;
-        self.out.clear();
-        Ok(())
-    }
-
-    async fn write(&mut self, conn: &mut Conn) -> Result<(), Ended> {
-        if !self.out.is_empty() {
-            conn.write_all(&mut [IoSlice::new(&self.out)]).await?;
-            self.out.clear();
+    async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let out = &mut self.batch.out;
+        if !out.is_empty() {
+            conn.write_all(&mut [IoSlice::new(out)]).await?;
+            out.clear();
         }
         Ok(())
     }
 
     /// Counts what was answered since `begun`, and tells whether that was anything.
     fn count(&mut self, begun: Instant) -> bool {
-        let answered = !self.unwritten.is_empty();
+        let answered = !self.batch.answered.is_empty();
         let latency_us = elapsed_us(begun);
         let metrics = self.core.service.metrics.core(self.core.reactor.index());
-        for (status, served, body_bytes) in self.unwritten.drain(..) {
-            metrics.answered(status, served, body_bytes, latency_us);
+        for one in self.batch.answered.drain(..) {
+            metrics.answered(one.status, one.served, one.body_bytes, latency_us);
+            metrics.spoke(Protocol::Http1);
         }
         answered
     }

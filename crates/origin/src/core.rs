@@ -15,7 +15,9 @@ use picture::{Accepts, Ask};
 use crate::library::LibraryPath;
 use crate::problem::Problem;
 use crate::representation::Representation;
+use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
+use crate::tls::Handshakes;
 
 /// How often a representation may vanish between choice and opening before we give up.
 const ATTEMPTS_MAX: usize = 3;
@@ -25,6 +27,8 @@ const ATTEMPTS_MAX: usize = 3;
 pub struct Core {
     pub(crate) service: Arc<Service>,
     pub(crate) reactor: reactor::Core,
+    pub(crate) handshakes: Handshakes,
+    schemes: Arc<[Scheme]>,
     ready: RefCell<Ready>,
     problems: Cell<u64>,
 }
@@ -45,21 +49,29 @@ struct Entry {
 }
 
 impl Core {
-    /// The share of the reactor's core `reactor`.
+    /// The share of the reactor's core `reactor`, whose listeners speak `schemes`.
     #[must_use]
-    pub fn new(service: Arc<Service>, reactor: reactor::Core) -> Core {
+    pub fn new(service: Arc<Service>, reactor: reactor::Core, schemes: Arc<[Scheme]>) -> Core {
         let answers = LruCache::new(service.settings.limits.core_answers_max);
         let ready = RefCell::new(Ready {
             answers,
             memory_bytes: 0,
             key: Vec::new(),
         });
+        let handshakes = Handshakes::new(service.settings.limits.handshakes_max);
         Core {
             service,
             reactor,
+            handshakes,
+            schemes,
             ready,
             problems: Cell::new(0),
         }
+    }
+
+    /// What is spoken with the connections of `listener`.
+    pub(crate) fn scheme(&self, listener: usize) -> &Scheme {
+        &self.schemes[listener]
     }
 
     /// The answer to a request for `target`, if it is ready.

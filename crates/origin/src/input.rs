@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use reactor::{Conn, Ended};
+use reactor::Ended;
+
+use crate::transport::Transport;
 
 /// Bytes read at a time. A usual head is a tenth of it, so a batch of pipelined requests comes in one read.
 const READ_BYTES: usize = 16 << 10;
@@ -32,7 +34,7 @@ impl Input {
     }
 
     /// Reads once, and tells how much came; 0 is the end of what the client sends.
-    pub(crate) async fn read(&mut self, conn: &mut Conn) -> Result<usize, Ended> {
+    pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
         if self.buffer.is_empty() {
             self.buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
         }

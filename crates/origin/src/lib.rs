@@ -20,11 +20,19 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 mod connection;
+mod h2;
 mod input;
+mod scheme;
+pub mod tls;
+mod transport;
+
+mod chunks;
 
 mod answer;
 mod core;
+mod head;
 
 pub mod choose;
 pub mod flight;
@@ -53,6 +61,8 @@ mod clock;
 
 pub use connection::serve;
 pub use core::Core;
+pub use h2::Limits as Http2Limits;
 pub use prefetch::Tally;
+pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};
 pub use source::FileSource;

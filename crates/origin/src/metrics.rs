@@ -29,6 +29,30 @@ pub struct CoreMetrics {
     /// Answers by latency; the last bucket has no bound.
     latency: [AtomicU64; BUCKETS_US.len() + 1],
     latency_sum_us: AtomicU64,
+    /// Answers by [`Protocol`].
+    protocols: [AtomicU64; 2],
+    /// By [`Handshake`].
+    handshakes: [AtomicU64; 3],
+}
+
+/// The protocol an answer was put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 and 1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// How a TLS handshake went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// With a signature.
+    Full,
+    /// By a session or ticket of an earlier one.
+    Resumed,
+    /// Not at all: no common ground, too slow, or no TLS.
+    Failed,
 }
 
 /// What an answer took.
@@ -45,6 +69,16 @@ pub enum Served {
 }
 
 impl CoreMetrics {
+    /// Counts a TLS handshake.
+    pub fn shook_hands(&self, how: Handshake) {
+        add(&self.handshakes[how as usize], 1);
+    }
+
+    /// Counts which protocol an answer was put into.
+    pub fn spoke(&self, protocol: Protocol) {
+        add(&self.protocols[protocol as usize], 1);
+    }
+
     /// Counts one answer.
     pub fn answered(&self, status: u16, served: Served, body_bytes: u64, latency_us: u64) {
         let class = usize::from(status / 100).min(5);
@@ -147,6 +181,7 @@ impl Metrics {
             "bytes of bodies sent",
             self.sum(|core| &core.body_bytes),
         );
+        self.render_protocols(&mut text);
         self.render_latency(&mut text);
         self.render_conversions(&mut text);
         render_variants(&mut text, &readings.variants);
@@ -155,6 +190,25 @@ impl Metrics {
         render_cells(&mut text, &readings.cells);
         text.0.push_str("# EOF\n");
         text.0
+    }
+
+    fn render_protocols(&self, text: &mut Text) {
+        text.family("pelton_http_answers", "counter", "answers by protocol");
+        for (row, version) in ["1.1", "2"].iter().enumerate() {
+            text.sample(
+                "pelton_http_answers_total",
+                &format!("version=\"{version}\""),
+                self.sum(|core| &core.protocols[row]),
+            );
+        }
+        text.family("pelton_tls_handshakes", "counter", "TLS handshakes");
+        for (row, how) in ["full", "resumed", "failed"].iter().enumerate() {
+            text.sample(
+                "pelton_tls_handshakes_total",
+                &format!("how=\"{how}\""),
+                self.sum(|core| &core.handshakes[row]),
+            );
+        }
     }
 
     fn render_latency(&self, text: &mut Text) {
@@ -296,8 +350,13 @@ fn render_connections(text: &mut Text, cores: &[reactor::Counters]) {
         sum(reactor::Counters::shed),
     );
     text.counter(
+        "pelton_connections_shed_by_address",
+        "of these, because their address had too many",
+        sum(reactor::Counters::shed_by_address),
+    );
+    text.counter(
         "pelton_connections_evicted",
-        "idle ones ended to make room",
+        "ones without a request, ended to make room",
         sum(reactor::Counters::evicted),
     );
     text.family(

@@ -20,6 +20,8 @@ pub enum Problem {
     BadParameter(String),
     /// No such original, or none that may be served.
     NotFound,
+    /// No certificate is for the host of a request that is to come again over TLS.
+    Misdirected,
     /// Only GET, HEAD and OPTIONS are offered.
     MethodNotAllowed,
     /// If-Match or If-Unmodified-Since does not hold.
@@ -67,6 +69,7 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::TooLarge => 413,
             Problem::RangeNotSatisfiable(_) => 416,
+            Problem::Misdirected => 421,
             Problem::Undecodable | Problem::Unsupported => 422,
             Problem::Worker => 500,
             Problem::Overloaded { .. } | Problem::Host => 503,
@@ -80,6 +83,7 @@ impl Problem {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter does not fit",
             Problem::NotFound => "no such picture",
+            Problem::Misdirected => "no certificate here is for this host",
             Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
             Problem::PreconditionFailed => "the representation is not the one expected",
             Problem::TooLarge => "the picture is larger than this server converts",

@@ -1,16 +1,19 @@
 //! A representation made ready to be sent: its head prepared, its bytes in memory or behind an open descriptor.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
 use picture::Target;
 
 use crate::choose::{Body, Choice};
 use crate::convert::Sealed;
+use crate::head::listed;
 use crate::library::{Identity, LibraryPath};
 use crate::metrics::Served;
 use crate::service::Service;
@@ -24,6 +27,7 @@ const INERT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 pub struct Representation {
     whole: Template,
     fields: Vec<(&'static str, String)>,
+    header_map: OnceCell<HeaderMap>,
     etag: String,
     modified_unix_s: Option<i64>,
     /// Bytes of the body.
@@ -127,6 +131,7 @@ impl Service {
         Ok(Representation {
             whole,
             fields,
+            header_map: OnceCell::new(),
             etag,
             modified_unix_s,
             length,
@@ -231,10 +236,25 @@ impl Representation {
             .finish(connection);
     }
 
-    /// Appends a 304 with the fields that RFC 9110 §15.4.5 wants in it.
+    /// The fields of a 304 that RFC 9110 §15.4.5 wants in it.
+    pub(crate) const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
+
+    /// The fields of a 200 as HTTP/2 has them, put together by the first who asks.
+    pub(crate) fn header_map(&self) -> &HeaderMap {
+        self.header_map.get_or_init(|| {
+            let fields = self.fields.iter().map(|(name, text)| (*name, &**text));
+            let mut fields = listed(fields);
+            fields.insert(CONTENT_LENGTH, HeaderValue::from(self.length));
+            fields
+        })
+    }
+
+    /// Appends a 304.
     pub fn write_not_modified(&self, out: &mut Vec<u8>, date: &[u8; 29], connection: Connection) {
-        const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
-        let kept = self.fields.iter().filter(|(name, _)| KEPT.contains(name));
+        let kept = self
+            .fields
+            .iter()
+            .filter(|(name, _)| Representation::KEPT.contains(name));
         let begun = Head::begin(out, 304).date(date);
         kept.fold(begun, |head, (name, value)| head.field(name, value))
             .finish(connection);

@@ -11,6 +11,7 @@ use picture::{Accepts, Facts, Format, ProbeErrorKind, Recipe};
 
 use crate::convert::Converter;
 use crate::flight::{self, Flights};
+use crate::h2;
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
 use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
@@ -66,6 +67,16 @@ pub struct Limits {
     pub gallery_entries_max: usize,
     /// Originals above this size are served untouched.
     pub original_bytes_max: u64,
+    /// TLS handshakes under way on one core; beyond, the oldest is ended.
+    pub handshakes_max: usize,
+    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not taken.
+    pub tls_buffer_bytes_max: usize,
+    /// Limits on HTTP/2 connections.
+    pub h2: h2::Limits,
+    /// Answers are written once so many bytes wait, however many requests are still to be answered.
+    pub queued_bytes_max: usize,
+    /// Requests of one connection; the last one's answer closes it.
+    pub connection_requests_max: u32,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
 }
@@ -81,6 +92,11 @@ impl Default for Limits {
             core_trust_ms: 1_000,
             gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,
+            handshakes_max: 512,
+            tls_buffer_bytes_max: 32 << 10,
+            h2: h2::Limits::default(),
+            queued_bytes_max: 24 << 10,
+            connection_requests_max: 10_000,
             conversion_wall_ms_max: 120_000,
         }
     }
@@ -222,7 +238,7 @@ impl Service {
     #[must_use]
     pub fn backend(&self) -> String {
         let posture = self.flights.converter().pool.posture();
-        posture.backend.to_owned()
+        posture.backend.to_string()
     }
 
     /// Formats that are both enabled and read by the client.

@@ -27,7 +27,7 @@ use crate::convert::Sealed;
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-const ENCODER_VERSION: u32 = 1;
+const ENCODER_VERSION: u32 = 2;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
 /// How often times of use are written to the files.

@@ -8,6 +8,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::config::{KEYS, Resolved};
 use crate::house;
+use crate::https;
 use crate::report::Error;
 
 /// Writes the table to `out`.
@@ -59,6 +60,17 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
             .filter_map(|mapping| readable("img_map", &mapping.directory)),
     );
     findings.extend(house::limits(config).err());
+    match https::load(config) {
+        Ok(Some(loaded)) => {
+            let concerns = loaded
+                .concerns
+                .iter()
+                .map(|concern| Error::finding(concern.to_string()));
+            findings.extend(concerns);
+        }
+        Ok(None) => {}
+        Err(err) => findings.push(err),
+    }
     findings
 }
 

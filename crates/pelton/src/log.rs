@@ -7,7 +7,9 @@ use std::io::{self, IsTerminal};
 
 use tracing::Level;
 use tracing::subscriber::set_global_default;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 /// Form of the log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,21 @@ where
     let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(out);
+    let ours = filter_fn(move |event| Level::DEBUG <= level || !is_of_wire(event.target()));
     match form {
-        Form::Text => Box::new(lines.with_target(false).with_ansi(false).finish()),
-        Form::Json => Box::new(lines.json().flatten_event(true).finish()),
+        Form::Text => Box::new(
+            lines
+                .with_target(false)
+                .with_ansi(false)
+                .finish()
+                .with(ours),
+        ),
+        Form::Json => Box::new(lines.json().flatten_event(true).finish().with(ours)),
     }
+}
+
+/// Whether the event tells what a client did on the wire. The libraries warn of that, and clients would fill the log.
+fn is_of_wire(target: &str) -> bool {
+    let library = target.split("::").next();
+    library.is_some_and(|library| ["h2", "hyper", "rustls"].contains(&library))
 }

@@ -8,15 +8,20 @@
 
 mod serve;
 
+mod store;
+
 mod convert;
 
 mod prefetch;
+
+mod run;
 
 mod check;
 
 mod cells;
 
 mod house;
+mod https;
 mod worker;
 
 mod flags;
@@ -60,8 +65,16 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = flags::with_root(typed.settings, Some(typed.root));
             prefetch::run(&flags::settle(settings, variables)?)
         }
+        Command::Run(typed) => {
+            let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
+            run::run(&typed, &flags::settle(settings, variables)?.config)
+        }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
-        Command::Cell(typed) => cells::run(&flags::settle(typed.settings, variables)?.config),
+        Command::Cell(typed) => {
+            let settings = typed.settings.clone();
+            cells::run(&typed, &flags::settle(settings, variables)?.config)
+        }
+        Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }
 }
 

@@ -10,6 +10,7 @@ use signal_hook::iterator::Signals;
 
 use crate::config::{Config, Resolved};
 use crate::house;
+use crate::https;
 use crate::log;
 use crate::report::{self, EXIT_OK, Error};
 
@@ -30,16 +31,30 @@ fn serve(config: &Config) -> Result<u8, Error> {
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let cores = house::cores(config)?;
-    let listeners = reactor::bind(&[config.listen], &cores, &limits).map_err(reactor_error)?;
+    let loaded = https::load(config)?;
+    let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
+    let addresses = https::addresses(config, tls.as_ref());
+    let listeners = reactor::bind(&addresses, &cores, &limits)
+        .map_err(reactor_error)?
+        .exempt(config.proxies.0.clone());
+    let schemes = https::schemes(config, tls, listeners.addresses());
     let service = house::service(config, listeners.counters())?;
     let stop = Stop::new();
     stop_on_signal(&stop)?;
-    for address in listeners.addresses() {
-        let root = config.root.display();
-        tracing::info!(cores = cores.len(), cells = %service.backend(), "serving {root} at http://{address}/");
+    if let Some(loaded) = loaded {
+        https::warn(&loaded.concerns);
+        https::watch(loaded.tls, config.tls.check_time.0)?;
+    }
+    for (address, scheme) in listeners.addresses().iter().zip(&*schemes) {
+        let (root, scheme) = (config.root.display(), https::prefix(scheme));
+        tracing::info!(cores = cores.len(), cells = %service.backend(), "serving {root} at {scheme}://{address}/");
     }
     let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
-        let core = Rc::new(Core::new(Arc::clone(&service), core.clone()));
+        let core = Rc::new(Core::new(
+            Arc::clone(&service),
+            core.clone(),
+            Arc::clone(&schemes),
+        ));
         move |conn| origin::serve(Rc::clone(&core), conn)
     });
     let drained = drained.map_err(reactor_error)?;
@@ -51,7 +66,7 @@ fn serve(config: &Config) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-fn reactor_error(err: reactor::Error) -> Error {
+pub(crate) fn reactor_error(err: reactor::Error) -> Error {
     let error = Error::host(err.to_string());
     match err.hint() {
         Some(hint) => error.hint(hint),
@@ -59,7 +74,7 @@ fn reactor_error(err: reactor::Error) -> Error {
     }
 }
 
-fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
+pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
     let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
     let stop = stop.clone();

@@ -11,7 +11,7 @@ pub const DEFAULT_QUALITY_PCT: u8 = 70;
 /// Settings of equal mean SSIMULACRA2: JPEG · WebP quick · WebP better · AVIF quick · AVIF better.
 ///
 /// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third; the record is
-/// lab/record/2026-11-21T2236Z-quality.toml. The scale is libjpeg-turbo with halved chroma. Above 90 it outruns WebP, whose last settings add
+/// lab/record/2026-11-22T0112Z-quality.toml. The scale is libjpeg-turbo with halved chroma. Above 90 it outruns WebP, whose last settings add
 /// bytes and little else, so there the settings run up to 100 more slowly than equal quality would.
 const KNOTS: [[u8; 5]; 16] = [
     [1, 1, 1, 1, 1],
@@ -19,9 +19,9 @@ const KNOTS: [[u8; 5]; 16] = [
     [20, 10, 11, 29, 24],
     [30, 26, 29, 41, 36],
     [40, 42, 45, 48, 43],
-    [50, 59, 61, 53, 50],
-    [60, 72, 73, 58, 54],
-    [70, 81, 80, 66, 60],
+    [50, 58, 61, 53, 50],
+    [60, 71, 73, 58, 54],
+    [70, 80, 80, 66, 60],
     [75, 84, 83, 73, 67],
     [80, 88, 87, 79, 75],
     [85, 91, 90, 85, 81],

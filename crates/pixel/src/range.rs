@@ -4,14 +4,17 @@ use picture::{Plane, Range, Yuv};
 
 /// The same picture with luma and chroma in `range`; alpha stays as it is.
 ///
-/// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)`, rounded to nearest (ITU-R BT.601).
-/// Samples outside the limited range are clamped on the way to full range.
+/// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)` (ITU-R BT.601). Seven full levels of eight
+/// have no limited one of their own. Rounding them all to the nearest would put steps into every slow gradient, so they
+/// are dithered: samples of a 4 × 4 tile round at 16 thresholds, and their mean keeps the fraction.
+///
+/// Full range is rounded to nearest, and samples outside the limited range are clamped on the way there.
 pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     let chroma = yuv.chroma.iter_mut().flatten();
     match (yuv.range, range) {
         (Range::Full, Range::Limited) => {
-            map(&mut yuv.luma, limited_luma);
-            chroma.for_each(|plane| map(plane, limited_chroma));
+            dither(&mut yuv.luma, limited_luma);
+            chroma.for_each(|plane| dither(plane, limited_chroma));
         }
         (Range::Limited, Range::Full) => {
             map(&mut yuv.luma, full_luma);
@@ -23,6 +26,36 @@ pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     yuv
 }
 
+/// What is added before a division by 255 rounds down: 16 thresholds at equal distances, ordered so that neighbours
+/// differ most (Bayer's matrix of order 4).
+const THRESHOLDS: [[u8; 4]; 4] = {
+    const ORDER: [[u8; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
+    let mut thresholds = [[0; 4]; 4];
+    let mut index = 0;
+    while index < 16 {
+        let (y, x) = (index / 4, index % 4);
+        thresholds[y][x] = ((ORDER[y][x] as u16 * 2 + 1) * 255 / 32) as u8;
+        index += 1;
+    }
+    thresholds
+};
+
+fn dither(plane: &mut Plane, to: impl Fn(u8, u8) -> u8) {
+    for (row, thresholds) in plane
+        .data
+        .chunks_mut(plane.stride)
+        .zip(THRESHOLDS.iter().cycle())
+    {
+        // Tiles of a vector's width, which the compiler unrolls; what remains of a row is short.
+        let wide: [u8; 32] = std::array::from_fn(|x| thresholds[x % 4]);
+        for samples in row.chunks_mut(wide.len()) {
+            for (sample, threshold) in samples.iter_mut().zip(wide) {
+                *sample = to(*sample, threshold);
+            }
+        }
+    }
+}
+
 fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
     for sample in &mut plane.data {
         *sample = to(*sample);
@@ -32,13 +65,13 @@ fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
 // Each formula below is its exact quotient in 16 bits, so that the compiler can work on sixteen samples at a time; a
 // table look-up a sample costs several times as much. `tests::range` holds all 256 values against the real formula.
 
-fn limited_luma(y: u8) -> u8 {
-    (16 + (u16::from(y) * 219 + 127) / 255) as u8
+fn limited_luma(y: u8, threshold: u8) -> u8 {
+    (16 + (u16::from(y) * 219 + u16::from(threshold)) / 255) as u8
 }
 
-fn limited_chroma(c: u8) -> u8 {
+fn limited_chroma(c: u8, threshold: u8) -> u8 {
     // 128·255 − 224·128 = 3968 moves the origin to 0.
-    ((u16::from(c) * 224 + 3968 + 127) / 255) as u8
+    ((u16::from(c) * 224 + 3968 + u16::from(threshold)) / 255) as u8
 }
 
 fn full_luma(y: u8) -> u8 {

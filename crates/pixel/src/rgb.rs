@@ -51,11 +51,12 @@ pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix:
         Raster::Yuv(yuv) if yuv.matrix == matrix || yuv.chroma.is_none() => {
             with_range(with_subsampling(yuv, subsampling), range)
         }
-        other => to_yuv(&to_packed(other), subsampling, range, matrix),
+        other => with_range(to_yuv(&to_packed(other), subsampling, matrix), range),
     }
 }
 
-fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
+/// In full range: what narrows it afterwards knows better how to round than the conversion does.
+fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
     let Size {
         width_px: width,
         height_px: height,
@@ -85,7 +86,7 @@ fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matri
         &mut image,
         &packed.data,
         width * packed.layout.channels() as u32,
-        range_of(range),
+        YuvRange::Full,
         matrix_of(matrix),
         YuvConversionMode::Balanced,
     )
@@ -93,7 +94,7 @@ fn to_yuv(packed: &Packed, subsampling: Subsampling, range: Range, matrix: Matri
     let mut yuv = Yuv {
         size: packed.size,
         subsampling,
-        range,
+        range: Range::Full,
         matrix,
         luma,
         chroma: Some(chroma),
@@ -145,7 +146,7 @@ fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     let Some([cb, cr]) = &mut yuv.chroma else {
         return;
     };
-    let coefficients = Coefficients::of(yuv.range, yuv.matrix);
+    let coefficients = Coefficients::of(yuv.matrix);
     for block_y in 0..cb.size.height_px as usize {
         let top = &pixels[2 * block_y * width..][..width];
         let bottom = &pixels[(2 * block_y + 1).min(height - 1) * width..][..width];
@@ -177,33 +178,27 @@ fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
     }))
 }
 
-/// What chroma is made with (ITU-T H.273 §8.3).
+/// What chroma of full range is made with (ITU-T H.273 §8.3).
 struct Coefficients {
     red: f32,
     blue: f32,
-    /// Extent of the chroma range.
-    span: f32,
 }
 
 impl Coefficients {
-    fn of(range: Range, matrix: Matrix) -> Coefficients {
+    fn of(matrix: Matrix) -> Coefficients {
         let (red, blue) = match matrix {
             Matrix::Bt601 => (0.299, 0.114),
             Matrix::Bt709 => (0.2126, 0.0722),
             Matrix::Bt2020 => (0.2627, 0.0593),
         };
-        let span = match range {
-            Range::Full => 255.0,
-            Range::Limited => 224.0,
-        };
-        Coefficients { red, blue, span }
+        Coefficients { red, blue }
     }
 
     fn chroma(&self, [r, g, b]: [f32; 3]) -> (u8, u8) {
         let luma = self.red * r + (1.0 - self.red - self.blue) * g + self.blue * b;
         let scale = |difference: f32, weight: f32| {
             // `as` saturates at 0 and 255.
-            (128.0 + self.span / 255.0 * difference / (2.0 * (1.0 - weight))).round() as u8
+            (128.0 + difference / (2.0 * (1.0 - weight))).round() as u8
         };
         (scale(b - luma, self.blue), scale(r - luma, self.red))
     }

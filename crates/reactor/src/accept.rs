@@ -26,6 +26,15 @@ pub(crate) struct Acceptor {
     paused: bool,
 }
 
+/// A connection off a listener.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) stream: TcpStream,
+    pub(crate) peer: SocketAddr,
+    /// Which of the core's listeners it came by.
+    pub(crate) listener: usize,
+}
+
 /// Why a connection is turned away rather than served.
 enum Failed {
     /// No descriptor is left.
@@ -55,14 +64,11 @@ impl Acceptor {
     }
 
     /// The next connection that is to be served. Cancel-safe.
-    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+    pub(crate) async fn accept(&mut self) -> Accepted {
         poll_fn(|context| self.poll_accept(context)).await
     }
 
-    pub(crate) fn poll_accept(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<(TcpStream, SocketAddr)> {
+    pub(crate) fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<Accepted> {
         while !self.paused {
             match self.poll_listeners(context) {
                 Poll::Pending => return Poll::Pending,
@@ -95,15 +101,17 @@ impl Acceptor {
         {}
     }
 
-    fn poll_listeners(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+    fn poll_listeners(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         for _ in 0..self.listeners.len() {
-            let listener = &self.listeners[self.next];
+            let listener = self.next;
             self.next = (self.next + 1) % self.listeners.len();
-            if let Poll::Ready(accepted) = listener.poll_accept(context) {
-                return Poll::Ready(accepted);
+            if let Poll::Ready(accepted) = self.listeners[listener].poll_accept(context) {
+                self.core.counters().accepts.count();
+                return Poll::Ready(accepted.map(|(stream, peer)| Accepted {
+                    stream,
+                    peer,
+                    listener,
+                }));
             }
         }
         Poll::Pending
@@ -125,7 +133,7 @@ impl Acceptor {
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {
-            Poll::Ready(Ok((stream, _))) => self.shed(stream),
+            Poll::Ready(Ok(accepted)) => self.shed(accepted.stream),
             Poll::Ready(Err(_)) => self.paused = true,
             Poll::Pending => {}
         }

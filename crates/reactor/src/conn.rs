@@ -1,5 +1,6 @@
 //! One accepted connection, and reading and writing it under its deadline.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -13,19 +14,27 @@ use rustix::net::{SendFlags, Shutdown};
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::{Core, Deadline, Ended, Wait, file};
+use crate::accept::Accepted;
+use crate::address::Place;
+use crate::{Core, Deadline, Ended, Wait, file, socket};
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
 #[derive(Debug)]
-pub struct Conn {
-    /// The socket, with `TCP_NODELAY` set.
-    pub stream: TcpStream,
+pub struct Conn<S = TcpStream> {
+    /// The socket, with `TCP_NODELAY` set, or what speaks for it.
+    pub stream: S,
     /// The client's address.
     pub peer: SocketAddr,
+    /// Which of the addresses listened on it came by, in the order they were given to [`crate::bind`].
+    pub listener: usize,
     /// When it is to be ended; armed for [`Wait::FirstByte`] since accept.
     pub deadline: Deadline,
     /// The core that serves it.
     pub core: Core,
+    /// What the client had acknowledged when the time for its answer last began.
+    acked_bytes: Cell<u64>,
+    /// Counts it with its address.
+    _place: Option<Place>,
 }
 
 /// A part of a file.
@@ -40,12 +49,15 @@ pub struct FileRange<'a> {
 }
 
 impl Conn {
-    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, core: &Core) -> Conn {
+    pub(crate) fn new(accepted: Accepted, core: &Core, place: Option<Place>) -> Conn {
         Conn {
-            stream,
-            peer,
+            stream: accepted.stream,
+            peer: accepted.peer,
+            listener: accepted.listener,
             deadline: Deadline::new(core),
             core: core.clone(),
+            acked_bytes: Cell::new(0),
+            _place: place,
         }
     }
 
@@ -68,17 +80,20 @@ impl Conn {
     /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
     pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
         let Conn {
-            stream, deadline, ..
+            stream,
+            deadline,
+            core,
+            ..
         } = self;
         deadline.read_begun();
-        let read = poll_fn(|context| poll_read(stream, context, buffer));
+        let read = poll_fn(|context| poll_read(stream, core, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
         deadline.request_begun();
         Ok(read)
     }
 
-    /// Writes all parts in order, with one system call when the socket has room. Waits as [`Wait::Write`], each time the
-    /// client takes something anew; afterwards nothing is armed, so that the next read waits as [`Wait::Idle`].
+    /// Writes all parts in order, with one system call when the socket has room. Waits as [`Conn::room`] does; afterwards
+    /// nothing is armed, so that the next read waits as [`Wait::Idle`].
     ///
     /// A dropped call leaves an answer half written: close then.
     ///
@@ -92,8 +107,8 @@ impl Conn {
             let written = self
                 .when_writable(|| match &*left {
                     // `send` costs the kernel less than `writev`.
-                    [last] => self.stream.try_write(last),
-                    _ => self.stream.try_write_vectored(left),
+                    [last] => self.send(last, SendFlags::empty()),
+                    _ => self.send_parts(left),
                 })
                 .await?;
             IoSlice::advance_slices(&mut left, written);
@@ -124,6 +139,7 @@ impl Conn {
         let end = body.offset.saturating_add(body.len);
         while offset < end {
             let slice = (end - offset).min(self.core.limits().sendfile_slice_bytes as u64);
+            self.core.counters().reads.count();
             file::load(body.file, offset, slice)
                 .await
                 .map_err(Ended::File)?;
@@ -156,9 +172,9 @@ impl Conn {
         self.deadline.arm(Wait::Linger);
         let mut left = self.core.limits().linger_bytes_max;
         while 0 < left {
-            let stream = &mut self.stream;
+            let (stream, core) = (&mut self.stream, &self.core);
             // The buffer lives in the poll, so that it adds nothing to the size of every connection's task.
-            let read = poll_fn(|context| poll_read(stream, context, &mut [0; 4096]));
+            let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; 4096]));
             match self.deadline.within(read).await?.map_err(Ended::Socket)? {
                 0 => break,
                 read => left = left.saturating_sub(read),
@@ -167,7 +183,35 @@ impl Conn {
         Ok(())
     }
 
-    /// Tries `write`; only when the socket is full does it arm the deadline and wait.
+    /// Waits until the socket has room for more of an answer, for as long as the client takes what there is: in each
+    /// `write_stall_ms`, as many bytes as `write_bytes_per_s_min` asks for. What counts is what the client's kernel has
+    /// acknowledged, not that there is room again: the kernel tells of that once a third of a buffer is free, which
+    /// may be a megabyte. Arms [`Wait::Write`] unless it is armed, so that an answer has one time for all its pieces.
+    /// Cancel-safe.
+    ///
+    /// # Errors
+    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
+    pub async fn room(&self) -> Result<(), Ended> {
+        if !self.deadline.is_armed(Wait::Write) {
+            self.acked_bytes
+                .set(socket::acked_bytes(&self.stream).map_err(Ended::Socket)?);
+            self.deadline.arm(Wait::Write);
+        }
+        self.deadline
+            .within_while(self.stream.writable(), || self.keeps_pace())
+            .await?
+            .map_err(Ended::Socket)
+    }
+
+    /// Whether the client has taken enough since this was asked last. A socket that cannot tell is broken.
+    fn keeps_pace(&self) -> bool {
+        socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
+            let before = self.acked_bytes.replace(acked_bytes);
+            self.core.limits().write_window_bytes() <= acked_bytes.saturating_sub(before)
+        })
+    }
+
+    /// Tries `write`, and waits only when the socket is full.
     async fn when_writable(
         &self,
         mut write: impl FnMut() -> io::Result<usize>,
@@ -183,24 +227,29 @@ impl Conn {
                 }
                 Err(error) => return Err(Ended::Socket(error)),
             }
-            self.deadline.arm(Wait::Write);
-            self.deadline
-                .within(self.stream.writable())
-                .await?
-                .map_err(Ended::Socket)?;
+            self.room().await?;
         }
     }
 
     fn send(&self, bytes: &[u8], flags: SendFlags) -> io::Result<usize> {
         self.stream.try_io(Interest::WRITABLE, || {
+            self.core.counters().writes.count();
             let flags = flags | SendFlags::NOSIGNAL;
             Ok(rustix::net::send(self.stream.as_fd(), bytes, flags)?)
+        })
+    }
+
+    fn send_parts(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.try_io(Interest::WRITABLE, || {
+            self.core.counters().writes.count();
+            Ok(rustix::io::writev(self.stream.as_fd(), parts)?)
         })
     }
 
     fn send_file(&self, file: &File, offset: u64, len: usize) -> io::Result<usize> {
         let mut offset = offset;
         self.stream.try_io(Interest::WRITABLE, || {
+            self.core.counters().writes.count();
             Ok(rustix::fs::sendfile(
                 self.stream.as_fd(),
                 file,
@@ -211,14 +260,33 @@ impl Conn {
     }
 }
 
+impl<S> Conn<S> {
+    /// The same connection around another stream, as when TLS takes the socket; and the stream that was there.
+    pub fn swap<T>(self, stream: T) -> (S, Conn<T>) {
+        let conn = Conn {
+            stream,
+            peer: self.peer,
+            listener: self.listener,
+            deadline: self.deadline,
+            core: self.core,
+            acked_bytes: self.acked_bytes,
+            _place: self._place,
+        };
+        (self.stream, conn)
+    }
+}
+
 /// `AsyncRead` and not `try_read`: after a short read it knows that the socket is empty, and saves a system call.
 fn poll_read(
     stream: &mut TcpStream,
+    core: &Core,
     context: &mut Context<'_>,
     buffer: &mut [u8],
 ) -> Poll<io::Result<usize>> {
     let mut buffer = ReadBuf::new(buffer);
-    Pin::new(stream)
-        .poll_read(context, &mut buffer)
-        .map_ok(|()| buffer.filled().len())
+    let read = Pin::new(stream).poll_read(context, &mut buffer);
+    if read.is_ready() {
+        core.counters().reads.count();
+    }
+    read.map_ok(|()| buffer.filled().len())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use crate::clock::TICK_MS;
-use crate::deadline::Table;
+use crate::deadline::{DRAIN_GRACE_MS, Table};
 use crate::{Clock, CoreId, Counters, Limits};
 
 /// One core, as its connections see it. Cheap to clone; never leaves its thread.
@@ -100,9 +100,9 @@ impl Core {
         self.0.table.sweep(now_ms);
     }
 
-    /// Ends one idle connection to make room, if a short search finds any.
+    /// Ends the connection that has been without a request longest to make room, if there is one.
     pub(crate) fn evict(&self) -> bool {
-        let found = self.0.table.evict();
+        let found = self.0.table.evict(self.limits());
         if found {
             self.counters().evicted.count();
         }
@@ -112,6 +112,8 @@ impl Core {
     pub(crate) fn begin_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
-        self.0.table.drain(self.0.clock.now_ms() + 2 * TICK_MS);
+        // The clock may be a whole tick behind.
+        let due_ms = self.0.clock.now_ms() + TICK_MS + DRAIN_GRACE_MS;
+        self.0.table.drain(due_ms);
     }
 }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::Wait;
 
-/// One core's counters. Only that core writes them; two cache lines of their own keep cores from disturbing each other.
+/// One core's counters. Only that core writes them; cache lines of their own keep cores from disturbing each
+/// other.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Counters {
@@ -12,7 +13,12 @@ pub struct Counters {
     pub(crate) closed: Counter,
     pub(crate) shed: Counter,
     pub(crate) evicted: Counter,
+    pub(crate) shed_by_address: Counter,
     pub(crate) accept_failed: Counter,
+    pub(crate) accepts: Counter,
+    pub(crate) reads: Counter,
+    pub(crate) writes: Counter,
+    pub(crate) waits: Counter,
     pub(crate) timed_out: [Counter; Wait::COUNT],
 }
 
@@ -43,7 +49,13 @@ impl Counters {
         self.shed.value()
     }
 
-    /// Idle connections ended to make room.
+    /// Connections turned away because their address has too many.
+    #[must_use]
+    pub fn shed_by_address(&self) -> u64 {
+        self.shed_by_address.value()
+    }
+
+    /// Connections without a request that were ended to make room.
     #[must_use]
     pub fn evicted(&self) -> u64 {
         self.evicted.value()
@@ -53,6 +65,31 @@ impl Counters {
     #[must_use]
     pub fn accept_failed(&self) -> u64 {
         self.accept_failed.value()
+    }
+
+    /// System calls that took a connection, or failed to.
+    #[must_use]
+    pub fn accepts(&self) -> u64 {
+        self.accepts.value()
+    }
+
+    /// System calls that read from a connection, or looked for a file in the page cache.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.reads.value()
+    }
+
+    /// System calls that wrote to a connection, `sendfile` among them.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes.value()
+    }
+
+    /// Times that the core found nothing to do and waited. Between two waits it looks at its sockets without waiting
+    /// after every 61 tasks, which is not counted.
+    #[must_use]
+    pub fn waits(&self) -> u64 {
+        self.waits.value()
     }
 
     /// Connections ended because `wait` took too long.

@@ -11,18 +11,25 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use crate::Core;
 use crate::clock::TICK_MS;
+use crate::{Core, Limits};
+
+/// What connections get in drain that wait for a request: one may be under way.
+pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
 /// What a connection waits for, and so which limit holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Wait {
-    /// The first byte after accept.
+    /// The first byte after accept. May be ended as `Idle` may.
     FirstByte,
-    /// The rest of a request.
+    /// The end of a TLS handshake.
+    Handshake,
+    /// The rest of a request's head.
     Head,
-    /// The next request. Such a connection may be ended at any time: in drain, and to make room.
+    /// More of a request's body; see [`Deadline::body_came`].
+    Body,
+    /// The next request. Such a connection may be ended at any time to make room, and soon in drain.
     Idle,
     /// Room in the socket for more of the answer.
     Write,
@@ -32,22 +39,38 @@ pub enum Wait {
 
 impl Wait {
     /// How many kinds there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 7;
     /// Every kind, in order.
     pub const ALL: [Wait; Wait::COUNT] = [
         Wait::FirstByte,
+        Wait::Handshake,
         Wait::Head,
+        Wait::Body,
         Wait::Idle,
         Wait::Write,
         Wait::Linger,
     ];
+
+    fn limit_ms(self, limits: &Limits) -> u64 {
+        match self {
+            Wait::FirstByte => limits.first_byte_ms,
+            Wait::Handshake => limits.handshake_ms,
+            Wait::Head => limits.head_ms,
+            Wait::Body => limits.body_ms,
+            Wait::Idle => limits.idle_ms,
+            Wait::Write => limits.write_stall_ms,
+            Wait::Linger => limits.linger_ms,
+        }
+    }
 
     /// A short name for metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Wait::FirstByte => "first_byte",
+            Wait::Handshake => "handshake",
             Wait::Head => "head",
+            Wait::Body => "body",
             Wait::Idle => "idle",
             Wait::Write => "write",
             Wait::Linger => "linger",
@@ -60,7 +83,7 @@ impl Wait {
 pub enum Ended {
     /// The wait took longer than its limit. Counted.
     TimedOut(Wait),
-    /// Idle, and another connection needed the place. Counted.
+    /// Without a request, and another connection needed the place. Counted.
     Evicted,
     /// Idle, and the reactor drains.
     Drained,
@@ -81,6 +104,8 @@ pub struct Deadline {
     core: Core,
     index: usize,
     entry: Rc<Entry>,
+    /// Bytes of a body that came since [`Wait::Body`] was armed.
+    came: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -104,6 +129,7 @@ impl Deadline {
             core: core.clone(),
             index: core.table().insert(Rc::clone(&entry)),
             entry,
+            came: Cell::new(0),
         };
         deadline.arm(Wait::FirstByte);
         deadline
@@ -111,32 +137,50 @@ impl Deadline {
 
     /// Starts waiting for `wait`, with that limit's time from now on.
     pub fn arm(&self, wait: Wait) {
-        let limits = self.core.limits();
         let wait_ms = match wait {
-            Wait::FirstByte => limits.first_byte_ms,
-            Wait::Head => limits.head_ms,
-            Wait::Idle => limits.idle_ms,
-            Wait::Write => limits.write_stall_ms,
-            Wait::Linger => limits.linger_ms,
+            Wait::FirstByte | Wait::Handshake | Wait::Idle if self.core.is_draining() => {
+                DRAIN_GRACE_MS
+            }
+            _ => wait.limit_ms(self.core.limits()),
         };
         self.entry.wait.set(Some(wait));
+        self.came.set(0);
         // The clock may be a whole tick behind; without the extra tick the deadline could fire early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
     /// Something is about to be read; unless armed for more, that is the next request.
-    pub(crate) fn read_begun(&self) {
+    pub fn read_begun(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
         }
     }
 
     /// Bytes have come: what waited for a request now waits for the rest of its head.
-    pub(crate) fn request_begun(&self) {
+    pub fn request_begun(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
         }
+    }
+
+    /// So many bytes of a body have come: once they are what `body_bytes_per_s_min` asks for, its time begins anew.
+    pub fn body_came(&self, bytes: usize) {
+        let came = self.came.get() + bytes as u64;
+        self.came.set(came);
+        if self.is_armed(Wait::Body) && self.core.limits().body_window_bytes() <= came {
+            self.arm(Wait::Body);
+        }
+    }
+
+    /// Whether another connection needs the place, so that the next answer should be the last.
+    #[must_use]
+    pub fn is_evicted(&self) -> bool {
+        self.entry.evicted.get()
+    }
+
+    pub(crate) fn is_armed(&self, wait: Wait) -> bool {
+        self.entry.wait.get() == Some(wait)
     }
 
     /// Waits for nothing from outside, as while an answer is being made: no deadline, no eviction, no end in drain.
@@ -152,12 +196,21 @@ impl Deadline {
     /// # Errors
     /// [`Ended::TimedOut`], [`Ended::Evicted`] or [`Ended::Drained`].
     pub async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Ended> {
+        self.within_while(work, || false).await
+    }
+
+    /// As [`Deadline::within`], but when the time is over and `goes_on` says so, it begins anew.
+    pub(crate) async fn within_while<T>(
+        &self,
+        work: impl Future<Output = T>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<T, Ended> {
         let mut work = pin!(work);
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));
             }
-            if let Some(ended) = self.ended() {
+            if let Some(ended) = self.ended(&mut goes_on) {
                 return Poll::Ready(Err(ended));
             }
             self.entry.wake_with(context.waker());
@@ -166,19 +219,23 @@ impl Deadline {
         .await
     }
 
-    fn ended(&self) -> Option<Ended> {
+    fn ended(&self, goes_on: &mut impl FnMut() -> bool) -> Option<Ended> {
         let wait = self.entry.wait.get()?;
+        if self.entry.evicted.get() && self.entry.awaits_request() {
+            return Some(Ended::Evicted);
+        }
         if self.entry.due_ms.get() <= self.core.clock().now_ms() {
+            if wait == Wait::Idle && self.core.is_draining() {
+                return Some(Ended::Drained);
+            }
+            if goes_on() {
+                self.arm(wait);
+                return None;
+            }
             self.core.counters().timed_out[wait as usize].count();
             return Some(Ended::TimedOut(wait));
         }
-        if !self.entry.is_idle() {
-            return None;
-        }
-        if self.entry.evicted.get() {
-            return Some(Ended::Evicted);
-        }
-        self.core.is_draining().then_some(Ended::Drained)
+        None
     }
 }
 
@@ -189,8 +246,18 @@ impl Drop for Deadline {
 }
 
 impl Entry {
-    fn is_idle(&self) -> bool {
-        self.wait.get() == Some(Wait::Idle)
+    /// Whether the connection may be ended to make room: no request of its has begun.
+    fn awaits_request(&self) -> bool {
+        matches!(
+            self.wait.get(),
+            Some(Wait::FirstByte | Wait::Handshake | Wait::Idle)
+        )
+    }
+
+    /// Since when it may be ended to make room; `None` when it may not, or is about to.
+    fn evictable_since_ms(&self, limits: &Limits) -> Option<u64> {
+        let wait = self.wait.get().filter(|_| self.awaits_request())?;
+        (!self.evicted.get()).then(|| self.due_ms.get().saturating_sub(wait.limit_ms(limits)))
     }
 
     fn wake_with(&self, waker: &Waker) {
@@ -213,12 +280,16 @@ impl Entry {
 pub(crate) struct Table {
     entries: RefCell<Vec<Option<Rc<Entry>>>>,
     free: RefCell<Vec<usize>>,
-    /// Where the search for an idle connection goes on.
-    hand: Cell<usize>,
+    /// Connections without a request that the last search found, and since when, the oldest at the end.
+    oldest: RefCell<Vec<(u64, usize)>>,
+    /// Searches since the last tick.
+    searches: Cell<u32>,
 }
 
-/// Entries looked at to find an idle connection: bounds the work of one accept when all are busy.
-const EVICT_SEARCH: usize = 64;
+/// Connections that one search finds: it looks at all there are, so this shares its cost among as many evictions.
+const EVICT_BATCH: usize = 256;
+/// Searches a tick: bounds the work of accept when all connections are busy.
+const SEARCHES_MAX: u32 = 64;
 
 impl Table {
     fn insert(&self, entry: Rc<Entry>) -> usize {
@@ -240,6 +311,7 @@ impl Table {
 
     /// Wakes every connection whose time is over.
     pub(crate) fn sweep(&self, now_ms: u64) {
+        self.searches.set(0);
         for entry in self.entries.borrow().iter().flatten() {
             if entry.due_ms.get() <= now_ms {
                 entry.wake();
@@ -247,34 +319,48 @@ impl Table {
         }
     }
 
-    /// Wakes idle connections, which then find the core draining, and gives new ones until `due_ms`: their first
-    /// request may be under way.
+    /// Gives connections without a request until `due_ms`: one may be under way, and its answer says that it is the last.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
-            if entry.is_idle() {
-                entry.wake();
-            } else if entry.wait.get() == Some(Wait::FirstByte) {
+            if entry.awaits_request() {
                 entry.due_ms.set(entry.due_ms.get().min(due_ms));
             }
         }
     }
 
-    /// Ends one idle connection, if a short search finds any.
-    pub(crate) fn evict(&self) -> bool {
-        let entries = self.entries.borrow();
-        for _ in 0..entries.len().min(EVICT_SEARCH) {
-            let index = self.hand.get() % entries.len();
-            self.hand.set(index + 1);
-            let Some(entry) = &entries[index] else {
-                continue;
-            };
-            if entry.is_idle() && !entry.evicted.get() {
-                entry.evicted.set(true);
-                entry.wake();
-                return true;
+    /// Ends the connection that has been without a request longest, if any is.
+    pub(crate) fn evict(&self, limits: &Limits) -> bool {
+        loop {
+            let oldest = self.oldest.borrow_mut().pop();
+            if let Some((since_ms, index)) = oldest {
+                if let Some(entry) = &self.entries.borrow()[index]
+                    && entry.evictable_since_ms(limits) == Some(since_ms)
+                {
+                    entry.evicted.set(true);
+                    entry.wake();
+                    return true;
+                }
+            } else if self.searches.get() == SEARCHES_MAX || !self.search(limits) {
+                return false;
             }
         }
-        false
+    }
+
+    /// Finds the connections that have been without a request longest; `false` when there are none.
+    fn search(&self, limits: &Limits) -> bool {
+        self.searches.set(self.searches.get() + 1);
+        let entries = self.entries.borrow();
+        let oldest = &mut *self.oldest.borrow_mut();
+        oldest.extend(entries.iter().enumerate().filter_map(|(index, entry)| {
+            let since_ms = entry.as_ref()?.evictable_since_ms(limits)?;
+            Some((since_ms, index))
+        }));
+        if EVICT_BATCH < oldest.len() {
+            oldest.select_nth_unstable(EVICT_BATCH - 1);
+            oldest.truncate(EVICT_BATCH);
+        }
+        oldest.sort_unstable_by(|a, b| b.cmp(a));
+        !oldest.is_empty()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Keeping `sendfile` from sleeping on a disk.
+//! Reading files without sleeping on a disk, for `sendfile` and for whoever must see the bytes.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -8,6 +8,22 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 /// Bytes read at a time to fill the page cache.
 const CHUNK_BYTES: usize = 128 << 10;
+
+/// Reads at `offset` what the page cache has of it, if anything: `None` means that a disk would have to be waited for,
+/// and 0 that the file ends there. May read less than there is.
+///
+/// # Errors
+/// As a read.
+pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    let mut buffers = [IoSliceMut::new(buffer)];
+    match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
+        Ok(read) => Ok(Some(read)),
+        Err(Errno::AGAIN) => Ok(None),
+        // As below: the file system cannot tell.
+        Err(Errno::OPNOTSUPP) => file.read_at(buffer, offset).map(Some),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// Brings a part of a file into the page cache, on the blocking pool, unless it seems to be there.
 ///

@@ -55,20 +55,20 @@
 //! Time: [`Clock`] is set from the system once a tick, so a request costs no clock read and no timer. A [`Deadline`] is
 //! two stores; the tick wakes those that are due, none early and none later than two ticks, which is a second, after.
 //!
-//! No room: at `connections_max` an idle connection of the same core is ended for the new one, or, if a short search
-//! finds none, the new one gets `shed_answer` and is closed. Without descriptors a reserved one serves to do the same.
+//! No room: at `connections_max` the connection of the same core that has been without a request longest is ended for the
+//! new one, or, if all have one, the new one gets `shed_answer` and is closed. So does one whose address has
+//! `address_connections_max` already. Without descriptors a reserved one serves to do the same.
 //!
 //! Drain: when stopped, each core takes what its backlog still holds, closes its listeners, and ends the connections
-//! that wait for a request, new ones after a second. Busy ones finish; those left after `drain_ms_max` are dropped, and
-//! [`run`] says how many. Tasks a handler spawned beside its connection are dropped then too.
+//! that wait for a request after a second more, since one may be under way. Busy ones finish; those left after
+//! `drain_ms_max` are dropped, and [`run`] says how many. Tasks a handler spawned beside its connection are dropped then too.
 //!
 //! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the host's fault, or that of who chose
 //! the address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must
 //! stay ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
 
-#![forbid(unsafe_code)]
-
 mod accept;
+mod address;
 mod clock;
 mod conn;
 mod core;
@@ -81,10 +81,13 @@ mod file;
 mod limits;
 mod listen;
 mod run;
+mod slice;
+mod socket;
 mod stop;
 #[cfg(test)]
 mod tests;
 
+pub use address::Network;
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
 pub use core::Core;
@@ -93,6 +96,7 @@ pub use counters::Counters;
 pub use deadline::{Deadline, Ended, Wait};
 pub use descriptors::raise_descriptors_max;
 pub use error::{Error, ErrorKind};
+pub use file::read_cached;
 pub use limits::Limits;
 pub use listen::{Listeners, bind};
 pub use run::{Drained, run};

@@ -11,17 +11,27 @@ pub struct Limits {
     /// Open connections of the whole process. Beyond it an idle connection of the core is ended, or, when it finds
     /// none, the new one is shed. Default 16384.
     pub connections_max: usize,
+    /// Open connections from one address, an IPv6 address counting as its /64; beyond it new ones are shed. Networks
+    /// that [`crate::Listeners::exempt`] names are not counted. Default 512.
+    pub address_connections_max: usize,
     /// Threads for work that may sleep, over all cores; each core has at least one. Default 64.
     pub blocking_threads_max: usize,
     /// From accept to the first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
+    /// From accept to the end of a TLS handshake. Default 10,000 ms.
+    pub handshake_ms: u64,
     /// From the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
+    /// In which a body must bring what `body_bytes_per_s_min` asks for. Default 10,000 ms.
+    pub body_ms: u64,
+    /// Slowest body, over each `body_ms`. Default 512 bytes a second.
+    pub body_bytes_per_s_min: u64,
     /// Between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
-    /// Without room for more of an answer. The kernel tells of room once a third of the socket's buffer is free, so
-    /// this is a minimum rate too: a client that takes a byte now and then does not last. Default 60,000 ms.
+    /// In which a client that lets an answer wait must take what `write_bytes_per_s_min` asks for. Default 60,000 ms.
     pub write_stall_ms: u64,
+    /// Slowest reader, over each `write_stall_ms`, by what its kernel acknowledges. Default 512 bytes a second.
+    pub write_bytes_per_s_min: u64,
     /// From our end of a connection to the client's, in [`crate::Conn::linger`]. Default 2,000 ms.
     pub linger_ms: u64,
     /// Most bytes dropped meanwhile. Default 64 KiB.
@@ -39,11 +49,16 @@ impl Default for Limits {
             cores_max: 256,
             backlog: 4096,
             connections_max: 16_384,
+            address_connections_max: 512,
             blocking_threads_max: 64,
             first_byte_ms: 10_000,
+            handshake_ms: 10_000,
             head_ms: 10_000,
+            body_ms: 10_000,
+            body_bytes_per_s_min: 512,
             idle_ms: 75_000,
             write_stall_ms: 60_000,
+            write_bytes_per_s_min: 512,
             linger_ms: 2_000,
             linger_bytes_max: 64 << 10,
             drain_ms_max: 30_000,
@@ -62,6 +77,7 @@ impl Limits {
             ("cores_max", self.cores_max),
             ("backlog", self.backlog as usize),
             ("connections_max", self.connections_max),
+            ("address_connections_max", self.address_connections_max),
             ("blocking_threads_max", self.blocking_threads_max),
             ("sendfile_slice_bytes", self.sendfile_slice_bytes),
         ];
@@ -70,4 +86,18 @@ impl Limits {
             None => Ok(()),
         }
     }
+
+    /// What a body must bring in `body_ms`: a byte at least.
+    pub(crate) fn body_window_bytes(&self) -> u64 {
+        window_bytes(self.body_bytes_per_s_min, self.body_ms)
+    }
+
+    /// What a reader must take in `write_stall_ms`: a byte at least.
+    pub(crate) fn write_window_bytes(&self) -> u64 {
+        window_bytes(self.write_bytes_per_s_min, self.write_stall_ms)
+    }
+}
+
+fn window_bytes(bytes_per_s: u64, window_ms: u64) -> u64 {
+    (bytes_per_s.saturating_mul(window_ms) / 1000).max(1)
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::{CoreId, Counters, Error, Limits};
+use crate::{CoreId, Counters, Error, Limits, Network};
 
 /// Open listening sockets, ready for [`crate::run`]. The kernel queues connections from now on.
 #[derive(Debug)]
 pub struct Listeners {
     pub(crate) cores: Vec<CoreListeners>,
     pub(crate) counters: Arc<[Counters]>,
+    pub(crate) exempt: Vec<Network>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -26,6 +27,14 @@ pub(crate) struct CoreListeners {
 }
 
 impl Listeners {
+    /// The same listeners, and `networks` may have any number of connections: proxies that speak for many clients, and
+    /// this host itself.
+    #[must_use]
+    pub fn exempt(mut self, networks: Vec<Network>) -> Listeners {
+        self.exempt = networks;
+        self
+    }
+
     /// The addresses, in the order asked for, with the port the kernel chose where 0 was asked.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
@@ -79,6 +88,7 @@ pub fn bind(
     Ok(Listeners {
         counters: cores.iter().map(|_| Counters::default()).collect(),
         cores: by_core,
+        exempt: Vec::new(),
         addresses: resolved,
     })
 }

@@ -1,7 +1,6 @@
 //! Running the cores: one thread each, from start to drained.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,16 +9,17 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::thread::CpuSet;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::coop::unconstrained;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use crate::accept::Acceptor;
+use crate::accept::{Accepted, Acceptor};
+use crate::address::{Addresses, Full};
 use crate::clock::TICK_MS;
 use crate::listen::CoreListeners;
-use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores};
+use crate::{Clock, Conn, Core, Counters, Error, Limits, Listeners, Stop, cores, slice};
 
 /// How a reactor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,10 @@ where
         shed_answer,
         stop: stop.clone(),
         open: AtomicUsize::new(0),
+        addresses: Arc::new(Addresses::new(
+            limits.address_connections_max,
+            listeners.exempt,
+        )),
         counters: listeners.counters,
         allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
     };
@@ -99,6 +103,7 @@ struct Shared {
     stop: Stop,
     /// Open connections of all cores.
     open: AtomicUsize,
+    addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
     /// Where the process may run, for threads that are not pinned.
     allowed: CpuSet,
@@ -130,6 +135,9 @@ impl Shared {
             move |source| Error::host(action, source)
         };
         cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+        if let Err(error) = slice::ask_for_short() {
+            tracing::debug!(core = index, %error, "the kernel keeps its own time slice");
+        }
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
         let served = runtime.block_on(async {
             let sockets = sockets
@@ -163,11 +171,13 @@ impl Shared {
 
     fn runtime(&self, index: usize) -> std::io::Result<LocalRuntime> {
         let allowed = self.allowed;
+        let counters = Arc::clone(&self.counters);
         Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(self.blocking_threads)
             .thread_name(format!("core-{index}-file"))
+            .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
                 // A new thread inherits the core's one processor, where it would wait behind the core.
                 if let Err(_narrowed) = cores::pin(&allowed) {
@@ -213,7 +223,7 @@ where
                     acceptor.resume();
                 }
                 Some(ended) = self.connections.join_next() => self.ended(ended),
-                (stream, peer) = acceptor.accept() => self.admit(stream, peer, &acceptor),
+                accepted = acceptor.accept() => self.admit(accepted, &acceptor),
             }
         }
         self.drain(acceptor).await
@@ -224,15 +234,22 @@ where
             .tick(self.started.elapsed().as_millis() as u64, unix_secs());
     }
 
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, acceptor: &Acceptor) {
+    fn admit(&mut self, accepted: Accepted, acceptor: &Acceptor) {
+        let place = match self.shared.addresses.place(accepted.peer.ip()) {
+            Ok(place) => place,
+            Err(Full) => {
+                self.core.counters().shed_by_address.count();
+                return acceptor.shed(accepted.stream);
+            }
+        };
         let open = self.shared.open.load(Relaxed);
         // An evicted connection leaves in this turn, so the bound is passed for that long at most.
         if self.shared.limits.connections_max <= open && !self.core.evict() {
-            return acceptor.shed(stream);
+            return acceptor.shed(accepted.stream);
         }
         self.shared.open.fetch_add(1, Relaxed);
         self.core.counters().accepted.count();
-        let conn = Conn::new(stream, peer, &self.core);
+        let conn = Conn::new(accepted, &self.core, place);
         self.connections.spawn_local((self.handler)(conn));
     }
 
@@ -251,10 +268,10 @@ where
         // What arrived since the last turn is known to the kernel only; yielding takes one more.
         yield_now().await;
         for _ in 0..self.shared.limits.backlog {
-            let Some((stream, peer)) = unconstrained(queued(&mut acceptor)).await else {
+            let Some(accepted) = unconstrained(queued(&mut acceptor)).await else {
                 break;
             };
-            self.admit(stream, peer, &acceptor);
+            self.admit(accepted, &acceptor);
         }
         drop(acceptor);
         self.core.begin_drain();
@@ -283,7 +300,7 @@ fn unix_secs() -> u64 {
 }
 
 /// A connection that waits in the backlog, if any.
-async fn queued(acceptor: &mut Acceptor) -> Option<(TcpStream, SocketAddr)> {
+async fn queued(acceptor: &mut Acceptor) -> Option<Accepted> {
     poll_fn(|context| match acceptor.poll_accept(context) {
         Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
         Poll::Pending => Poll::Ready(None),

@@ -355,12 +355,10 @@ fn drain_drops_what_is_busy_at_its_deadline() {
     };
     let echo = Echo::start(2, limits);
     let mut busy: Vec<_> = (0..3).map(|_| echo.busy()).collect();
-    let idle = echo.idle();
     assert_eq!(echo.server.stop(), 3);
     for client in &mut busy {
         assert_eq!(rest(client), "");
     }
-    drop(idle);
 }
 
 #[test]
@@ -661,12 +659,14 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
         }
     };
     let address: SocketAddr = told("address=").parse().expect("an address");
-    let mut clients: Vec<_> = (0..40)
-        .map(|_| TcpStream::connect(address).expect("the backlog has room"))
-        .collect();
+    let connect = || {
+        let mut client = TcpStream::connect(address).expect("the backlog has room");
+        client.write_all(b"work\n").expect("the server is there");
+        client
+    };
+    let mut clients: Vec<_> = (0..40).map(|_| connect()).collect();
     let mut shed = 0;
     let mut is_served = |client: &mut TcpStream| {
-        client.write_all(b"work\n").expect("the server is there");
         let mut answer = [0; 5];
         client.read_exact(&mut answer).expect("an answer");
         shed += usize::from(answer == *BUSY);
@@ -680,7 +680,7 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     );
     // Once the server has seen these go there is room again.
     drop(clients);
-    while !is_served(&mut TcpStream::connect(address).expect("the backlog has room")) {}
+    while !is_served(&mut connect()) {}
     drop(child.stdin.take());
     assert_eq!(told("shed="), shed.to_string());
     let failures: usize = told("accept_failed=").parse().expect("a number");
@@ -701,8 +701,9 @@ fn serve_with_few_descriptors() {
             conn.write_all(&mut [answer])
                 .await
                 .expect("the client reads");
-            // Busy until the client goes.
-            assert_eq!(conn.read(&mut request).await.expect("the end"), 0);
+            // There until the client goes, or another needs the place.
+            let end = conn.read(&mut request).await;
+            assert!(matches!(end, Ok(0) | Err(Ended::Evicted)), "{end:?}");
         }
     });
     // From here on the core opens nothing but connections.

@@ -9,6 +9,7 @@ mod probe;
 mod query;
 mod range;
 mod request;
+mod tags;
 
 pub use accept::accept;
 pub use body::body;
@@ -18,6 +19,7 @@ pub use probe::probe;
 pub use query::query;
 pub use range::range;
 pub use request::request;
+pub use tags::tags;
 
 /// A parser under test.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target {
         name: "accept",
         check: accept,
@@ -61,6 +63,10 @@ pub const TARGETS: [Target; 8] = [
     Target {
         name: "request",
         check: request,
+    },
+    Target {
+        name: "tags",
+        check: tags,
     },
 ];
 

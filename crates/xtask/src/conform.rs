@@ -1,6 +1,10 @@
 //! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
 
+mod grammar;
 pub(crate) mod http1;
+mod oracle;
+mod store_diff;
+pub(crate) mod tags;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,10 +18,20 @@ struct Suite {
     run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,
 }
 
-const SUITES: &[Suite] = &[Suite {
-    name: "http1",
-    run: http1::run,
-}];
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "http1",
+        run: http1::run,
+    },
+    Suite {
+        name: "store-diff",
+        run: store_diff::run,
+    },
+    Suite {
+        name: "tags",
+        run: tags::run,
+    },
+];
 
 /// Runs the suite of this name.
 ///

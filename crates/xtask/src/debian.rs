@@ -34,6 +34,10 @@ const PEERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hit", &["nginx", "wrk"]),
+    (
+        "http",
+        &["h2o", "nghttp2-client", "nginx", "openssl", "wrk"],
+    ),
     ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
 ];
 

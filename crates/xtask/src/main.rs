@@ -21,6 +21,8 @@ mod debian;
 mod demo;
 mod fuzz;
 mod gate;
+mod lab;
+mod media;
 mod stop;
 mod tidy;
 mod tools;
@@ -79,6 +81,18 @@ enum Typed {
         #[arg(long, default_value_t = 3_600)]
         seconds: u32,
     },
+    /// Generate a music library, the same for the same seed, and print its folder
+    Media {
+        /// How many tracks
+        #[arg(long, default_value_t = 16_000)]
+        tracks: u32,
+        /// What everything follows from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where to; a folder of the cache when not named
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -115,7 +129,8 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }),
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
-        Typed::Lab { name, args } => lab(root, &name, &args),
+        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }
 
@@ -152,23 +167,4 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
         .args(arguments)
         .exec();
     Err(Stop::host(format!("exec {}: {failed}", server.display())))
-}
-
-/// The lab gets its programs as flags: variables that begin with `PELTON_` would configure the servers it starts.
-fn lab(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = ready(root)?;
-    debian::ensure(debian::peers(name))?;
-    demo::prepare(build.root())?;
-    let worker = build.worker()?;
-    let server = build.server()?;
-    let lab = build.program("lab")?;
-    let mut command = Command::new(&lab);
-    command
-        .arg("--pelton")
-        .arg(&server)
-        .arg("--worker")
-        .arg(&worker);
-    command.arg(name).args(arguments).current_dir(build.root());
-    let failed = command.exec();
-    Err(Stop::host(format!("exec {}: {failed}", lab.display())))
 }

@@ -1,14 +1,24 @@
-use super::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId};
+use super::{CONTROL_BYTES_MAX, Command, Ending, Report, Rested, SlotId, Start, Word};
 use crate::posture::Jail;
 use proptest::prelude::*;
 
 #[test]
 fn commands_and_reports_survive_the_socket() {
     let commands = [
-        Command::Start {
+        Command::Start(Start {
+            machine: true,
+            program: false,
+            ephemeral: true,
+            hugepages: false,
+            work_hugepages: true,
             max_memory_bytes: 1 << 40,
+            max_work_memory_bytes: 1 << 41,
             children: 4,
-        },
+            words: 1,
+        }),
+        Command::Word(Word::Argument, b"--fast".to_vec()),
+        Command::Word(Word::Variable, b"A=b".to_vec()),
+        Command::Word(Word::Path, b"/etc/motd".to_vec()),
         Command::Fork(SlotId(7)),
     ];
     for command in commands {
@@ -32,6 +42,13 @@ fn commands_and_reports_survive_the_socket() {
         Report::Refused(SlotId(2), libc::EAGAIN),
         Report::Reaped(SlotId(3), ending),
         Report::Broken(String::from("landlock: no")),
+        Report::Tables(String::from("r-x user")),
+        Report::Rested(Rested {
+            cpu_us: 1,
+            wipe_us: 2,
+            dirty_bytes: 3,
+            refused_calls: 4,
+        }),
     ];
     for report in reports {
         assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
@@ -46,10 +63,10 @@ fn a_long_text_is_cut_to_fit_a_packet() {
 
 proptest! {
     #[test]
-    fn no_bytes_reach_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), tag in 0_u8..9) {
+    fn no_bytes_reach_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), tag in 0_u8..14) {
         let tagged = [&[tag, 0, 0, 0, 0, 0, 0, 0], &bytes[..]].concat();
         for bytes in [bytes, tagged] {
-            prop_assert!(Command::from_bytes(&bytes).is_none() || 16 <= bytes.len());
+            prop_assert!(Command::from_bytes(&bytes).is_none() || 8 <= bytes.len());
             prop_assert!(Report::from_bytes(&bytes).is_none() || 8 <= bytes.len());
         }
     }

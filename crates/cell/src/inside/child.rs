@@ -2,9 +2,10 @@
 
 use super::EXIT_ABANDONED;
 use super::filter::Program;
-use super::jail::{close_from, refused, set_limit};
+use super::jail::{close_from, refused, set_limit, set_soft_limit};
 use super::last_words::{self, exit};
 use crate::channel;
+use crate::control::{Report, Rested};
 use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
@@ -21,18 +22,44 @@ use std::os::unix::fs::FileExt;
 /// Where a child has its socket to the pool.
 pub(super) const JOB_FD: i32 = CONTROL_FD + 1;
 
-/// Serves `socket` for the one job it brings.
+/// What all children of a zygote have in common.
+pub(super) struct Rules {
+    /// What the zygote maps, which a child has before its job takes anything.
+    pub(super) mapped_bytes: u64,
+    /// Where a limit does not deny `fork`.
+    pub(super) filter: Option<Program>,
+    /// One job, and death.
+    pub(super) ephemeral: bool,
+}
+
+/// Serves `socket` for the one job it brings, or for one after another where nothing is wiped.
 pub(super) fn run(
     socket: OwnedFd,
-    mapped_bytes: u64,
-    filter: Option<&Program>,
+    rules: &Rules,
     work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
 ) -> ! {
-    let socket = match settle(socket, filter) {
+    let socket = match settle(socket, rules.filter.as_ref()) {
         Ok(socket) => socket,
         // The pool learns of it by the end of this process.
         Err(_) => exit(EXIT_ABANDONED),
     };
+    loop {
+        if !rules.ephemeral {
+            // Its CPU time is told when it ends.
+            let rested = Report::Rested(Rested::default());
+            if set_timer(0).is_err() || rustix::io::write(&*socket, &rested.to_bytes()).is_err() {
+                exit(EXIT_ABANDONED);
+            }
+        }
+        one(&socket, rules, work);
+        if rules.ephemeral {
+            exit(0);
+        }
+    }
+}
+
+/// One job, from its arrival to its reply.
+fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let flags = RecvFlags::empty();
     let Ok((len, descriptors)) = channel::receive(socket.as_fd(), &mut bytes, flags) else {
@@ -45,11 +72,11 @@ pub(super) fn run(
         exit(EXIT_ABANDONED);
     };
     last_words::to_job(job.id);
-    if let Err(errno) = limit(&job.limits, mapped_bytes) {
+    if let Err(errno) = limit(&job.limits, rules) {
         last_words::fail(&refused("setrlimit")(errno));
     }
-    if job.idle
-        && let Err(errno) = give_way()
+    if (job.idle || !rules.ephemeral)
+        && let Err(errno) = give_way(job.idle)
     {
         last_words::fail(&refused("sched_setscheduler")(errno));
     }
@@ -61,14 +88,24 @@ pub(super) fn run(
     };
     let usage = usage();
     let reply = reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage));
-    match rustix::io::write(&*socket, &reply.to_bytes()) {
-        Ok(_) => exit(0),
-        Err(_) => exit(EXIT_ABANDONED),
+    if rustix::io::write(socket, &reply.to_bytes()).is_err() {
+        exit(EXIT_ABANDONED);
     }
 }
 
 /// Leaves the child with three streams and its socket, and takes `fork` away.
 fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
+    let place = place(socket)?;
+    close_from(JOB_FD + 1)?;
+    match filter {
+        Some(filter) => filter.install()?,
+        None => set_limit(Resource::Nproc, 0)?,
+    }
+    Ok(place)
+}
+
+/// Puts the socket where a child has it, and closes the zygote's own.
+pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = if socket.as_raw_fd() == JOB_FD {
         ManuallyDrop::new(socket)
     } else {
@@ -80,11 +117,6 @@ fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<Owne
     };
     // SAFETY: the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
-    close_from(JOB_FD + 1)?;
-    match filter {
-        Some(filter) => filter.install()?,
-        None => set_limit(Resource::Nproc, 0)?,
-    }
     Ok(place)
 }
 
@@ -114,31 +146,45 @@ pub(super) fn limit_denies_fork() -> bool {
     }
 }
 
-/// Lets the kernel run this process only on cores that have nothing else to do (SCHED_IDLE, sched(7)).
-fn give_way() -> Result<(), Errno> {
+/// Lets the kernel run this process only on cores that have nothing else to do (SCHED_IDLE, sched(7)), or as any other.
+pub(super) fn give_way(idle: bool) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
-    let (call, policy) = (libc::SYS_sched_setscheduler, libc::SCHED_IDLE);
+    let policy = if idle {
+        libc::SCHED_IDLE
+    } else {
+        libc::SCHED_OTHER
+    };
+    let call = libc::SYS_sched_setscheduler;
     // SAFETY: reads a structure of this frame, for this process.
     let result = unsafe { libc::syscall(call, 0, policy, &raw const parameter) };
     checked(result).map(|_| ())
 }
 
 /// Holds the job to its limits. CPU time has two: a timer of milliseconds, and a limit of seconds that no handler stops.
-fn limit(limits: &JobLimits, mapped_bytes: u64) -> Result<(), Errno> {
-    set_limit(
-        Resource::As,
-        mapped_bytes.saturating_add(limits.memory_bytes_max),
-    )?;
-    set_limit(Resource::Fsize, limits.answer_bytes_max)?;
-    set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
+fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
+    let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
+    if rules.ephemeral {
+        set_limit(Resource::As, memory)?;
+        set_limit(Resource::Fsize, limits.answer_bytes_max)?;
+        set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
+    } else {
+        // The next job may have more, and CPU time is that of all jobs.
+        set_soft_limit(Resource::As, memory)?;
+        set_soft_limit(Resource::Fsize, limits.answer_bytes_max)?;
+    }
+    set_timer(limits.cpu_ms_max)
+}
+
+/// Ends this process after so much CPU time; never, if it is 0.
+pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
     let timer = libc::itimerval {
         it_interval: libc::timeval {
             tv_sec: 0,
             tv_usec: 0,
         },
         it_value: libc::timeval {
-            tv_sec: i64::from(limits.cpu_ms_max / 1_000),
-            tv_usec: i64::from(limits.cpu_ms_max % 1_000) * 1_000,
+            tv_sec: i64::from(cpu_ms / 1_000),
+            tv_usec: i64::from(cpu_ms % 1_000) * 1_000,
         },
     };
     // SAFETY: reads a structure of this frame; the timer before is not asked for.
@@ -148,14 +194,14 @@ fn limit(limits: &JobLimits, mapped_bytes: u64) -> Result<(), Errno> {
 }
 
 /// Tries what the filter must kill it for. To get as far as a reply is the failure.
-fn probe_filter(job: &Job<'_>) -> AllegedReply {
+pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     let opened = open("/", OFlags::PATH, Mode::empty());
     let detail = format!("the filter let `open` pass: {:?}", opened.err());
     AllegedReply::new(job.id, Status::Unsupported, (0, 0), 0).with_detail(&detail)
 }
 
 /// Answers with the job's seed, which shows that descriptors and messages work.
-fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
+pub(super) fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
     match answer.write_all_at(&job.seed, 0) {
         Ok(()) => AllegedReply::new(job.id, Status::Done, (0, 0), job.seed.len() as u64),
         Err(error) => {
@@ -164,7 +210,7 @@ fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
     }
 }
 
-fn usage() -> libc::rusage {
+pub(super) fn usage() -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: writes the structure it is given; RUSAGE_SELF cannot fail.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };

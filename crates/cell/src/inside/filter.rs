@@ -27,6 +27,7 @@ struct Rule {
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
 const NO_SUCH_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+const NO_ENTRY: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOENT as u32;
 const NOT_PERMITTED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
 const fn allow(call: libc::c_long, when: When) -> Rule {
@@ -47,6 +48,14 @@ const fn answer(call: libc::c_long, verdict: u32) -> Rule {
 
 const FORK_FLAGS: u32 =
     (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as u32;
+const THREAD_FLAGS_GO: u32 = (libc::CLONE_VM
+    | libc::CLONE_FS
+    | libc::CLONE_FILES
+    | libc::CLONE_SIGHAND
+    | libc::CLONE_SYSVSEM
+    | libc::CLONE_THREAD) as u32;
+const THREAD_FLAGS_LIBC: u32 = THREAD_FLAGS_GO
+    | (libc::CLONE_SETTLS | libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID) as u32;
 const EXECUTABLE: u32 = libc::PROT_EXEC as u32;
 const FILTER_MODE: u32 = 1;
 const FUTEX_WAKE_PRIVATE: u32 = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u32;
@@ -115,6 +124,96 @@ const ZYGOTE: &[Rule] = &[
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
+/// For helpers, on top of a zygote's: what the host of a microVM asks of KVM. No call of these makes another machine once
+/// the device is closed.
+const MACHINE: &[Rule] = &[
+    // A helper as it makes its machine.
+    allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_VCPU_MMAP_SIZE)),
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_SUPPORTED_CPUID)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_USER_MEMORY_REGION)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_MSR_FILTER)),
+    allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VCPU)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_CPUID2)),
+    // Running, and the calls of the guest that change its CPU.
+    allow(libc::SYS_ioctl, Is(1, KVM_RUN)),
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
+    // A wipe restores these.
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_SREGS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_XCRS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_XSAVE)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_DEBUGREGS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_MSRS)),
+    allow(libc::SYS_ioctl, Is(1, KVM_SET_VCPU_EVENTS)),
+    // How much a job used.
+    allow(libc::SYS_mincore, Always),
+];
+
+// From the kernel's `linux/kvm.h`.
+const KVM_CREATE_VM: u32 = 0xae01;
+const KVM_GET_VCPU_MMAP_SIZE: u32 = 0xae04;
+const KVM_GET_SUPPORTED_CPUID: u32 = 0xc008_ae05;
+const KVM_CREATE_VCPU: u32 = 0xae41;
+const KVM_SET_USER_MEMORY_REGION: u32 = 0x4020_ae46;
+const KVM_RUN: u32 = 0xae80;
+const KVM_GET_REGS: u32 = 0x8090_ae81;
+const KVM_SET_REGS: u32 = 0x4090_ae82;
+const KVM_GET_SREGS: u32 = 0x8138_ae83;
+const KVM_SET_SREGS: u32 = 0x4138_ae84;
+const KVM_SET_MSRS: u32 = 0x4008_ae89;
+const KVM_SET_CPUID2: u32 = 0x4008_ae90;
+const KVM_SET_VCPU_EVENTS: u32 = 0x4040_aea0;
+const KVM_SET_DEBUGREGS: u32 = 0x4080_aea2;
+const KVM_SET_XSAVE: u32 = 0x5000_aea5;
+const KVM_SET_XCRS: u32 = 0x4188_aea7;
+const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
+
+/// For launchers and the programs that they start. A program is denied what a worker is, but by an error and not by
+/// death, since its author did not write it for this place.
+const LAUNCHER: &[Rule] = &[
+    // The launcher's one start of a program, on a descriptor that the start closes.
+    allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
+    allow(libc::SYS_pipe2, Always),
+    allow(libc::SYS_prctl, Is(0, libc::PR_SET_PDEATHSIG as u32)),
+    // How programs in C, Rust and Go start.
+    allow(libc::SYS_arch_prctl, Always),
+    allow(libc::SYS_set_tid_address, Always),
+    allow(libc::SYS_sigaltstack, Always),
+    allow(libc::SYS_poll, Always),
+    allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
+    allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
+    allow(libc::SYS_uname, Always),
+    // Threads; `fork` is another value of the flags.
+    allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
+    allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
+    allow(libc::SYS_futex, Always),
+    allow(libc::SYS_sched_yield, Always),
+    allow(libc::SYS_nanosleep, Always),
+    allow(libc::SYS_clock_nanosleep, Always),
+    allow(libc::SYS_exit, Always),
+    // There is one user.
+    allow(libc::SYS_getuid, Always),
+    allow(libc::SYS_geteuid, Always),
+    allow(libc::SYS_getgid, Always),
+    allow(libc::SYS_getegid, Always),
+    allow(libc::SYS_getppid, Always),
+    // Files have names, which lead nowhere.
+    answer(libc::SYS_open, NO_ENTRY),
+    answer(libc::SYS_openat, NO_ENTRY),
+    answer(libc::SYS_readlink, NO_ENTRY),
+    answer(libc::SYS_readlinkat, NO_ENTRY),
+    answer(libc::SYS_access, NO_ENTRY),
+    answer(libc::SYS_faccessat, NO_ENTRY),
+];
+
+/// Before the rules of a launcher whose programs may open files; Landlock says which.
+const FILES: &[Rule] = &[
+    allow(libc::SYS_open, Always),
+    allow(libc::SYS_openat, Always),
+];
+
 /// For the process that only keeps the process namespace alive.
 const INIT: &[Rule] = &[
     allow(libc::SYS_pause, Always),
@@ -128,11 +227,37 @@ pub(super) struct Program(Vec<libc::sock_filter>);
 
 impl Program {
     pub(super) fn zygote() -> Program {
-        Program(compile(ZYGOTE))
+        Program(compile(ZYGOTE, KILL))
+    }
+
+    /// For the zygote of launchers, whose programs may open files or not.
+    pub(super) fn launcher(files: bool) -> Program {
+        let files = if files { FILES } else { &[] };
+        let rules = files.iter().chain(LAUNCHER).chain(ZYGOTE);
+        Program(compile(rules, NO_SUCH_CALL))
+    }
+
+    /// For the zygote of helpers. The first rule of a call that holds is its verdict.
+    pub(super) fn machine() -> Program {
+        let rules = MACHINE.iter().chain(ZYGOTE);
+        Program(compile(rules, KILL))
     }
 
     pub(super) fn init() -> Program {
-        Program(compile(INIT))
+        Program(compile(INIT, KILL))
+    }
+
+    /// For a program, on top of its launcher's: it may start threads and no process.
+    pub(super) fn threads() -> Program {
+        Program(vec![
+            load(NUMBER),
+            jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
+            give(ALLOW),
+            load(low(0)),
+            jump(libc::BPF_JSET, libc::CLONE_THREAD as u32, 0, 1),
+            give(ALLOW),
+            give(NOT_PERMITTED),
+        ])
     }
 
     /// For a child, on top of the zygote's, where no limit takes `fork` away. Of the calls that only the zygote needs it
@@ -195,9 +320,12 @@ const X32: u32 = 0x4000_0000;
 /// ```text
 /// other architecture or x32 → kill
 /// for each rule:  number differs → next;  [condition fails → kill or next rule of this call];  its verdict
-/// kill
+/// otherwise
 /// ```
-fn compile(rules: &[Rule]) -> Vec<libc::sock_filter> {
+fn compile<'a>(
+    rules: impl IntoIterator<Item = &'a Rule>,
+    otherwise: u32,
+) -> Vec<libc::sock_filter> {
     let mut program = vec![
         load(ARCHITECTURE),
         jump(libc::BPF_JEQ, X86_64, 1, 0),
@@ -228,7 +356,7 @@ fn compile(rules: &[Rule]) -> Vec<libc::sock_filter> {
             ]),
         }
     }
-    program.push(give(KILL));
+    program.push(give(otherwise));
     program
 }
 

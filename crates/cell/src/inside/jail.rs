@@ -49,12 +49,20 @@ pub(super) struct Jailed {
     pub(super) statm: Option<OwnedFd>,
 }
 
-/// The order is that of the crate's documentation.
-pub(super) fn enter(max_memory_bytes: u64) -> Result<Jailed, Refusal> {
+/// First of all: this process ends with the server's, and holds nothing of it but the socket.
+pub(super) fn begin() -> Result<(), Refusal> {
     // The parent is the pool's keeper; when it ends, this process and with it the process namespace end.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(refused("PR_SET_PDEATHSIG"))?;
     set_name(c"pelton zygote").map_err(refused("PR_SET_NAME"))?;
-    close_from(CONTROL_FD + 1).map_err(refused("close_range"))?;
+    close_from(CONTROL_FD + 1).map_err(refused("close_range"))
+}
+
+/// The order is that of the crate's documentation; `filter` is what will close the jail, and `files` may be read in it.
+pub(super) fn enter(
+    max_memory_bytes: u64,
+    filter: &Program,
+    files: &[BorrowedFd<'_>],
+) -> Result<Jailed, Refusal> {
     limit(max_memory_bytes).map_err(refused("setrlimit"))?;
     die_first();
     never_merge();
@@ -65,9 +73,8 @@ pub(super) fn enter(max_memory_bytes: u64) -> Result<Jailed, Refusal> {
     outlive_the_zygote().map_err(refused("init"))?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let statm = open("/proc/self/statm", flags, Mode::empty());
-    let landlock_abi = landlock::deny_all().map_err(refused("landlock"))?;
+    let landlock_abi = landlock::deny_all_but(files).map_err(refused("landlock"))?;
     let held = capabilities(None).map_err(refused("capget"))?;
-    let filter = Program::zygote();
     let jail = Jail {
         filter_hash: filter.hash(),
         filter_len: filter.len(),
@@ -106,10 +113,18 @@ fn limit(max_memory_bytes: u64) -> Result<(), Errno> {
     for (resource, bound) in hard {
         set_limit(resource, bound)?;
     }
-    let outer = rustix::process::getrlimit(Resource::As).maximum;
-    let current = Some(outer.map_or(max_memory_bytes, |outer| outer.min(max_memory_bytes)));
-    let maximum = outer;
-    setrlimit(Resource::As, Rlimit { current, maximum })
+    set_soft_limit(Resource::As, max_memory_bytes)
+}
+
+/// Sets a limit that this process may raise again.
+pub(super) fn set_soft_limit(resource: Resource, bound: u64) -> Result<(), Errno> {
+    let outer = rustix::process::getrlimit(resource).maximum;
+    let current = Some(outer.map_or(bound, |outer| outer.min(bound)));
+    let limit = Rlimit {
+        current,
+        maximum: outer,
+    };
+    setrlimit(resource, limit)
 }
 
 /// Sets both limits of a resource, or keeps a hard limit that is lower.

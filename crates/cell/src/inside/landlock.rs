@@ -1,9 +1,11 @@
-//! Landlock without a single rule: all that this kernel can deny is denied. Open descriptors keep their rights.
+//! Landlock: all that this kernel can deny is denied, but for reading files that were allowed. Open descriptors keep their
+//! rights.
 //!
 //! Source: the kernel's `Documentation/userspace-api/landlock.rst`.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
 /// `struct landlock_ruleset_attr`.
@@ -39,8 +41,16 @@ const fn attributes(fs: u64, net: u64, scoped: u64) -> Attributes {
     }
 }
 
-/// Denies all it can, for this process and those it forks, and returns the kernel's version; 0 where there is none.
-pub(super) fn deny_all() -> Result<u32, Errno> {
+/// `struct landlock_path_beneath_attr`.
+#[repr(C, packed)]
+struct Beneath {
+    allowed_access: u64,
+    parent: i32,
+}
+
+/// Denies all it can but to read `files`, for this process and those it forks, and returns the kernel's version; 0 where
+/// there is none.
+pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, Errno> {
     const CREATE_RULESET_VERSION: u32 = 1;
     // SAFETY: with the version flag the kernel reads no structure.
     let version = unsafe {
@@ -68,6 +78,17 @@ pub(super) fn deny_all() -> Result<u32, Errno> {
         )
     };
     let ruleset = checked(ruleset)?;
+    for file in files {
+        const PATH_BENEATH: u32 = 1;
+        const READ_FILE: u64 = 1 << 2;
+        let beneath = Beneath {
+            allowed_access: READ_FILE,
+            parent: file.as_raw_fd(),
+        };
+        let (call, rule) = (libc::SYS_landlock_add_rule, &raw const beneath);
+        // SAFETY: the kernel reads the structure of this kind of rule, which lives until the call returns.
+        checked(unsafe { libc::syscall(call, ruleset, PATH_BENEATH, rule, 0) })?;
+    }
     // SAFETY: takes numbers only.
     checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) })?;
     // SAFETY: the number is the ruleset's, which nothing else knows.

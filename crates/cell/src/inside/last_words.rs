@@ -2,10 +2,11 @@
 
 use super::{EXIT_FAILED, child::JOB_FD};
 use crate::control::Report;
+use crate::slot::UNPOISONED;
 use crate::spawn::CONTROL_FD;
 use job::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 /// Made while there is memory, for when there is none.
 struct Words {
@@ -13,8 +14,8 @@ struct Words {
     too_large: Vec<u8>,
 }
 
-/// Set in a child when it has a job.
-static WORDS: OnceLock<Words> = OnceLock::new();
+/// Set in a child when it has a job. A worker has one thread, which never panics while it holds this.
+static WORDS: Mutex<Option<Words>> = Mutex::new(None);
 
 /// Panics end the process, after a report to the pool or, in a child, a reply to its job.
 pub(super) fn to_pool() {
@@ -29,12 +30,12 @@ pub(super) fn to_job(job_id: u64) {
         job_id,
         too_large: reply.to_bytes(),
     };
-    assert!(WORDS.set(words).is_ok(), "a child has one job");
+    *WORDS.lock().expect(UNPOISONED) = Some(words);
 }
 
 /// Says why, and ends the process.
 pub(super) fn fail(why: &str) -> ! {
-    match WORDS.get() {
+    match &*WORDS.lock().expect(UNPOISONED) {
         Some(words) => {
             let reply = AllegedReply::new(words.job_id, Status::Failed, (0, 0), 0);
             write(JOB_FD, &reply.with_detail(why).to_bytes());
@@ -46,7 +47,11 @@ pub(super) fn fail(why: &str) -> ! {
 
 /// Ends a job whose memory is used up, without asking for more. Returns when there is no job.
 pub(super) fn out_of_memory() {
-    if let Some(words) = WORDS.get() {
+    // Held already, it is `fail` that finds no memory, and its words are lost.
+    let Ok(words) = WORDS.try_lock() else {
+        return;
+    };
+    if let Some(words) = &*words {
         write(JOB_FD, &words.too_large);
         exit(EXIT_FAILED);
     }

@@ -2,12 +2,16 @@
 
 use super::EXIT_ABANDONED;
 use super::child;
-use super::filter::Program;
+use super::devices::{Devices, HOST_BYTES};
+use super::filter::Program as Filter;
 use super::heap;
+use super::helper::{self, Host};
 use super::jail::{self, Refusal, refused};
 use super::last_words::{self, exit};
+use super::launcher::{self, Launch};
+use super::text;
 use crate::channel;
-use crate::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId};
+use crate::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId, TEXT_BYTES_MAX};
 use crate::syscall::checked;
 use job::{AllegedReply, Job};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -27,46 +31,89 @@ pub(super) struct Zygote {
     children_max: usize,
     /// The pool orders no more.
     retired: bool,
-    /// What this process maps, which a child has before its job takes anything.
-    mapped_bytes: u64,
-    /// For each child, where a limit does not deny `fork`.
-    filter: Option<Program>,
+    brood: Brood,
+}
+
+/// What the children are.
+enum Brood {
+    /// Each runs a job itself.
+    Workers(child::Rules),
+    /// Each hosts a microVM.
+    Helpers(Box<Host>),
+    /// Each starts a program for its job.
+    Launchers(Launch),
 }
 
 impl Zygote {
-    /// Jails the process, warms it up, and says so.
+    /// Jails the process, brings its children's work as far as it goes without a job, and says so.
     pub(super) fn boot(control: OwnedFd, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
-        let flags = RecvFlags::empty();
-        let Ok(Some((start, None))) = command(&control, flags) else {
-            exit(EXIT_ABANDONED);
-        };
-        let Command::Start {
-            max_memory_bytes,
-            children,
-        } = start
+        jail::begin()?;
+        let Ok(Some((Command::Start(start), descriptors))) = command(&control, RecvFlags::empty())
         else {
             exit(EXIT_ABANDONED);
         };
-        let jailed = jail::enter(max_memory_bytes)?;
+        let devices = Devices::receive(&control, &start, descriptors);
+        let files: Vec<_> = devices
+            .allowed
+            .iter()
+            .map(|allowed| allowed.file.as_fd())
+            .collect();
+        let filter = match (start.machine, start.program) {
+            (true, _) => Filter::machine(),
+            (false, true) => Filter::launcher(!files.is_empty()),
+            (false, false) => Filter::zygote(),
+        };
+        // A helper's address space holds its guest's.
+        let memory_bytes = if start.machine {
+            HOST_BYTES + start.max_memory_bytes + start.max_work_memory_bytes
+        } else {
+            start.max_memory_bytes
+        };
+        let jailed = jail::enter(memory_bytes, &filter, &files)?;
+        if !files.is_empty() && !start.machine && jailed.jail.landlock_abi == 0 {
+            return Err(
+                "allowed_paths: this kernel has no Landlock to hold a process to them".to_owned(),
+            );
+        }
         let signals = signals(&control).map_err(refused("signalfd"))?;
-        heap::keep_small();
-        warm_up();
-        heap::align();
-        let zygote = Zygote {
+        let brood = if start.machine {
+            let host = devices.boot(&start)?;
+            for text in host.guest.page_tables().as_bytes().chunks(TEXT_BYTES_MAX) {
+                let text = String::from_utf8_lossy(text).into_owned();
+                report(&control, &Report::Tables(text), None);
+            }
+            Brood::Helpers(Box::new(host))
+        } else if let Some(program) = devices.program {
+            Brood::Launchers(Launch {
+                program,
+                words: devices.words,
+                max_memory_bytes: start.max_memory_bytes,
+            })
+        } else {
+            heap::keep_small();
+            warm_up();
+            if start.hugepages {
+                // On a host without them code stays in small pages, as the heap does.
+                let _small = text::enlarge();
+            }
+            heap::align();
+            let mapped_bytes = jailed.statm.and_then(jail::mapped_bytes);
+            Brood::Workers(child::Rules {
+                mapped_bytes: mapped_bytes.unwrap_or(start.max_memory_bytes),
+                filter: (!child::limit_denies_fork()).then(Filter::child),
+                ephemeral: start.ephemeral,
+            })
+        };
+        filter.install().map_err(refused("seccomp"))?;
+        report(&control, &Report::Ready(jailed.jail), None);
+        Ok(Zygote {
             control,
             signals,
-            children: Vec::with_capacity(children as usize),
-            children_max: children as usize,
+            children: Vec::with_capacity(start.children as usize),
+            children_max: start.children as usize,
             retired: false,
-            mapped_bytes: jailed
-                .statm
-                .and_then(jail::mapped_bytes)
-                .unwrap_or(max_memory_bytes),
-            filter: (!child::limit_denies_fork()).then(Program::child),
-        };
-        Program::zygote().install().map_err(refused("seccomp"))?;
-        zygote.report(&Report::Ready(jailed.jail), None);
-        Ok(zygote)
+            brood,
+        })
     }
 
     /// Until the pool hangs up and the last child is gone.
@@ -80,7 +127,7 @@ impl Zygote {
                 self.fork(slot, socket, work);
             }
             for (slot, ending) in ended {
-                self.report(&Report::Reaped(slot, ending), None);
+                report(&self.control, &Report::Reaped(slot, ending), None);
             }
             if self.retired && self.children.is_empty() {
                 exit(0);
@@ -107,7 +154,10 @@ impl Zygote {
     /// The next child to fork, if one was ordered.
     fn order(&mut self) -> Option<(SlotId, OwnedFd)> {
         match command(&self.control, RecvFlags::DONTWAIT) {
-            Ok(Some((Command::Fork(slot), Some(socket)))) => Some((slot, socket)),
+            Ok(Some((Command::Fork(slot), descriptors))) => match descriptors.into_iter().next() {
+                Some(socket) => Some((slot, socket)),
+                None => exit(EXIT_ABANDONED),
+            },
             Ok(None) => {
                 self.retired = true;
                 None
@@ -126,14 +176,22 @@ impl Zygote {
         // SAFETY: this process has one thread (`serve` asks that of `warm_up`), so the child's copy of every lock is
         // free. Breaks if a codec's warm-up leaves a thread behind.
         match checked(unsafe { libc::fork() }) {
-            Ok(0) => child::run(socket, self.mapped_bytes, self.filter.as_ref(), work),
-            Err(errno) => self.report(&Report::Refused(slot, errno.raw_os_error()), None),
+            Ok(0) => match &self.brood {
+                Brood::Workers(rules) => child::run(socket, rules, work),
+                Brood::Launchers(launch) => launcher::run(socket, launch),
+                Brood::Helpers(host) => helper::run(socket, host, self.signals.as_fd()),
+            },
+            Err(errno) => report(
+                &self.control,
+                &Report::Refused(slot, errno.raw_os_error()),
+                None,
+            ),
             Ok(pid) => {
                 let pid = Pid::from_raw(pid).expect("fork returns a child's id, which is above 0");
                 self.children.push((pid, slot));
                 // Nobody else reaps this child, so its id is still its own.
                 match pidfd_open(pid, PidfdFlags::empty()) {
-                    Ok(pidfd) => self.report(&Report::Forked(slot), Some(pidfd)),
+                    Ok(pidfd) => report(&self.control, &Report::Forked(slot), Some(pidfd)),
                     Err(errno) => last_words::fail(&refused("pidfd_open")(errno)),
                 }
             }
@@ -151,36 +209,29 @@ impl Zygote {
         }
         ended
     }
+}
 
-    /// A pool that is gone leaves a zygote nothing to do.
-    fn report(&self, report: &Report, descriptor: Option<OwnedFd>) {
-        let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
-        let flags = SendFlags::empty();
-        if channel::send(
-            self.control.as_fd(),
-            &report.to_bytes(),
-            &descriptors,
-            flags,
-        )
-        .is_err()
-        {
-            exit(EXIT_ABANDONED);
-        }
+/// A pool that is gone leaves a zygote nothing to do.
+fn report(control: &OwnedFd, report: &Report, descriptor: Option<OwnedFd>) {
+    let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
+    let flags = SendFlags::empty();
+    if channel::send(control.as_fd(), &report.to_bytes(), &descriptors, flags).is_err() {
+        exit(EXIT_ABANDONED);
     }
 }
 
 /// The pool's next command; `None` when it hung up.
-fn command(
+pub(super) fn command(
     control: &OwnedFd,
     flags: RecvFlags,
-) -> Result<Option<(Command, Option<OwnedFd>)>, Errno> {
+) -> Result<Option<(Command, Vec<OwnedFd>)>, Errno> {
     let mut bytes = [0; CONTROL_BYTES_MAX];
     let (len, descriptors) = channel::receive(control.as_fd(), &mut bytes, flags)?;
     if len == 0 {
         return Ok(None);
     }
     let command = Command::from_bytes(&bytes[..len]).ok_or(Errno::BADMSG)?;
-    Ok(Some((command, descriptors.into_iter().next())))
+    Ok(Some((command, descriptors)))
 }
 
 /// One descriptor to wait on, so that the filter needs to allow no call that waits for several: a child could sleep in

@@ -6,6 +6,7 @@
 mod calls;
 mod lies;
 mod poison;
+mod registers;
 mod strain;
 
 use job::{AllegedReply, Job, Status};
@@ -46,6 +47,7 @@ fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
         .iter()
         .chain(lies::ATTACKS)
         .chain(poison::ATTACKS)
+        .chain(registers::ATTACKS)
         .chain(strain::ATTACKS);
     for (known, attack) in attacks {
         if *known == name {
@@ -96,10 +98,11 @@ fn echo(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&bytes)
 }
 
-/// The numbers of all open descriptors.
+/// The numbers of all open descriptors, or of those below a number.
 fn descriptors(scene: &Scene<'_>) -> AllegedReply {
     let mut open = String::new();
-    for descriptor in 0..4_096 {
+    let end = scene.numbers.first().map_or(4_096, |end| *end as i32);
+    for descriptor in 0..end {
         // SAFETY: seeks by nothing, or fails; a socket says ESPIPE.
         let at = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
         let error = std::io::Error::last_os_error().raw_os_error();

@@ -56,6 +56,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         scene.done(&depth.to_le_bytes())
     }),
     ("touch", touch),
+    ("walk", walk),
     ("spin", spin),
 ];
 
@@ -82,6 +83,27 @@ fn touch(scene: &Scene<'_>) -> AllegedReply {
     let taken = faults() - before;
     std::mem::forget(blocks);
     scene.done(taken.to_string().as_bytes())
+}
+
+// As much code as a worker with codecs has, so that there are whole huge pages of it.
+std::arch::global_asm!(
+    ".pushsection .text",
+    "attacker_ballast: .fill 6 << 20, 1, 0x90",
+    ".popsection",
+);
+
+/// Reads from every page of the ballast; answers with the page faults it took.
+fn walk(scene: &Scene<'_>) -> AllegedReply {
+    unsafe extern "C" {
+        #[link_name = "attacker_ballast"]
+        static BALLAST: [u8; 6 << 20];
+    }
+    let before = faults();
+    // SAFETY: the assembler made so many bytes, which nothing writes.
+    for page in unsafe { &BALLAST }.chunks(4_096) {
+        std::hint::black_box(page[0]);
+    }
+    scene.done((faults() - before).to_string().as_bytes())
 }
 
 fn faults() -> i64 {

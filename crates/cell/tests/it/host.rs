@@ -218,6 +218,7 @@ fn a_probe_runs_the_jail_and_says_what_it_is() {
         names,
         [
             "backend",
+            "wiped",
             "isolation",
             "namespaces",
             "own user",

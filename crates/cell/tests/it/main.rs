@@ -5,9 +5,11 @@
 
 mod attacks;
 mod host;
+mod kvm;
 mod life;
 mod limits;
 mod poison;
+mod programs;
 
 use cell::{Failure, Finished, Limits, Pool, Task};
 use job::JobLimits;

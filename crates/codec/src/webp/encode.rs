@@ -26,6 +26,13 @@ pub(crate) struct Effort {
 /// Only the second fits some pictures of tens of megapixels at low methods.
 const PARTITION_LIMITS: [c_int; 2] = [0, 100];
 
+/// From this method on, VP8 searches by rate and distortion.
+const METHOD_WITH_SEARCH: u8 = 3;
+
+/// How strongly decoders smooth block edges, 0…100, where the encoder did not search for what needs it least. libwebp's 60
+/// is for those that did; on photographs this gives fewer bytes at equal SSIMULACRA2, and changes no time.
+const FILTER_STRENGTH_UNSEARCHED: c_int = 80;
+
 /// What VP8L takes for quality is how long it searches; libwebp's default.
 const LOSSLESS_EFFORT: f32 = 75.0;
 
@@ -213,6 +220,9 @@ fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
         f32::from(effort.quality)
     };
     config.method = c_int::from(effort.method);
+    if effort.method < METHOD_WITH_SEARCH {
+        config.filter_strength = FILTER_STRENGTH_UNSEARCHED;
+    }
     config.lossless = c_int::from(effort.lossless);
     // What nobody sees may change for the smaller file.
     config.exact = 0;

@@ -1,15 +1,14 @@
 //! CPU time a hit costs the server, beside nginx with the same bytes in a file.
 
-use std::fs;
-
 use serde::{Deserialize, Serialize};
 
-use super::nginx;
-use super::wrk::{self, Load};
+use crate::meter::{self, Sample};
+use crate::nginx;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Ratio, Spread};
 use crate::stop::Stop;
+use crate::wrk::{self, Load};
 use crate::{Given, client, table};
 
 #[derive(Deserialize)]
@@ -37,22 +36,6 @@ pub(super) struct Cost {
     samples: Vec<Sample>,
 }
 
-#[derive(Serialize)]
-struct Sample {
-    contender: &'static str,
-    round: usize,
-    requests: u64,
-    cpu_us: u64,
-    /// The kernel's own work on the server's core that it bills to nobody.
-    softirq_us: u64,
-}
-
-impl Sample {
-    fn us_a_request(&self) -> f64 {
-        self.cpu_us as f64 / self.requests as f64
-    }
-}
-
 pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, Stop> {
     let data = Scratch::new("data")?;
     let folder = Scratch::new("nginx")?;
@@ -70,6 +53,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, S
     let theirs = nginx::start(
         &folder,
         definition.server_cpu,
+        "",
         &format!("/{}", bodies[0].file),
     )?;
     let track = Track {
@@ -164,14 +148,7 @@ impl Track<'_> {
                 samples.push(self.sample(index, round, server, target)?);
             }
         }
-        let of = |name: &str| -> Vec<f64> {
-            let mut own: Vec<_> = samples
-                .iter()
-                .filter(|sample| sample.contender == name)
-                .collect();
-            own.sort_by_key(|sample| sample.round);
-            own.into_iter().map(Sample::us_a_request).collect()
-        };
+        let of = |name: &str| meter::us_a_request(&samples, name);
         let [ours, theirs, again] = CONTENDERS.map(of);
         Ok(Cost {
             body_bytes: body.bytes.len(),
@@ -188,52 +165,38 @@ impl Track<'_> {
         server: &Server,
         target: &str,
     ) -> Result<Sample, Stop> {
+        let Definition {
+            client_cpu: cpu,
+            connections,
+            seconds,
+            server_cpu,
+            ..
+        } = *self.definition;
         let load = Load {
-            cpu: self.definition.client_cpu,
-            connections: self.definition.connections,
-            seconds: self.definition.seconds,
+            cpu,
+            connections,
+            seconds,
         };
-        let cpu = self.definition.server_cpu;
-        let (before_us, softirq_before_us) = (server.cpu_us()?, softirq_us(cpu)?);
-        let requests = wrk::run(load, server.address, target, ACCEPT)?;
-        Ok(Sample {
-            contender: CONTENDERS[index],
-            round,
-            requests,
-            cpu_us: server.cpu_us()? - before_us,
-            softirq_us: softirq_us(cpu)? - softirq_before_us,
+        let requests = wrk::Requests {
+            scheme: "http",
+            server: server.address,
+            target,
+            fields: &[format!("Accept: {ACCEPT}")],
+            pipelined: 1,
+            requests_a_connection: None,
+        };
+        let metered = (server, server_cpu);
+        Sample::take(CONTENDERS[index], round, metered, seconds, || {
+            wrk::run(load, &requests)
         })
     }
-}
-
-/// The time a core spent in interrupts, of proc_stat(5): irq and softirq, in ticks of 10 ms.
-fn softirq_us(cpu: u32) -> Result<u64, Stop> {
-    let path = "/proc/stat";
-    let text = fs::read_to_string(path).map_err(|err| Stop::host(format!("{path}: {err}")))?;
-    let name = format!("cpu{cpu} ");
-    let fields = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name.as_str()));
-    let fields = fields.ok_or_else(|| Stop::host(format!("{path}: no core {cpu}")))?;
-    let ticks: Vec<u64> = fields
-        .split_whitespace()
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    Ok(ticks.iter().skip(5).take(2).sum::<u64>() * 10_000)
 }
 
 fn print(costs: &[Cost]) {
     let mut rows = Vec::new();
     for cost in costs {
         for name in CONTENDERS {
-            let own = cost
-                .samples
-                .iter()
-                .filter(|sample| sample.contender == name);
-            let us: Vec<f64> = own.clone().map(Sample::us_a_request).collect();
-            let rate: Vec<f64> = own
-                .map(|sample| sample.requests as f64 / (sample.cpu_us as f64 / 1e6))
-                .collect();
+            let us = meter::us_a_request(&cost.samples, name);
             let Spread { median, min, max } = Spread::of(&us);
             let ratio = match name {
                 "nginx" => cost.ours_over_nginx,
@@ -244,7 +207,7 @@ fn print(costs: &[Cost]) {
                 format!("{} bytes, {name}", cost.body_bytes),
                 format!("{median:.2}"),
                 format!("{min:.2}…{max:.2}"),
-                format!("{:.0}", Spread::of(&rate).median),
+                format!("{:.0}", meter::rate(&cost.samples, name)),
                 if name == CONTENDERS[0] {
                     String::new()
                 } else {
@@ -257,7 +220,7 @@ fn print(costs: &[Cost]) {
         "body",
         "CPU µs/request",
         "range",
-        "requests/CPU s",
+        "requests/s",
         "pelton/this (95 %)",
     ];
     table::print("Hits", &head, &rows);

@@ -16,4 +16,4 @@ mod wsg;
 pub(crate) use resolve::{Inputs, Resolved, resolve, variable};
 pub(crate) use settings::{Config, KEYS, Key};
 pub(crate) use source::{Assignment, Note, Source};
-pub(crate) use value::{PerCore, Raw, Timeout, Types};
+pub(crate) use value::{PerCore, Raw, Redirect, Timeout, Types};

@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use cell::Isolation;
+use cell::{Backend, Isolation};
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 
 use super::value::{
-    Bytes, Formats, Freshness, LogLevel, Mappings, MinIsolation, PerCore, Quality, Raw, Timeout,
-    Types, Value, Wrong,
+    Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation, Networks,
+    PerCore, Quality, Raw, Redirect, Timeout, Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -146,12 +146,34 @@ settings! {
         max_age_quick: Freshness = Freshness::seconds(10), "time";
         /// Cores that serve, each with a listener of its own.
         cores: PerCore = PerCore::Auto, "cores";
+        /// Addresses that may have any number of connections: proxies that speak for many clients, and this host.
+        proxies: Networks = Networks::loopback(), "addresses";
         /// Least severe events that are logged.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
 
+    /// HTTPS, which is spoken as soon as there is a certificate.
+    struct Tls as tls {
+        /// Certificates, each with the chain to its root, in PEM; the first is for clients that ask for no name we know.
+        cert: Files = Files(Vec::new()), "files";
+        /// Their keys, in the same order, in PEM.
+        key: Files = Files(Vec::new()), "files";
+        /// Where HTTPS is spoken.
+        listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
+        /// Whether HTTP only sends clients on to HTTPS, for hosts that a certificate is for; a number is the port that
+        /// they are sent to, where it is not the one listened on.
+        redirect: Redirect = Redirect::Off, "true or port";
+        /// How often to look whether certificates were renewed.
+        check_time: Timeout = Timeout::seconds(60), "time";
+    }
+
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
     struct Cell as cell {
+        /// What stands around a conversion: a process that dies after it, a microVM that is wiped after it, or whichever
+        /// of the two a guest, run at the start, shows to be the better one here.
+        backend: CellBackend = CellBackend(Backend::Process), "backend";
+        /// Nothing of a job is left when the next begins. Without, the next runs in the same memory.
+        ephemeral: bool = true, "true or false";
         /// Conversions at the same time.
         concurrency: PerCore = PerCore::Auto, "jobs";
         /// Workers that stand ready beyond these, forked ahead.
@@ -176,6 +198,8 @@ settings! {
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Memory of the workers in transparent huge pages, where the host has them.
         hugepages: bool = true, "true or false";
+        /// Memory that a job in a microVM takes in transparent huge pages, where the host has them.
+        request_hugepages: bool = true, "true or false";
     }
 
     /// Bounds of all that is kept, queued, read or waited for.
@@ -214,6 +238,12 @@ settings! {
         profile_bytes_max: Bytes = Bytes(picture::Limits::default().profile_bytes_max), "bytes";
         /// Connections open at the same time, over all cores.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
+        /// Of these, open from one address, where an IPv6 address stands for its /64; those in `proxies` do not count.
+        address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
+        /// Requests of one connection before it is closed.
+        connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
+        /// Answers to one connection that wait to be written together.
+        queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Connections that the kernel holds until a core takes them, for each core.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Threads for work that may sleep, over all cores.
@@ -234,12 +264,36 @@ settings! {
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time from the start of a connection to the end of its TLS handshake.
+        handshake_timeout: Timeout = Timeout::seconds(10), "time";
+        /// TLS handshakes at the same time, on each core; beyond, the oldest is ended.
+        handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
+        /// TLS sessions remembered for clients that keep no tickets.
+        tls_sessions_max: u32 = 4_096, "sessions";
+        /// What one TLS connection holds encrypted until its client takes it.
+        tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        /// Streams of one HTTP/2 connection at the same time.
+        h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
+        /// What one HTTP/2 connection holds of files until its client takes it.
+        h2_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        /// Answers of one HTTP/2 connection that are looked for or made at the same time.
+        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
+        /// What an HTTP/2 client may send without asking for anything or taking anything.
+        h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
+        /// Streams that an HTTP/2 client may give up, beyond those whose answer it took.
+        h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time in which the body of a request must bring what `limits.body_rate_min` asks for.
+        body_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Slowest body of a request.
+        body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Time in which a client takes no byte of an answer.
+        /// Time in which a client must take what `limits.write_rate_min` asks for, where an answer waits for it.
         write_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Slowest client.
+        write_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a refused client gets to read its answer before its connection is closed.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
         /// What it may still send in that time.

@@ -5,13 +5,14 @@ mod tests;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cell::Isolation;
+use cell::{Backend, Isolation};
 use picture::Target;
+use reactor::Network;
 
 /// A value as it arrived, before its key says what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -513,6 +514,95 @@ pub(crate) fn is_remote(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
 
+/// Files, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Files(pub(crate) Vec<PathBuf>);
+
+impl Value for Files {
+    const EXPECTED: &'static str = "a path, or a list of paths";
+
+    fn read(raw: &Raw) -> Result<Files, Wrong> {
+        let elements = match raw {
+            Raw::Text(_) => vec![raw.clone()],
+            _ => raw.elements().ok_or_else(|| Wrong::found(raw))?,
+        };
+        let paths = elements.iter().map(PathBuf::read);
+        paths.collect::<Result<_, _>>().map(Files)
+    }
+
+    fn show(&self) -> String {
+        let paths = self.0.iter().map(|path| path.display().to_string());
+        paths.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Whether HTTP sends clients on to HTTPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redirect {
+    /// It answers.
+    Off,
+    /// To the port that HTTPS is spoken on.
+    On,
+    /// To this port, which something in front maps to ours.
+    Port(NonZeroU16),
+}
+
+impl Value for Redirect {
+    const EXPECTED: &'static str = "true, false or a port";
+
+    fn read(raw: &Raw) -> Result<Redirect, Wrong> {
+        let port = raw.whole().and_then(|port| u16::try_from(port).ok());
+        match port.and_then(NonZeroU16::new) {
+            Some(port) => Ok(Redirect::Port(port)),
+            None if bool::read(raw)? => Ok(Redirect::On),
+            None => Ok(Redirect::Off),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Redirect::Off => "false".to_owned(),
+            Redirect::On => "true".to_owned(),
+            Redirect::Port(port) => port.to_string(),
+        }
+    }
+}
+
+/// Networks, each as one address or as an address with the length of its prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Networks(pub(crate) Vec<Network>);
+
+impl Networks {
+    /// This host, by both its families' addresses.
+    pub(crate) fn loopback() -> Networks {
+        let v4 = Network::new(Ipv4Addr::new(127, 0, 0, 0).into(), 8);
+        let v6 = Network::new(Ipv6Addr::LOCALHOST.into(), 128);
+        Networks(v4.into_iter().chain(v6).collect())
+    }
+}
+
+impl Value for Networks {
+    const EXPECTED: &'static str = "a list of addresses such as \"10.0.0.0/8\" or \"::1\"";
+
+    fn read(raw: &Raw) -> Result<Networks, Wrong> {
+        let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
+        let read = |element: &Raw| {
+            let network = element.text().and_then(|text| text.parse().ok());
+            network.ok_or_else(|| Wrong::found(element))
+        };
+        elements
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Networks)
+    }
+
+    fn show(&self) -> String {
+        let networks = self.0.iter().map(Network::to_string);
+        networks.collect::<Vec<_>>().join(",")
+    }
+}
+
 /// The least severe events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogLevel(pub(crate) tracing::Level);
@@ -574,14 +664,15 @@ fn show_time(time: Duration) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MinIsolation(pub(crate) Isolation);
 
-const ISOLATIONS: [(&str, Isolation); 3] = [
+const ISOLATIONS: [(&str, Isolation); 4] = [
     ("filter", Isolation::Filter),
     ("landlock", Isolation::Landlock),
     ("namespaces", Isolation::Namespaces),
+    ("microvm", Isolation::MicroVm),
 ];
 
 impl Value for MinIsolation {
-    const EXPECTED: &'static str = "\"filter\", \"landlock\" or \"namespaces\"";
+    const EXPECTED: &'static str = "\"filter\", \"landlock\", \"namespaces\" or \"microvm\"";
 
     fn read(raw: &Raw) -> Result<MinIsolation, Wrong> {
         let row = ISOLATIONS.iter().find(|row| raw.text() == Some(row.0));
@@ -592,5 +683,27 @@ impl Value for MinIsolation {
     fn show(&self) -> String {
         let row = ISOLATIONS.iter().find(|row| row.1 == self.0);
         row.expect("only levels with a name are set").0.to_owned()
+    }
+}
+
+/// What runs jobs, by the names of `cell`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellBackend(pub(crate) Backend);
+
+impl CellBackend {
+    const ALL: [Backend; 3] = [Backend::Auto, Backend::Process, Backend::Kvm];
+}
+
+impl Value for CellBackend {
+    const EXPECTED: &'static str = "\"auto\", \"process\" or \"kvm\"";
+
+    fn read(raw: &Raw) -> Result<CellBackend, Wrong> {
+        let named = |backend: &Backend| raw.text() == Some(backend.to_string().as_str());
+        let backend = CellBackend::ALL.into_iter().find(named);
+        backend.map(CellBackend).ok_or_else(|| Wrong::found(raw))
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
     }
 }

@@ -49,6 +49,16 @@ pub(crate) fn with_root(mut flags: SettingFlags, root: Option<PathBuf>) -> Setti
     flags
 }
 
+/// The same flags with `--backend`, which says what `--cell-backend` says.
+pub(crate) fn with_backend(mut flags: SettingFlags, backend: Option<String>) -> SettingFlags {
+    flags.assignments.extend(backend.map(|backend| Assignment {
+        key: Key::named("cell.backend").expect("the table of settings has it"),
+        raw: Raw::Word(backend.into()),
+        source: Source::Flag("--backend".to_owned()),
+    }));
+    flags
+}
+
 /// The format that the name of OUT asks for.
 pub(crate) fn target(output: &Path) -> Result<Target, Error> {
     let extension = output.extension().and_then(|extension| extension.to_str());

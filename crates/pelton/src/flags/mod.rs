@@ -9,5 +9,5 @@ mod settings;
 mod tests;
 mod typed;
 
-pub(crate) use meaning::{settle, target, with_root};
-pub(crate) use typed::{Command, Convert, Parsed, parse};
+pub(crate) use meaning::{settle, target, with_backend, with_root};
+pub(crate) use typed::{Cell, Command, Convert, Parsed, Run, parse};

@@ -366,6 +366,7 @@ fn help_teaches() {
 
         Examples:
           pelton cell --probe
+          pelton cell --probe --cell-backend kvm
           sudo -u www-data pelton cell --probe     (as the user that the server runs as)
     "#]]);
 }

@@ -36,8 +36,10 @@ pub(crate) enum Command {
     Serve(Serve),
     Convert(Convert),
     Prefetch(Prefetch),
+    Run(Run),
     Check(Check),
     Cell(Cell),
+    Store(Store),
 }
 
 /// Serve a folder over HTTP.
@@ -94,6 +96,35 @@ pub(crate) struct Prefetch {
     pub(crate) settings: SettingFlags,
 }
 
+/// Run a program in a cell.
+///
+/// PROGRAM is a static program for Linux on x86-64. It gets standard input whole, and what it writes to standard output
+/// is written when it has ended. It has no network, no other process and no file but those of --allow, and is held to
+/// the limits of a job. Exits with 1 when the program fails, and says why.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton run ./upper < in > out
+  pelton run ./report --backend kvm --env LANG=C --allow /etc/localtime -- --wide < in > out")]
+pub(crate) struct Run {
+    /// Program to run
+    #[arg(value_name = "PROGRAM", id = "PROGRAM")]
+    pub(crate) program: PathBuf,
+    /// Its arguments
+    #[arg(value_name = "ARGUMENT", id = "ARGUMENT", last = true)]
+    pub(crate) arguments: Vec<String>,
+    /// What it runs in, auto, process or kvm; the same as --cell-backend
+    #[arg(long, value_name = "BACKEND", conflicts_with = "cell.backend")]
+    pub(crate) backend: Option<String>,
+    /// A variable of its environment, which is empty otherwise; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// A file that it may open for reading, by this name; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
 /// Show the configuration and every limit, resolved, and what is wrong with them.
 ///
 /// Prints each key with its value, its unit and the place it comes from: a flag, a variable, a line of a file or the
@@ -114,13 +145,35 @@ pub(crate) struct Check {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton cell --probe
+  pelton cell --probe --cell-backend kvm
   sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
 pub(crate) struct Cell {
     /// Prove each denial by trying it
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "pagetables")]
     pub(crate) probe: bool,
+    /// Show the page tables of a microVM with the worker in it
+    #[arg(long, conflicts_with = "probe")]
+    pub(crate) pagetables: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
+}
+
+/// Run the Redis-compatible store alone.
+///
+/// Takes what redis-server takes: a configuration file in redis.conf syntax, then directives, each with -- before its
+/// name. Listens on 127.0.0.1:6379 and keeps its files in pelton-data/store unless they say otherwise.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton store --port 7000 --save '' --dir /var/lib/store
+  pelton store /etc/redis/redis.conf --appendonly yes")]
+pub(crate) struct Store {
+    /// Configuration file, then directives
+    #[arg(
+        value_name = "CONF | --DIRECTIVE VALUE",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) words: Vec<String>,
 }
 
 /// What there is to do with a command line.

@@ -1,16 +1,24 @@
 //! What the tests stand on: the program, a client that speaks bytes, and pictures made on the spot.
 
+mod certificate;
 mod client;
+pub(crate) mod frames;
 mod home;
+mod http2;
 pub(crate) mod media;
 mod metrics;
 mod processes;
+mod secure;
 mod server;
 mod wait;
 
+pub(crate) use certificate::Certificate;
 pub(crate) use client::{Answer, Client};
+pub(crate) use frames::Frames;
 pub(crate) use home::Home;
+pub(crate) use http2::Http2;
 pub(crate) use metrics::Metrics;
 pub(crate) use processes::{Workers, is_alive, signal};
+pub(crate) use secure::{Secure, trusting};
 pub(crate) use server::{Server, pelton};
 pub(crate) use wait::eventually;

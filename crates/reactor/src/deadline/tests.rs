@@ -13,11 +13,16 @@ const LIMITS: Limits = Limits {
     cores_max: 1,
     backlog: 1,
     connections_max: 1,
+    address_connections_max: 1,
     blocking_threads_max: 1,
     first_byte_ms: 1_000,
+    handshake_ms: 1_500,
     head_ms: 2_000,
+    body_ms: 2_500,
+    body_bytes_per_s_min: 4,
     idle_ms: 3_000,
     write_stall_ms: 4_000,
+    write_bytes_per_s_min: 1,
     linger_ms: 500,
     linger_bytes_max: 1,
     drain_ms_max: 0,
@@ -84,27 +89,39 @@ fn each_wait_ends_after_its_limit_and_within_two_ticks_more() {
         4000 ms: Err(TimedOut(Head))
     "#]]
     .assert_eq(&trace(&core, &deadline));
-    deadline.arm(Wait::Idle);
+    deadline.arm(Wait::Body);
     expect![[r#"
         4000 ms: waits
-        7500 ms: Err(TimedOut(Idle))
+        7000 ms: Err(TimedOut(Body))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Idle);
+    expect![[r#"
+        7000 ms: waits
+        10500 ms: Err(TimedOut(Idle))
     "#]]
     .assert_eq(&trace(&core, &deadline));
     deadline.arm(Wait::Write);
     expect![[r#"
-        7500 ms: waits
-        12000 ms: Err(TimedOut(Write))
+        10500 ms: waits
+        15000 ms: Err(TimedOut(Write))
     "#]]
     .assert_eq(&trace(&core, &deadline));
     deadline.arm(Wait::Linger);
     expect![[r#"
-        12000 ms: waits
-        13000 ms: Err(TimedOut(Linger))
+        15000 ms: waits
+        16000 ms: Err(TimedOut(Linger))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Handshake);
+    expect![[r#"
+        16000 ms: waits
+        18000 ms: Err(TimedOut(Handshake))
     "#]]
     .assert_eq(&trace(&core, &deadline));
     assert_eq!(
         Wait::ALL.map(|wait| core.counters().timed_out(wait)),
-        [1; 5]
+        [1; 7]
     );
 }
 
@@ -125,6 +142,52 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
 }
 
 #[test]
+fn a_body_gets_more_time_only_for_what_it_brings() {
+    let core = core();
+    let deadline = Deadline::new(&core);
+    deadline.arm(Wait::Body);
+    core.tick(2_000, 0);
+    // Ten bytes in two and a half seconds are asked for.
+    deadline.body_came(9);
+    expect![[r#"
+        2000 ms: waits
+        3000 ms: Err(TimedOut(Body))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
+    deadline.arm(Wait::Body);
+    deadline.body_came(9);
+    core.tick(5_000, 0);
+    deadline.body_came(1);
+    expect![[r#"
+        5000 ms: waits
+        8000 ms: Err(TimedOut(Body))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
+}
+
+#[test]
+fn a_wait_that_goes_on_begins_anew() {
+    let core = core();
+    let deadline = Deadline::new(&core);
+    deadline.arm(Wait::Write);
+    let mut chances = 2;
+    let wakes = Arc::new(Wakes::default());
+    let goes_on = || {
+        chances -= 1;
+        0 < chances
+    };
+    let mut wait: Waiting<'_> = pin!(deadline.within_while(pending(), goes_on));
+    assert_eq!(poll(&mut wait, &wakes), "waits");
+    core.tick(4_500, 0);
+    assert_eq!(poll(&mut wait, &wakes), "waits");
+    core.tick(8_500, 0);
+    assert_eq!(poll(&mut wait, &wakes), "waits");
+    core.tick(9_000, 0);
+    assert_eq!(poll(&mut wait, &wakes), "Err(TimedOut(Write))");
+    assert_eq!(core.counters().timed_out(Wait::Write), 1);
+}
+
+#[test]
 fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
     let core = core();
     let deadline = Deadline::new(&core);
@@ -138,7 +201,7 @@ fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
         assert_eq!(poll(&mut wait, &Arc::default()), "Err(Evicted)");
     }
-    for armed in [Wait::FirstByte, Wait::Head, Wait::Linger] {
+    for armed in [Wait::Head, Wait::Body, Wait::Linger] {
         deadline.arm(armed);
         deadline.read_begun();
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
@@ -181,7 +244,7 @@ fn a_late_tick_ends_the_wait_once() {
 }
 
 #[test]
-fn drain_ends_idle_connections_and_gives_new_ones_a_second() {
+fn drain_gives_connections_that_wait_for_a_request_a_second() {
     let core = core();
     let (idle, new, reading) = (
         Deadline::new(&core),
@@ -191,15 +254,21 @@ fn drain_ends_idle_connections_and_gives_new_ones_a_second() {
     idle.arm(Wait::Idle);
     reading.arm(Wait::Head);
     core.begin_drain();
+    let answered = Deadline::new(&core);
+    answered.arm(Wait::Idle);
     expect![[r#"
-        0 ms: Err(Drained)
+        0 ms: waits
+        1000 ms: Err(Drained)
     "#]]
     .assert_eq(&trace(&core, &idle));
     expect![[r#"
-        0 ms: waits
         1000 ms: Err(TimedOut(FirstByte))
     "#]]
     .assert_eq(&trace(&core, &new));
+    expect![[r#"
+        1000 ms: Err(Drained)
+    "#]]
+    .assert_eq(&trace(&core, &answered));
     expect![[r#"
         1000 ms: waits
         2500 ms: Err(TimedOut(Head))
@@ -208,24 +277,27 @@ fn drain_ends_idle_connections_and_gives_new_ones_a_second() {
 }
 
 #[test]
-fn drain_wakes_an_idle_connection_that_waits_already() {
+fn a_request_in_drain_is_still_read() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.arm(Wait::Idle);
-    let wakes = Arc::new(Wakes::default());
-    let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
-    assert_eq!(poll(&mut wait, &wakes), "waits");
     core.begin_drain();
-    assert_eq!(wakes.0.load(Relaxed), 1);
-    assert_eq!(poll(&mut wait, &wakes), "Err(Drained)");
+    core.tick(500, 0);
+    deadline.request_begun();
+    expect![[r#"
+        500 ms: waits
+        3000 ms: Err(TimedOut(Head))
+    "#]]
+    .assert_eq(&trace(&core, &deadline));
 }
 
 #[test]
-fn eviction_takes_each_idle_connection_once_and_no_busy_one() {
+fn eviction_takes_each_connection_without_a_request_once_and_no_other() {
     let core = core();
     let deadlines: Vec<_> = (0..4).map(|_| Deadline::new(&core)).collect();
+    deadlines[0].arm(Wait::Head);
     deadlines[1].arm(Wait::Idle);
-    deadlines[3].arm(Wait::Idle);
+    deadlines[2].arm(Wait::Body);
     assert!(core.evict());
     assert!(core.evict());
     assert!(!core.evict());
@@ -236,10 +308,11 @@ fn eviction_takes_each_idle_connection_once_and_no_busy_one() {
         .collect();
     expect![[r#"
         0 ms: waits
-        1500 ms: Err(TimedOut(FirstByte))
-        1500 ms: Err(Evicted)
-        1500 ms: Err(TimedOut(FirstByte))
-        1500 ms: Err(Evicted)
+        2500 ms: Err(TimedOut(Head))
+        2500 ms: Err(Evicted)
+        2500 ms: waits
+        3000 ms: Err(TimedOut(Body))
+        3000 ms: Err(Evicted)
     "#]]
     .assert_eq(&ends.concat());
 }
@@ -256,4 +329,24 @@ fn places_in_the_table_are_used_again() {
     }
     assert_eq!(core.table().entries.borrow().len(), 2);
     assert_eq!(core.table().free.borrow().len(), 2);
+}
+
+#[test]
+fn who_is_without_a_request_longest_goes_first() {
+    let core = core();
+    let deadlines: Vec<_> = (0..600).map(|_| Deadline::new(&core)).collect();
+    // Each since another moment, in an order that has nothing to do with their places.
+    for moment in 0..600 {
+        core.tick(moment, 0);
+        let wait = [Wait::Idle, Wait::FirstByte][moment as usize % 2];
+        deadlines[moment as usize * 7 % 600].arm(wait);
+    }
+    // Whose turn was first is at work again.
+    deadlines[0].disarm();
+    for moment in 1..600 {
+        assert!(core.evict());
+        let evicted = &deadlines[moment * 7 % 600].entry.evicted;
+        assert!(evicted.get(), "the one since moment {moment}");
+    }
+    assert!(!core.evict());
 }

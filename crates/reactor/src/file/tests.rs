@@ -1,15 +1,22 @@
 use std::fs::File;
 use std::io::Write;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rustix::fs::{Advice, fadvise};
 
-use super::{is_cached, load};
+use super::{is_cached, load, read_cached};
 
 const BYTES: u64 = 3 << 20;
 
 /// A file whose pages the kernel was told to forget. It may keep them: a memory file system has nowhere else.
 fn cold_file() -> File {
-    let path = std::env::temp_dir().join(format!("reactor-cold-{}", std::process::id()));
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let name = format!(
+        "reactor-cold-{}-{}",
+        std::process::id(),
+        FILES.fetch_add(1, Relaxed)
+    );
+    let path = std::env::temp_dir().join(name);
     let mut file = File::create_new(&path).expect("a name of our own");
     file.write_all(&vec![7; BYTES as usize])
         .expect("there is room");
@@ -45,4 +52,21 @@ fn what_was_loaded_is_cached() {
             .await
             .expect("the disk is sound");
     });
+}
+
+#[test]
+fn cached_bytes_are_read_and_others_are_not_waited_for() {
+    let file = cold_file();
+    let mut buffer = [0; 4096];
+    // The kernel may have kept the pages; what it says must be true either way.
+    if let Some(read) = read_cached(&file, 0, &mut buffer).expect("the disk is sound") {
+        assert!(buffer[..read].iter().all(|byte| *byte == 7));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let loaded = runtime.expect("a runtime").block_on(load(&file, 0, BYTES));
+    loaded.expect("the disk is sound");
+    for (offset, expected) in [(0, 4096), (BYTES - 5, 5), (BYTES, 0)] {
+        let read = read_cached(&file, offset, &mut buffer);
+        assert_eq!(read.expect("the disk is sound"), Some(expected));
+    }
 }

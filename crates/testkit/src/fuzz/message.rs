@@ -22,6 +22,7 @@ pub fn message(bytes: &[u8]) {
             id: 7,
             size_px: Some((640, 480)),
             answer_bytes_max: 1_000,
+            may_be_empty: false,
         };
         if let Ok(reply) = alleged.verify(&expect) {
             assert!(reply.answer_bytes <= expect.answer_bytes_max);

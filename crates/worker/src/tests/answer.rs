@@ -36,6 +36,7 @@ fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
         id: 7,
         size_px: Some((SIZE.width_px, SIZE.height_px)),
         answer_bytes_max: limits.answer_bytes_max,
+        may_be_empty: false,
     };
     let target = memory_file(&vec![0; limits.answer_bytes_max as usize]);
     let reply = answer(&job, &memory_file(original), &target).to_bytes();

@@ -1,8 +1,8 @@
 //! The compiled filters against the tables they were made from, run as the kernel would.
 
 use super::{
-    ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, Lacks, NUMBER, Program, Rule, X86_64,
-    ZYGOTE, compile,
+    ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, LAUNCHER, Lacks, MACHINE, NO_SUCH_CALL,
+    NUMBER, Program, Rule, X32, X86_64, ZYGOTE, compile,
 };
 use proptest::prelude::*;
 
@@ -59,8 +59,8 @@ fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
 }
 
 /// What a table says of a call: the first rule that holds.
-fn naive(rules: &[Rule], call: &Call) -> u32 {
-    if call.architecture != X86_64 {
+fn naive(rules: &[Rule], otherwise: u32, call: &Call) -> u32 {
+    if call.architecture != X86_64 || X32 <= call.number {
         return KILL;
     }
     let holds = |rule: &&Rule| {
@@ -71,7 +71,10 @@ fn naive(rules: &[Rule], call: &Call) -> u32 {
                 Lacks(argument, bits) => call.arguments[usize::from(argument)] as u32 & bits == 0,
             }
     };
-    rules.iter().find(holds).map_or(KILL, |rule| rule.verdict)
+    rules
+        .iter()
+        .find(holds)
+        .map_or(otherwise, |rule| rule.verdict)
 }
 
 proptest! {
@@ -83,16 +86,25 @@ proptest! {
     ) {
         let architecture = if native { X86_64 } else { 0x4000_0003 };
         let call = Call { number, architecture, arguments };
-        for rules in [ZYGOTE, INIT] {
-            prop_assert_eq!(judge(&compile(rules), &call), naive(rules, &call));
+        for rules in [ZYGOTE, INIT, MACHINE, LAUNCHER] {
+            for otherwise in [KILL, NO_SUCH_CALL] {
+                let compiled = compile(rules, otherwise);
+                prop_assert_eq!(judge(&compiled, &call), naive(rules, otherwise, &call));
+            }
         }
     }
 }
 
 #[test]
 fn every_rule_is_reached() {
-    let program = compile(ZYGOTE);
-    for rule in ZYGOTE {
+    for rules in [ZYGOTE, MACHINE, LAUNCHER] {
+        assert_reached(rules);
+    }
+}
+
+fn assert_reached(rules: &[Rule]) {
+    let program = compile(rules, KILL);
+    for rule in rules {
         let mut arguments = [0; 6];
         if let Is(argument, value) = rule.when {
             arguments[usize::from(argument)] = value.into();
@@ -109,6 +121,18 @@ fn a_child_loses_fork_and_nothing_else() {
         .filter(|number| judge(&program, &Call::new(*number, [0; 6])) != ALLOW)
         .collect();
     assert_eq!(lost, [libc::SYS_clone]);
+}
+
+#[test]
+fn a_program_may_start_threads_and_no_process() {
+    let Program(program) = Program::threads();
+    let clone = |flags: i32| {
+        let arguments = [flags as u64, 0, 0, 0, 0, 0];
+        judge(&program, &Call::new(libc::SYS_clone, arguments))
+    };
+    assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD), ALLOW);
+    assert_ne!(clone(libc::SIGCHLD), ALLOW);
+    assert_eq!(judge(&program, &Call::new(libc::SYS_read, [0; 6])), ALLOW);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::wait::DEADLINE;
 
 /// One connection.
 #[derive(Debug)]
-pub(crate) struct Client {
-    stream: TcpStream,
+pub(crate) struct Client<S = TcpStream> {
+    stream: S,
     unread: Vec<u8>,
 }
 
@@ -23,14 +23,62 @@ pub(crate) struct Answer {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).expect("the server listens");
+        Client::over(TcpStream::connect(address).expect("the server listens"))
+    }
+
+    /// Over a connection that was made elsewhere.
+    pub(crate) fn over(stream: TcpStream) -> Client {
         stream
             .set_read_timeout(Some(DEADLINE))
             .expect("a socket takes a timeout");
+        Client::speaking(stream)
+    }
+
+    /// Whether an answer has begun to arrive.
+    pub(crate) fn has_begun(&mut self) -> bool {
+        !self.unread.is_empty() || matches!(self.peek(), Some(1..))
+    }
+
+    /// Whether the server has ended the connection by now.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.unread.is_empty() && self.peek() == Some(0)
+    }
+
+    /// How many bytes there are to be read, at most one; 0 is the end, and `None` is nothing yet.
+    fn peek(&self) -> Option<usize> {
+        let nonblocking = |on| {
+            let set = self.stream.set_nonblocking(on);
+            set.expect("a socket can be asked without waiting");
+        };
+        nonblocking(true);
+        let peeked = self.stream.peek(&mut [0]);
+        nonblocking(false);
+        match peeked {
+            Ok(peeked) => Some(peeked),
+            Err(err) if err.kind() == ErrorKind::WouldBlock => None,
+            Err(err) if is_reset(&err) => Some(0),
+            Err(err) => panic!("the connection broke: {err}"),
+        }
+    }
+
+    /// Sends no more, and goes on reading.
+    pub(crate) fn end_sending(&self) {
+        let ended = self.stream.shutdown(Shutdown::Write);
+        ended.expect("the server has not closed yet");
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Over a stream that gives up by itself.
+    pub(crate) fn speaking(stream: S) -> Client<S> {
         Client {
             stream,
             unread: Vec::new(),
         }
+    }
+
+    pub(super) fn stream(&self) -> &S {
+        &self.stream
     }
 
     /// Sends bytes as they are.
@@ -84,33 +132,6 @@ impl Client {
         }
     }
 
-    /// Whether an answer has begun to arrive.
-    pub(crate) fn has_begun(&mut self) -> bool {
-        !self.unread.is_empty() || matches!(self.peek(), Some(1..))
-    }
-
-    /// Whether the server has ended the connection by now.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.unread.is_empty() && self.peek() == Some(0)
-    }
-
-    /// How many bytes there are to be read, at most one; 0 is the end, and `None` is nothing yet.
-    fn peek(&self) -> Option<usize> {
-        let nonblocking = |on| {
-            let set = self.stream.set_nonblocking(on);
-            set.expect("a socket can be asked without waiting");
-        };
-        nonblocking(true);
-        let peeked = self.stream.peek(&mut [0]);
-        nonblocking(false);
-        match peeked {
-            Ok(peeked) => Some(peeked),
-            Err(err) if err.kind() == ErrorKind::WouldBlock => None,
-            Err(err) if is_reset(&err) => Some(0),
-            Err(err) => panic!("the connection broke: {err}"),
-        }
-    }
-
     /// Whether the server has ended the connection, and sent nothing more before. Waits until it does either.
     pub(crate) fn is_ended(&mut self) -> bool {
         self.unread.is_empty() && self.read() == 0
@@ -120,12 +141,6 @@ impl Client {
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         while self.read() != 0 {}
         std::mem::take(&mut self.unread)
-    }
-
-    /// Sends no more, and goes on reading.
-    pub(crate) fn end_sending(&self) {
-        let ended = self.stream.shutdown(Shutdown::Write);
-        ended.expect("the server has not closed yet");
     }
 
     fn read_until<T>(&mut self, mut look: impl FnMut(&[u8]) -> Option<T>) -> T {

@@ -78,6 +78,16 @@ impl Server {
         self.address
     }
 
+    /// Where it speaks HTTPS.
+    pub(crate) fn secure_address(&self) -> SocketAddr {
+        eventually("the server says where it speaks HTTPS", || {
+            let lines = self.log.lines();
+            lines
+                .iter()
+                .find_map(|line| address_after(line, "https://"))
+        })
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -132,6 +142,18 @@ impl Server {
             .trim_matches([':', '\t', ' ']);
         let kib = amount.strip_suffix(" kB").expect("in KiB");
         kib.parse::<u64>().expect("a number") << 10
+    }
+
+    /// CPU time it has taken so far, in the kernel's ticks of 10 ms.
+    pub(crate) fn cpu_ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()));
+        let stat = stat.expect("the server runs");
+        // The name may hold anything, so what follows its last parenthesis counts: the state, then ten more, utime, stime.
+        let (_, after_name) = stat.rsplit_once(") ").expect("the kernel says so");
+        let ticks = after_name.split(' ').skip(11).take(2);
+        ticks
+            .map(|ticks| ticks.parse::<u64>().expect("a number"))
+            .sum()
     }
 
     /// Bytes it has read from files and sockets so far.
@@ -213,8 +235,12 @@ fn event(line: &str) -> Option<Value> {
 
 /// The address in the line that says where the server serves.
 fn address(line: &str) -> Option<SocketAddr> {
+    address_after(line, "http://")
+}
+
+fn address_after(line: &str, scheme: &str) -> Option<SocketAddr> {
     let event = event(line)?;
     let message = event["message"].as_str()?;
-    let (_, url) = message.rsplit_once("http://")?;
+    let (_, url) = message.rsplit_once(scheme)?;
     url.trim_end_matches('/').parse().ok()
 }

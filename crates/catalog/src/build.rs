@@ -1,0 +1,356 @@
+//! Writing the file.
+
+use std::collections::HashMap;
+
+use tags::{Role, Splits};
+
+use crate::fold::{fold, words};
+use crate::gather::{Library, Song, folder, gather};
+use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
+use crate::strings::Strings;
+use crate::{Content, Entry, record};
+
+/// Makes an index of these entries, which may come in any order.
+///
+/// # Panics
+/// When two entries have one path, or anything is counted beyond 2³².
+#[must_use]
+pub fn build(mut entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
+    entries.iter_mut().for_each(Entry::trim);
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let twice = entries.windows(2).find(|pair| pair[0].path == pair[1].path);
+    assert!(twice.is_none(), "two entries of one path");
+    let library = gather(&entries, splits);
+    let mut writer = Writer::new();
+    writer.files(&entries);
+    writer.library(&entries, &library);
+    writer.photos(&entries);
+    writer.words(&library);
+    writer.finish()
+}
+
+struct Writer {
+    strings: Strings,
+    sections: [Vec<u8>; SECTIONS],
+    lists: HashMap<Vec<usize>, u32>,
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("counts below 2³²")
+}
+
+impl Writer {
+    fn new() -> Writer {
+        Writer {
+            strings: Strings::new(),
+            sections: Default::default(),
+            lists: HashMap::new(),
+        }
+    }
+
+    fn section(&mut self, section: Section) -> &mut Vec<u8> {
+        &mut self.sections[section as usize]
+    }
+
+    fn words32(&mut self, section: Section, words: &[u32]) {
+        let out = self.section(section);
+        words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        self.strings.reference(text.as_bytes())
+    }
+
+    /// Where a list of rows is; equal lists are kept once.
+    fn list(&mut self, rows: &[usize]) -> u32 {
+        if let Some(&known) = self.lists.get(rows) {
+            return known;
+        }
+        let lists = &mut self.sections[Section::Lists as usize];
+        let reference = number(lists.len() / 4);
+        lists.extend(number(rows.len()).to_le_bytes());
+        rows.iter()
+            .for_each(|&row| lists.extend(number(row).to_le_bytes()));
+        self.lists.insert(rows.to_vec(), reference);
+        reference
+    }
+
+    fn files(&mut self, entries: &[Entry]) {
+        let mut folders: HashMap<&[u8], u32> = HashMap::from([(&b""[..], 0)]);
+        self.words32(Section::Folders, &[0, 0]);
+        let mut devices: Vec<u64> = Vec::new();
+        for entry in entries {
+            let parent = folder(&entry.path);
+            let parent_row = self.folder(&mut folders, parent);
+            let name = entry.path[parent.len()..].strip_prefix(b"/");
+            let name = self.strings.reference(name.unwrap_or(&entry.path));
+            let device = devices
+                .iter()
+                .position(|device| *device == entry.stat.device);
+            let device = device.unwrap_or_else(|| {
+                devices.push(entry.stat.device);
+                devices.len() - 1
+            });
+            let record = number(self.sections[Section::Records as usize].len());
+            let kind = self.record(entry);
+            let out = self.section(Section::Files);
+            out.extend(parent_row.to_le_bytes());
+            out.extend(name.to_le_bytes());
+            out.extend(entry.stat.inode.to_le_bytes());
+            out.extend(entry.stat.size.to_le_bytes());
+            out.extend(entry.stat.mtime_ns.to_le_bytes());
+            out.extend(record.to_le_bytes());
+            out.extend(
+                u16::try_from(device)
+                    .expect("devices below 2¹⁶")
+                    .to_le_bytes(),
+            );
+            out.extend([kind, 0]);
+        }
+        let out = self.section(Section::Devices);
+        devices
+            .iter()
+            .for_each(|device| out.extend(device.to_le_bytes()));
+    }
+
+    fn folder<'a>(&mut self, folders: &mut HashMap<&'a [u8], u32>, path: &'a [u8]) -> u32 {
+        // Up to what is known, then down again: paths may be deep, and no recursion follows them.
+        let mut missing = Vec::new();
+        let mut at = path;
+        let mut row = loop {
+            match folders.get(at) {
+                Some(&row) => break row,
+                None => {
+                    missing.push(at);
+                    at = folder(at);
+                }
+            }
+        };
+        while let Some(path) = missing.pop() {
+            let start = folder(path).len();
+            let name = &path[start..];
+            let name = self
+                .strings
+                .reference(name.strip_prefix(b"/").unwrap_or(name));
+            self.words32(Section::Folders, &[row, name]);
+            row = number(folders.len());
+            folders.insert(path, row);
+        }
+        row
+    }
+
+    fn record(&mut self, entry: &Entry) -> u8 {
+        let (out, strings) = (
+            &mut self.sections[Section::Records as usize],
+            &mut self.strings,
+        );
+        match &entry.content {
+            Content::Music(media) => {
+                record::put_media(out, media, strings);
+                layout::MUSIC
+            }
+            Content::Photo(photo) => {
+                record::put_photo(out, photo, strings);
+                layout::PHOTO
+            }
+            Content::Unreadable(reason) => {
+                let reason = strings.reference(reason.as_bytes());
+                layout::put_number(out, reason.into());
+                layout::UNREADABLE
+            }
+        }
+    }
+
+    fn library(&mut self, entries: &[Entry], library: &Library) {
+        for song in &library.songs {
+            self.track(entries, song);
+        }
+        self.ids(Section::TrackIds, library.songs.iter().map(|song| song.id));
+        for album in &library.albums {
+            let flags = if album.compilation {
+                layout::COMPILATION
+            } else {
+                0
+            };
+            let row = [
+                self.text(&album.title),
+                self.text(&album.sort),
+                self.text(&album.artist),
+                self.list(&album.artists),
+                number(album.first_song),
+                number(album.songs),
+                pack_date(album.date),
+                pack_date(album.original_date),
+                self.list(&album.genres),
+                album.cover.map_or(0, |entry| number(entry) + 1),
+                flags.into(),
+                u32::try_from(album.duration_s).unwrap_or(u32::MAX),
+            ];
+            self.section(Section::Albums).extend(album.id.to_le_bytes());
+            self.words32(Section::Albums, &row);
+        }
+        self.ids(
+            Section::AlbumIds,
+            library.albums.iter().map(|album| album.id),
+        );
+        for artist in &library.artists {
+            let row = [
+                self.text(&artist.name),
+                self.text(&artist.sort),
+                self.list(&artist.albums),
+                artist.tracks,
+            ];
+            self.section(Section::Artists)
+                .extend(artist.id.to_le_bytes());
+            self.words32(Section::Artists, &row);
+        }
+        self.ids(
+            Section::ArtistIds,
+            library.artists.iter().map(|artist| artist.id),
+        );
+        for genre in &library.genres {
+            let row = [self.text(&genre.name), genre.tracks, genre.albums];
+            self.words32(Section::Genres, &row);
+        }
+    }
+
+    fn track(&mut self, entries: &[Entry], song: &Song) {
+        let track = &song.track;
+        let Content::Music(media) = &entries[song.entry].content else {
+            unreachable!("songs come from music");
+        };
+        let row = [
+            number(song.entry),
+            self.text(&track.title),
+            self.text(&track.artist),
+            number(song.album),
+            self.list(&song.artists),
+            self.list(&song.genres),
+            u32::try_from(media.audio.duration_ms).unwrap_or(u32::MAX),
+            pack_date(track.date),
+        ];
+        self.section(Section::Tracks).extend(song.id.to_le_bytes());
+        self.words32(Section::Tracks, &row);
+        let flags = if track.compilation {
+            layout::COMPILATION
+        } else {
+            0
+        } | if track.explicit { layout::EXPLICIT } else { 0 };
+        let kbps = u16::try_from(media.audio.bitrate_bps / 1000).unwrap_or(u16::MAX);
+        let out = self.section(Section::Tracks);
+        out.extend([
+            u8::try_from(track.disc).unwrap_or(u8::MAX),
+            media.audio.codec as u8,
+        ]);
+        for word in [track.number, kbps, flags] {
+            out.extend(word.to_le_bytes());
+        }
+    }
+
+    fn ids(&mut self, section: Section, ids: impl Iterator<Item = u64>) {
+        let mut rows: Vec<(u64, u32)> = ids.zip(0..).collect();
+        rows.sort_unstable();
+        let out = self.section(section);
+        for (id, row) in rows {
+            out.extend(id.to_le_bytes());
+            out.extend(row.to_le_bytes());
+        }
+    }
+
+    fn photos(&mut self, entries: &[Entry]) {
+        let photos = entries
+            .iter()
+            .zip(0..)
+            .filter_map(|(entry, file)| match &entry.content {
+                // Without a clock in the camera, the file's.
+                Content::Photo(photo) => {
+                    let changed = entry.stat.mtime_ns.div_euclid(1_000_000_000);
+                    Some((photo.shot.taken_local_s.unwrap_or(changed), file))
+                }
+                _ => None,
+            });
+        let mut photos: Vec<(i64, u32)> = photos.collect();
+        photos.sort_unstable();
+        let out = self.section(Section::Photos);
+        for (taken, file) in photos {
+            out.extend(taken.to_le_bytes());
+            out.extend(file.to_le_bytes());
+            out.extend([0; 4]);
+        }
+    }
+
+    fn words(&mut self, library: &Library) {
+        let mut found: Vec<(Box<str>, u32)> = Vec::new();
+        let mut add = |kind: u32, row: usize, folded: &str| {
+            let posting = kind << 30 | number(row);
+            found.extend(words(folded).map(|word| (word.into(), posting)));
+        };
+        for (row, artist) in library.artists.iter().enumerate() {
+            add(layout::ARTIST_KIND, row, &fold(&artist.name));
+            add(layout::ARTIST_KIND, row, &fold(&artist.sort));
+        }
+        let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
+        for (row, album) in library.albums.iter().enumerate() {
+            let artist = fold(&album.artist);
+            add(layout::ALBUM_KIND, row, &fold(&album.title));
+            add(layout::ALBUM_KIND, row, &artist);
+            album_artists.push(artist);
+        }
+        for (row, song) in library.songs.iter().enumerate() {
+            add(layout::TRACK_KIND, row, &fold(&song.track.title));
+            // Who searches for the album's artist wants the artist and the albums, not every track.
+            let known = &album_artists[song.album];
+            let people = song
+                .track
+                .people
+                .iter()
+                .filter(|person| person.role == Role::Artist);
+            let names: Vec<String> = people.map(|person| fold(&person.name)).collect();
+            let others = names
+                .iter()
+                .filter(|name| !words(name).all(|word| words(known).any(|k| k == word)));
+            others.for_each(|name| add(layout::TRACK_KIND, row, name));
+        }
+        found.sort_unstable();
+        found.dedup();
+        let mut last: Option<&str> = None;
+        let mut postings = Vec::with_capacity(found.len());
+        for (word, posting) in &found {
+            if last != Some(word) {
+                let row = [self.text(word), number(postings.len())];
+                self.words32(Section::Words, &row);
+                last = Some(word);
+            }
+            postings.push(*posting);
+        }
+        self.words32(Section::Words, &[0, number(postings.len())]);
+        self.words32(Section::Postings, &postings);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.sections[Section::Strings as usize] = self.strings.bytes;
+        let table_bytes = SECTIONS * 16;
+        let mut at = (HEAD_BYTES + table_bytes).next_multiple_of(8);
+        let mut table = Vec::with_capacity(table_bytes);
+        for section in &self.sections {
+            table.extend((at as u64).to_le_bytes());
+            table.extend((section.len() as u64).to_le_bytes());
+            at = (at + section.len()).next_multiple_of(8);
+        }
+        let mut out = Vec::with_capacity(at);
+        out.extend(MAGIC);
+        out.extend(VERSION.to_le_bytes());
+        out.extend(number(SECTIONS).to_le_bytes());
+        out.extend((at as u64).to_le_bytes());
+        out.resize(HEAD_BYTES, 0);
+        out.extend(table);
+        for section in self.sections {
+            out.resize(out.len().next_multiple_of(8), 0);
+            out.extend(section);
+        }
+        out.resize(at, 0);
+        let hash = blake3::hash(&out[HEAD_BYTES..]);
+        out[layout::HASH].copy_from_slice(&hash.as_bytes()[..layout::HASH.len()]);
+        out
+    }
+}

@@ -1,0 +1,71 @@
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// Text as it is compared: without case and accents, with letters of their own spelled out, and a single space between
+/// words.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut gap = false;
+    for letter in text.nfkd() {
+        if is_combining_mark(letter) {
+            continue;
+        }
+        if !letter.is_alphanumeric() {
+            // An apostrophe joins: `don't` is one word.
+            gap |= !matches!(letter, '\'' | '’');
+            continue;
+        }
+        if gap && !out.is_empty() {
+            out.push(' ');
+        }
+        gap = false;
+        match spelled(letter) {
+            Some(spelled) => out.push_str(spelled),
+            None => out.extend(
+                letter
+                    .to_lowercase()
+                    .filter(|letter| !is_combining_mark(*letter)),
+            ),
+        }
+    }
+    out
+}
+
+/// Letters that no decomposition takes apart.
+fn spelled(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'ß' | 'ẞ' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' | 'ð' | 'Ð' => "d",
+        'þ' | 'Þ' => "th",
+        'ħ' | 'Ħ' => "h",
+        'ı' => "i",
+        _ => return None,
+    })
+}
+
+/// Words of folded text. Where writing has no spaces, every letter may begin one.
+pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
+    folded
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .flat_map(|word| {
+            let every = word.chars().any(is_unspaced);
+            let letters = word
+                .char_indices()
+                .take(if every { UNSPACED_MAX } else { 1 });
+            letters.map(move |(at, _)| &word[at..])
+        })
+}
+
+/// Beginnings in one run of unspaced letters.
+const UNSPACED_MAX: usize = 24;
+
+/// Kana, Han, Thai and their like.
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}

@@ -1,0 +1,369 @@
+//! Artists, albums and genres from the tags of single files.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tags::{Date, Role, Splits, Track};
+
+use crate::fold::fold;
+use crate::layout::hash;
+use crate::{Content, Entry};
+
+/// The library before it is written. Rows refer to each other by index.
+pub(crate) struct Library {
+    pub(crate) songs: Vec<Song>,
+    pub(crate) albums: Vec<AlbumRow>,
+    pub(crate) artists: Vec<ArtistRow>,
+    pub(crate) genres: Vec<GenreRow>,
+}
+
+/// A track, in the order of albums, discs and numbers.
+pub(crate) struct Song {
+    /// Which entry it came from.
+    pub(crate) entry: usize,
+    pub(crate) id: u64,
+    pub(crate) track: Track,
+    pub(crate) album: usize,
+    pub(crate) artists: Vec<usize>,
+    pub(crate) genres: Vec<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct AlbumRow {
+    pub(crate) id: u64,
+    pub(crate) title: String,
+    pub(crate) sort: String,
+    pub(crate) artist: String,
+    pub(crate) artists: Vec<usize>,
+    pub(crate) first_song: usize,
+    pub(crate) songs: usize,
+    pub(crate) date: Option<Date>,
+    pub(crate) original_date: Option<Date>,
+    pub(crate) genres: Vec<usize>,
+    /// The entry whose picture is shown.
+    pub(crate) cover: Option<usize>,
+    pub(crate) compilation: bool,
+    pub(crate) duration_s: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct ArtistRow {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) sort: String,
+    pub(crate) albums: Vec<usize>,
+    pub(crate) tracks: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct GenreRow {
+    pub(crate) name: String,
+    pub(crate) tracks: u32,
+    pub(crate) albums: u32,
+}
+
+/// Files that are an album's picture, by what their names begin with, best first.
+const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
+
+/// Puts a library together. The entries are sorted by path.
+pub(crate) fn gather(entries: &[Entry], splits: &Splits) -> Library {
+    let mut songs = songs(entries, splits);
+    number_ids(entries, &mut songs);
+    let ids = ArtistIds::new(&songs);
+    let mut artists = order_artists(&songs, &ids);
+    let genres = order_genres(&mut songs);
+    let mut albums = order_albums(entries, &mut songs);
+    let rows: HashMap<u64, usize> = (0..)
+        .zip(&artists)
+        .map(|(row, artist)| (artist.id, row))
+        .collect();
+    for song in &mut songs {
+        song.artists = ids.rows(&rows, &song.track, Role::Artist);
+    }
+    for (row, album) in albums.iter_mut().enumerate() {
+        let first = &songs[album.first_song];
+        album.artists = ids.rows(&rows, &first.track, Role::AlbumArtist);
+        let of_songs = &songs[album.first_song..][..album.songs];
+        let both = album
+            .artists
+            .iter()
+            .chain(of_songs.iter().flat_map(|song| &song.artists));
+        for artist in both.copied().collect::<BTreeSet<_>>() {
+            artists[artist].albums.push(row);
+        }
+        for song in of_songs {
+            song.artists
+                .iter()
+                .for_each(|&artist| artists[artist].tracks += 1);
+        }
+    }
+    let mut library = Library {
+        songs,
+        albums,
+        artists,
+        genres,
+    };
+    library.count_genres();
+    library
+}
+
+fn songs(entries: &[Entry], splits: &Splits) -> Vec<Song> {
+    let music = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(entry, found)| match &found.content {
+            Content::Music(media) => Some(Song {
+                entry,
+                id: media.essence.0,
+                track: Track::new(media, &found.path, splits),
+                album: 0,
+                artists: Vec::new(),
+                genres: Vec::new(),
+            }),
+            _ => None,
+        });
+    music.collect()
+}
+
+/// Of files with the same audio, the oldest keeps the id that the audio gives.
+fn number_ids(entries: &[Entry], songs: &mut [Song]) {
+    let mut order: Vec<usize> = (0..songs.len()).collect();
+    order.sort_by_key(|&song| {
+        let Entry { path, stat, .. } = &entries[songs[song].entry];
+        (songs[song].id, stat.mtime_ns, path)
+    });
+    let mut before = (0, 0);
+    for song in order {
+        let essence = songs[song].id;
+        let copy = if before.0 == essence { before.1 + 1 } else { 1 };
+        before = (essence, copy);
+        if copy != 1 {
+            songs[song].id = hash(&[b"copy", &essence.to_le_bytes(), &u64::to_le_bytes(copy)]);
+        }
+    }
+}
+
+/// Which artist a name is: MusicBrainz's id where any file gives exactly one for it.
+struct ArtistIds {
+    by_name: HashMap<String, BTreeSet<String>>,
+}
+
+impl ArtistIds {
+    fn new(songs: &[Song]) -> ArtistIds {
+        let mut by_name: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for person in songs.iter().flat_map(|song| &song.track.people) {
+            if let Some(id) = &person.id {
+                by_name
+                    .entry(name_key(&person.name))
+                    .or_default()
+                    .insert(id.clone());
+            }
+        }
+        ArtistIds { by_name }
+    }
+
+    fn id(&self, person: &tags::Person) -> u64 {
+        let key = name_key(&person.name);
+        let only = self.by_name.get(&key).filter(|ids| ids.len() == 1);
+        let known = person
+            .id
+            .as_ref()
+            .or_else(|| only.and_then(BTreeSet::first));
+        match known {
+            Some(id) => hash(&[b"musicbrainz artist", id.as_bytes()]),
+            None => hash(&[b"artist", key.as_bytes()]),
+        }
+    }
+
+    fn rows(&self, rows: &HashMap<u64, usize>, track: &Track, role: Role) -> Vec<usize> {
+        let people = track.people.iter().filter(|person| person.role == role);
+        let mut found: Vec<usize> = Vec::new();
+        for row in people.map(|person| rows[&self.id(person)]) {
+            if !found.contains(&row) {
+                found.push(row);
+            }
+        }
+        found
+    }
+}
+
+/// Names that fold to nothing, as `!!!` does, are themselves.
+fn name_key(name: &str) -> String {
+    let folded = fold(name);
+    if folded.is_empty() {
+        name.to_owned()
+    } else {
+        folded
+    }
+}
+
+fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
+    let mut found: BTreeMap<u64, ArtistRow> = BTreeMap::new();
+    for person in songs.iter().flat_map(|song| &song.track.people) {
+        if !matches!(person.role, Role::Artist | Role::AlbumArtist) {
+            continue;
+        }
+        let id = ids.id(person);
+        let artist = found.entry(id).or_insert_with(|| ArtistRow {
+            id,
+            name: person.name.clone(),
+            ..ArtistRow::default()
+        });
+        if let Some(sort) = &person.sort
+            && artist.sort.is_empty()
+        {
+            artist.sort.clone_from(sort);
+        }
+    }
+    let mut artists: Vec<ArtistRow> = found.into_values().collect();
+    artists.sort_by_cached_key(|artist| {
+        let name = if artist.sort.is_empty() {
+            &artist.name
+        } else {
+            &artist.sort
+        };
+        (name_key(name), artist.id)
+    });
+    artists
+}
+
+fn order_genres(songs: &mut [Song]) -> Vec<GenreRow> {
+    let mut found: BTreeMap<String, GenreRow> = BTreeMap::new();
+    for genre in songs.iter().flat_map(|song| &song.track.genres) {
+        found.entry(name_key(genre)).or_insert_with(|| GenreRow {
+            name: genre.clone(),
+            ..GenreRow::default()
+        });
+    }
+    let rows: HashMap<&String, usize> = found.keys().zip(0..).collect();
+    for song in songs {
+        let genres = song.track.genres.iter().map(|genre| rows[&name_key(genre)]);
+        song.genres = genres.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    found.into_values().collect()
+}
+
+/// Sorts albums by title and songs by album, and tells each which is which.
+fn order_albums(entries: &[Entry], songs: &mut [Song]) -> Vec<AlbumRow> {
+    let mut keys: HashMap<u64, String> = HashMap::new();
+    let ids: Vec<u64> = songs.iter().map(|song| album_id(entries, song)).collect();
+    for (song, &id) in songs.iter().zip(&ids) {
+        let track = &song.track;
+        let title = track.album_sort.as_ref().or(track.album.as_ref());
+        keys.entry(id)
+            .or_insert_with(|| title.map_or_else(String::new, |title| name_key(title)));
+    }
+    let mut order: Vec<(u64, &String)> = keys.iter().map(|(&id, key)| (id, key)).collect();
+    order.sort_by_key(|&(id, key)| (key, id));
+    let rows: HashMap<u64, usize> = order
+        .iter()
+        .zip(0..)
+        .map(|((id, _), row)| (*id, row))
+        .collect();
+    for (song, id) in songs.iter_mut().zip(&ids) {
+        song.album = rows[id];
+    }
+    songs.sort_by(|a, b| {
+        let place = |song: &Song| (song.album, song.track.disc, song.track.number);
+        place(a)
+            .cmp(&place(b))
+            .then_with(|| entries[a.entry].path.cmp(&entries[b.entry].path))
+    });
+    let photos = cover_files(entries);
+    let mut albums: Vec<AlbumRow> = Vec::with_capacity(order.len());
+    for (at, song) in songs.iter().enumerate() {
+        if song.album == albums.len() {
+            let (id, _) = order[song.album];
+            albums.push(album(entries, id, at, song));
+        }
+        let album = albums
+            .last_mut()
+            .expect("the first song begins the first album");
+        album.songs += 1;
+        if let Content::Music(media) = &entries[song.entry].content {
+            album.duration_s += media.audio.duration_ms / 1000;
+            let beside = photos.get(folder(&entries[song.entry].path)).copied();
+            let inside = media.cover().map(|_| song.entry);
+            album.cover = album.cover.or(beside).or(inside);
+        }
+        for &genre in &song.genres {
+            if !album.genres.contains(&genre) {
+                album.genres.push(genre);
+            }
+        }
+    }
+    albums
+}
+
+fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow {
+    let track = &song.track;
+    let title = track.album.clone();
+    AlbumRow {
+        id,
+        title: title.unwrap_or_else(|| {
+            let folder = folder(&entries[song.entry].path);
+            let name = folder.rsplit(|&byte| byte == b'/').next();
+            String::from_utf8_lossy(name.unwrap_or(folder)).into_owned()
+        }),
+        sort: track.album_sort.clone().unwrap_or_default(),
+        artist: track.album_artist.clone(),
+        first_song,
+        date: track.date,
+        original_date: track.original_date,
+        compilation: track.compilation,
+        ..AlbumRow::default()
+    }
+}
+
+/// MusicBrainz's release, else names, else where the file lies.
+fn album_id(entries: &[Entry], song: &Song) -> u64 {
+    let track = &song.track;
+    match (&track.release_id, &track.album) {
+        (Some(release), _) => hash(&[b"musicbrainz release", release.as_bytes()]),
+        (None, Some(title)) => {
+            let artist = name_key(&track.album_artist);
+            hash(&[b"album", artist.as_bytes(), name_key(title).as_bytes()])
+        }
+        (None, None) => hash(&[b"folder", folder(&entries[song.entry].path)]),
+    }
+}
+
+pub(crate) fn folder(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte == b'/');
+    &path[..end.unwrap_or(0)]
+}
+
+/// The best picture of each folder that is called like a cover.
+fn cover_files(entries: &[Entry]) -> HashMap<&[u8], usize> {
+    let mut found: HashMap<&[u8], (usize, usize)> = HashMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if !matches!(entry.content, Content::Photo(_)) {
+            continue;
+        }
+        let folder = folder(&entry.path);
+        let name = entry.path[folder.len()..].trim_ascii_start();
+        let name = name.strip_prefix(b"/").unwrap_or(name);
+        let begins = |word: &&str| {
+            name.get(..word.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        if let Some(rank) = COVER_NAMES.iter().position(begins) {
+            let best = found.entry(folder).or_insert((rank, index));
+            *best = (*best).min((rank, index));
+        }
+    }
+    found
+        .into_iter()
+        .map(|(folder, (_, index))| (folder, index))
+        .collect()
+}
+
+impl Library {
+    fn count_genres(&mut self) {
+        for genre in self.songs.iter().flat_map(|song| &song.genres) {
+            self.genres[*genre].tracks += 1;
+        }
+        for genre in self.albums.iter().flat_map(|album| &album.genres) {
+            self.genres[*genre].albums += 1;
+        }
+    }
+}

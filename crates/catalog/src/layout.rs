@@ -1,0 +1,142 @@
+//! Where everything is in the file.
+//!
+//! ```text
+//! STRINGS   length (7 bits a byte, lowest first) · UTF-8 or bytes; a reference is an offset, 0 the empty string
+//! FOLDERS   0 parent · 4 name                                                          row 0 is the root
+//! DEVICES   u64 each
+//! FILES     0 folder · 4 name · 8 inode u64 · 16 size u64 · 24 mtime ns i64 · 32 record · 36 device u16 · 38 content u8
+//! RECORDS   see record.rs
+//! TRACKS    0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres · 32 duration ms · 36 date
+//!           40 disc u8 · 41 codec u8 · 42 number u16 · 44 kbit/s u16 · 46 flags u16
+//! TRACK_IDS 0 id u64 · 8 track                                                         sorted
+//! ALBUMS    0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks · 32 date
+//!           36 original date · 40 genres · 44 cover: file + 1 · 48 flags · 52 duration s
+//! ALBUM_IDS as TRACK_IDS
+//! ARTISTS   0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks
+//! ARTIST_IDS as TRACK_IDS
+//! GENRES    0 name · 4 tracks · 8 albums
+//! LISTS     count · rows; a reference is an index of u32
+//! PHOTOS    0 taken s i64 · 8 file · 12 unused                                         sorted by time
+//! WORDS     0 word · 4 first posting                                                   sorted by word, one more at the end
+//! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
+//! ```
+//! What has no width is a u32; names and titles are references to STRINGS, plurals of rows to LISTS.
+
+use std::ops::Range;
+
+pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
+/// Grows when the meaning of any byte changes.
+pub(crate) const VERSION: u32 = 1;
+/// Bytes before the table of sections.
+pub(crate) const HEAD_BYTES: usize = 40;
+pub(crate) const HASH: Range<usize> = 24..40;
+
+/// Sections, in the file's order.
+#[derive(Clone, Copy)]
+pub(crate) enum Section {
+    Strings,
+    Folders,
+    Devices,
+    Files,
+    Records,
+    Tracks,
+    TrackIds,
+    Albums,
+    AlbumIds,
+    Artists,
+    ArtistIds,
+    Genres,
+    Lists,
+    Photos,
+    Words,
+    Postings,
+}
+
+pub(crate) const SECTIONS: usize = 16;
+
+pub(crate) const FOLDER_BYTES: usize = 8;
+pub(crate) const DEVICE_BYTES: usize = 8;
+pub(crate) const FILE_BYTES: usize = 40;
+pub(crate) const TRACK_BYTES: usize = 48;
+pub(crate) const ID_BYTES: usize = 12;
+pub(crate) const ALBUM_BYTES: usize = 56;
+pub(crate) const ARTIST_BYTES: usize = 24;
+pub(crate) const GENRE_BYTES: usize = 12;
+pub(crate) const PHOTO_BYTES: usize = 16;
+pub(crate) const WORD_BYTES: usize = 8;
+
+/// Bits of a track's or album's flags.
+pub(crate) const COMPILATION: u16 = 1;
+pub(crate) const EXPLICIT: u16 = 2;
+
+/// What is in a file, by number.
+pub(crate) const MUSIC: u8 = 0;
+pub(crate) const PHOTO: u8 = 1;
+pub(crate) const UNREADABLE: u8 = 2;
+
+/// What a posting points to.
+pub(crate) const ARTIST_KIND: u32 = 0;
+pub(crate) const ALBUM_KIND: u32 = 1;
+pub(crate) const TRACK_KIND: u32 = 2;
+
+/// Tells a track, for as long as its audio is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrackId(pub u64);
+
+/// Tells an album.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AlbumId(pub u64);
+
+/// Tells an artist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArtistId(pub u64);
+
+/// A date in 32 bits that sort as dates do; 0 is none.
+pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {
+    date.map_or(0, |date| {
+        u32::from(date.year) << 16 | u32::from(date.month) << 8 | u32::from(date.day)
+    })
+}
+
+pub(crate) fn unpack_date(packed: u32) -> Option<tags::Date> {
+    (packed != 0).then_some(tags::Date {
+        year: (packed >> 16) as u16,
+        month: (packed >> 8) as u8,
+        day: packed as u8,
+    })
+}
+
+/// Appends a number, 7 bits a byte, lowest first.
+pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while 0x80 <= number {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes such a number off the front.
+pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// 64 bits of a hash of several texts, told apart from each other.
+pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let hash = hasher.finalize();
+    let word = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
+    u64::from_le_bytes(*word)
+}

@@ -1,0 +1,424 @@
+use std::borrow::Cow;
+use std::{error, fmt};
+
+use tags::{Codec, Date};
+
+use crate::layout::{
+    self, AlbumId, ArtistId, HEAD_BYTES, MAGIC, SECTIONS, Section, TrackId, VERSION, unpack_date,
+};
+use crate::{Content, Entry, Stat, record};
+
+/// Why bytes are no index that can be used. A scan makes a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// No index at all.
+    NotAnIndex,
+    /// An index of another version of Pelton.
+    OtherVersion,
+    /// Cut, or changed behind our back.
+    Damaged,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OpenError::NotAnIndex => "not an index of a library",
+            OpenError::OtherVersion => "index of another version",
+            OpenError::Damaged => "index is damaged",
+        })
+    }
+}
+
+impl error::Error for OpenError {}
+
+/// An index, wherever its bytes are.
+#[derive(Clone, Debug)]
+pub struct Catalog<B> {
+    bytes: B,
+    /// Offset and length of each section.
+    sections: [(usize, usize); SECTIONS],
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Counts {
+    pub files: u32,
+    pub tracks: u32,
+    pub albums: u32,
+    pub artists: u32,
+    pub genres: u32,
+    pub photos: u32,
+}
+
+/// A track. Numbers of other things are their rows.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "most names say it")]
+pub struct Track<'a> {
+    pub id: TrackId,
+    pub title: &'a str,
+    /// The artists as they are to be shown.
+    pub artist: &'a str,
+    pub file: u32,
+    pub album: u32,
+    pub artists: Vec<u32>,
+    pub genres: Vec<u32>,
+    pub duration_ms: u32,
+    pub date: Option<Date>,
+    pub disc: u8,
+    pub number: u16,
+    pub codec: Codec,
+    pub bitrate_kbps: u16,
+    pub explicit: bool,
+}
+
+/// An album. Its tracks are `tracks` rows from `first_track` on.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "most names say it")]
+pub struct Album<'a> {
+    pub id: AlbumId,
+    pub title: &'a str,
+    pub sort: &'a str,
+    /// The artists as they are to be shown.
+    pub artist: &'a str,
+    pub artists: Vec<u32>,
+    pub first_track: u32,
+    pub tracks: u32,
+    pub date: Option<Date>,
+    pub original_date: Option<Date>,
+    pub genres: Vec<u32>,
+    /// The file with the picture: one of its own, or music with one inside.
+    pub cover: Option<u32>,
+    pub compilation: bool,
+    pub duration_s: u32,
+}
+
+/// An artist.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Artist<'a> {
+    pub id: ArtistId,
+    pub name: &'a str,
+    pub sort: &'a str,
+    pub albums: Vec<u32>,
+    pub tracks: u32,
+}
+
+/// A genre.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Genre<'a> {
+    pub name: &'a str,
+    pub tracks: u32,
+    pub albums: u32,
+}
+
+/// A photograph, by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Seconds from 1970 to when it was taken, by the camera's clock, else when its file was changed.
+    pub taken_s: i64,
+    /// Its file.
+    pub file: u32,
+}
+
+/// One row of a table. What it would read beyond its end is zero: a broken index gives wrong answers, never a panic.
+#[derive(Clone, Copy)]
+struct Row<'a>(&'a [u8]);
+
+impl Row<'_> {
+    fn u16(self, at: usize) -> u16 {
+        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    }
+
+    fn u32(self, at: usize) -> u32 {
+        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    fn u64(self, at: usize) -> u64 {
+        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+}
+
+impl<B: AsRef<[u8]>> Catalog<B> {
+    /// Checks an index whole, its checksum included.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it cannot be used.
+    pub fn open(bytes: B) -> Result<Catalog<B>, OpenError> {
+        let all = bytes.as_ref();
+        let head = Row(all);
+        if !all.starts_with(MAGIC) {
+            return Err(OpenError::NotAnIndex);
+        }
+        if head.u32(8) != VERSION || head.u32(12) as usize != SECTIONS {
+            return Err(OpenError::OtherVersion);
+        }
+        if head.u64(16) != all.len() as u64 || all.len() < HEAD_BYTES + 16 * SECTIONS {
+            return Err(OpenError::Damaged);
+        }
+        let hash = blake3::hash(&all[HEAD_BYTES..]);
+        if hash.as_bytes()[..layout::HASH.len()] != all[layout::HASH] {
+            return Err(OpenError::Damaged);
+        }
+        let mut sections = [(0, 0); SECTIONS];
+        for (index, section) in sections.iter_mut().enumerate() {
+            let at = HEAD_BYTES + 16 * index;
+            let (offset, length) = (head.u64(at), head.u64(at + 8));
+            let end = offset
+                .checked_add(length)
+                .filter(|end| *end <= all.len() as u64);
+            end.ok_or(OpenError::Damaged)?;
+            *section = (offset as usize, length as usize);
+        }
+        Ok(Catalog { bytes, sections })
+    }
+
+    /// How much there is.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            files: self.rows(Section::Files, layout::FILE_BYTES),
+            tracks: self.rows(Section::Tracks, layout::TRACK_BYTES),
+            albums: self.rows(Section::Albums, layout::ALBUM_BYTES),
+            artists: self.rows(Section::Artists, layout::ARTIST_BYTES),
+            genres: self.rows(Section::Genres, layout::GENRE_BYTES),
+            photos: self.rows(Section::Photos, layout::PHOTO_BYTES),
+        }
+    }
+
+    /// A track by its row, which is the order of albums, discs and numbers.
+    #[must_use]
+    pub fn track(&self, row: u32) -> Option<Track<'_>> {
+        let found = self.row(Section::Tracks, layout::TRACK_BYTES, row)?;
+        let [disc, codec] = found.u16(40).to_le_bytes();
+        Some(Track {
+            id: TrackId(found.u64(0)),
+            file: found.u32(8),
+            title: self.text(found.u32(12)),
+            artist: self.text(found.u32(16)),
+            album: found.u32(20),
+            artists: self.list(found.u32(24)),
+            genres: self.list(found.u32(28)),
+            duration_ms: found.u32(32),
+            date: unpack_date(found.u32(36)),
+            disc,
+            codec: Codec::ALL
+                .get(usize::from(codec))
+                .copied()
+                .unwrap_or(Codec::Other),
+            number: found.u16(42),
+            bitrate_kbps: found.u16(44),
+            explicit: found.u16(46) & layout::EXPLICIT != 0,
+        })
+    }
+
+    /// An album by its row, which is the order of titles.
+    #[must_use]
+    pub fn album(&self, row: u32) -> Option<Album<'_>> {
+        let found = self.row(Section::Albums, layout::ALBUM_BYTES, row)?;
+        Some(Album {
+            id: AlbumId(found.u64(0)),
+            title: self.text(found.u32(8)),
+            sort: self.text(found.u32(12)),
+            artist: self.text(found.u32(16)),
+            artists: self.list(found.u32(20)),
+            first_track: found.u32(24),
+            tracks: found.u32(28),
+            date: unpack_date(found.u32(32)),
+            original_date: unpack_date(found.u32(36)),
+            genres: self.list(found.u32(40)),
+            cover: found.u32(44).checked_sub(1),
+            compilation: found.u32(48) as u16 & layout::COMPILATION != 0,
+            duration_s: found.u32(52),
+        })
+    }
+
+    /// An artist by its row, which is the order of names.
+    #[must_use]
+    pub fn artist(&self, row: u32) -> Option<Artist<'_>> {
+        let found = self.row(Section::Artists, layout::ARTIST_BYTES, row)?;
+        Some(Artist {
+            id: ArtistId(found.u64(0)),
+            name: self.text(found.u32(8)),
+            sort: self.text(found.u32(12)),
+            albums: self.list(found.u32(16)),
+            tracks: found.u32(20),
+        })
+    }
+
+    /// A genre by its row, which is the order of names.
+    #[must_use]
+    pub fn genre(&self, row: u32) -> Option<Genre<'_>> {
+        let found = self.row(Section::Genres, layout::GENRE_BYTES, row)?;
+        Some(Genre {
+            name: self.text(found.u32(0)),
+            tracks: found.u32(4),
+            albums: found.u32(8),
+        })
+    }
+
+    /// A photograph by its row, which is the order of time.
+    #[must_use]
+    pub fn photo(&self, row: u32) -> Option<Shown> {
+        let found = self.row(Section::Photos, layout::PHOTO_BYTES, row)?;
+        Some(Shown {
+            taken_s: found.u64(0) as i64,
+            file: found.u32(8),
+        })
+    }
+
+    /// The row of a track.
+    #[must_use]
+    pub fn track_row(&self, id: TrackId) -> Option<u32> {
+        self.row_of(Section::TrackIds, id.0)
+    }
+
+    /// The row of an album.
+    #[must_use]
+    pub fn album_row(&self, id: AlbumId) -> Option<u32> {
+        self.row_of(Section::AlbumIds, id.0)
+    }
+
+    /// The row of an artist.
+    #[must_use]
+    pub fn artist_row(&self, id: ArtistId) -> Option<u32> {
+        self.row_of(Section::ArtistIds, id.0)
+    }
+
+    /// Where a file lies below the root, and what the file system said of it.
+    #[must_use]
+    pub fn file(&self, row: u32) -> Option<(Vec<u8>, Stat)> {
+        let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
+        let device = self.row(Section::Devices, layout::DEVICE_BYTES, found.u16(36).into())?;
+        let mut parts = vec![self.string(found.u32(4))];
+        let mut folder = found.u32(0);
+        while folder != 0 {
+            let parent = self.row(Section::Folders, layout::FOLDER_BYTES, folder)?;
+            parts.push(self.string(parent.u32(4)));
+            // A folder is written behind its parent; one that is not would lead in a circle.
+            folder = Some(parent.u32(0)).filter(|next| *next < folder)?;
+        }
+        parts.reverse();
+        let stat = Stat {
+            device: device.u64(0),
+            inode: found.u64(8),
+            size: found.u64(16),
+            mtime_ns: found.u64(24) as i64,
+        };
+        Some((parts.join(&b'/'), stat))
+    }
+
+    /// All that is known of a file: what [`crate::build`] was given, but for what the index leaves out.
+    #[must_use]
+    pub fn entry(&self, row: u32) -> Option<Entry> {
+        let (path, stat) = self.file(row)?;
+        let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
+        let mut bytes = self
+            .section(Section::Records)
+            .get(found.u32(32) as usize..)?;
+        let lookup = |reference| String::from_utf8_lossy(self.string(reference));
+        let [kind, _] = found.u16(38).to_le_bytes();
+        let content = match kind {
+            layout::MUSIC => Content::Music(Box::new(record::take_media(&mut bytes, &lookup)?)),
+            layout::PHOTO => Content::Photo(record::take_photo(&mut bytes, &lookup)?),
+            _ => {
+                let reason = layout::take_number(&mut bytes)? as u32;
+                Content::Unreadable(Cow::into_owned(lookup(reason)))
+            }
+        };
+        Some(Entry {
+            path,
+            stat,
+            content,
+        })
+    }
+
+    /// Files that cannot be read, and why.
+    pub fn unreadable(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
+        let rows = (0..self.counts().files).filter(|&row| {
+            let found = self.row(Section::Files, layout::FILE_BYTES, row);
+            found.is_some_and(|found| found.u16(38).to_le_bytes()[0] == layout::UNREADABLE)
+        });
+        rows.filter_map(|row| match self.entry(row)? {
+            Entry {
+                path,
+                content: Content::Unreadable(reason),
+                ..
+            } => Some((path, reason)),
+            _ => None,
+        })
+    }
+
+    /// Bytes of the whole index.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    pub(crate) fn section(&self, section: Section) -> &[u8] {
+        let (at, length) = self.sections[section as usize];
+        &self.bytes.as_ref()[at..at + length]
+    }
+
+    pub(crate) fn rows(&self, section: Section, row_bytes: usize) -> u32 {
+        u32::try_from(self.section(section).len() / row_bytes).unwrap_or(u32::MAX)
+    }
+
+    fn row(&self, section: Section, row_bytes: usize, row: u32) -> Option<Row<'_>> {
+        let start = (row as usize).checked_mul(row_bytes)?;
+        self.section(section)
+            .get(start..start.checked_add(row_bytes)?)
+            .map(Row)
+    }
+
+    /// A row of numbers.
+    pub(crate) fn numbers<const N: usize>(&self, section: Section, row: u32) -> Option<[u32; N]> {
+        let found = self.row(section, 4 * N, row)?;
+        Some(std::array::from_fn(|index| found.u32(4 * index)))
+    }
+
+    /// The bytes of a string.
+    pub(crate) fn string(&self, reference: u32) -> &[u8] {
+        let bytes = self.section(Section::Strings).get(reference as usize..);
+        let mut bytes = bytes.unwrap_or_default();
+        let length =
+            layout::take_number(&mut bytes).and_then(|length| usize::try_from(length).ok());
+        length
+            .and_then(|length| bytes.get(..length))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn text(&self, reference: u32) -> &str {
+        str::from_utf8(self.string(reference)).unwrap_or("")
+    }
+
+    fn list(&self, reference: u32) -> Vec<u32> {
+        let [count] = self.numbers(Section::Lists, reference).unwrap_or([0]);
+        let rows = (0..count).map_while(|index| {
+            let [row] = self.numbers(
+                Section::Lists,
+                reference.checked_add(1)?.checked_add(index)?,
+            )?;
+            Some(row)
+        });
+        rows.collect()
+    }
+
+    fn row_of(&self, section: Section, id: u64) -> Option<u32> {
+        let (mut low, mut high) = (0, self.rows(section, layout::ID_BYTES));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let row = self.row(section, layout::ID_BYTES, middle)?;
+            match row.u64(0).cmp(&id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(row.u32(8)),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}

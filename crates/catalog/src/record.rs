@@ -1,0 +1,271 @@
+//! What a file said, in few bytes, so that it need not be opened again.
+//!
+//! ```text
+//! music: container · codec | exact << 7 · numbers: duration ms, rate, channels, bits, bit/s · essence 8 bytes
+//!        fields · each: field u8 · string    or field | 80 · 16 bytes of a UUID
+//!        pictures · each: kind u8 · mime u8 · stored u8 · numbers: offset, bytes, skip
+//!        issues · each: string
+//! photo: numbers: width, height, taken, offset, latitude, longitude, altitude, make, model, lens, and flags
+//! unreadable: string
+//! ```
+//! Counts and numbers have 7 bits a byte, lowest first; negative ones are folded over. Strings are references.
+
+use std::borrow::Cow;
+
+use tags::{
+    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Place, Shot,
+    Stored, Tags,
+};
+
+use crate::Photo;
+use crate::layout::{put_number, take_number};
+use crate::strings::Strings;
+
+/// Marks a field whose value is a UUID.
+const UUID: u8 = 0x80;
+const EXACT: u8 = 0x80;
+
+/// Gives a string for a reference.
+pub(crate) type Lookup<'a> = dyn Fn(u32) -> Cow<'a, str> + 'a;
+
+pub(crate) fn put_media(out: &mut Vec<u8>, media: &Media, strings: &mut Strings) {
+    let audio = &media.audio;
+    out.push(media.container as u8);
+    out.push(audio.codec as u8 | if audio.exact { EXACT } else { 0 });
+    for number in [
+        audio.duration_ms,
+        audio.sample_rate_hz.into(),
+        audio.channels.into(),
+        audio.bits.into(),
+        audio.bitrate_bps.into(),
+    ] {
+        put_number(out, number);
+    }
+    out.extend(media.essence.0.to_le_bytes());
+    put_number(out, media.tags.iter().count() as u64);
+    for (field, value) in media.tags.iter() {
+        match parse_uuid(value) {
+            Some(uuid) => {
+                out.push(field as u8 | UUID);
+                out.extend(uuid);
+            }
+            None => {
+                out.push(field as u8);
+                put_number(out, strings.reference(value.as_bytes()).into());
+            }
+        }
+    }
+    put_number(out, media.pictures.len() as u64);
+    for picture in &media.pictures {
+        out.extend([picture.kind.0, picture.mime as u8, picture.stored as u8]);
+        for number in [picture.offset, picture.bytes, picture.skip.into()] {
+            put_number(out, number);
+        }
+    }
+    put_number(out, media.issues.len() as u64);
+    for issue in &media.issues {
+        put_number(out, strings.reference(issue.as_bytes()).into());
+    }
+}
+
+pub(crate) fn take_media(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Media> {
+    let container = *Container::ALL.get(usize::from(take_byte(bytes)?))?;
+    let codec = take_byte(bytes)?;
+    let audio = Audio {
+        codec: *Codec::ALL.get(usize::from(codec & !EXACT))?,
+        exact: codec & EXACT != 0,
+        duration_ms: take_number(bytes)?,
+        sample_rate_hz: take_number(bytes)? as u32,
+        channels: take_number(bytes)? as u16,
+        bits: take_number(bytes)? as u8,
+        bitrate_bps: take_number(bytes)? as u32,
+    };
+    let essence = Essence(u64::from_le_bytes(take_array(bytes)?));
+    let mut tags = Tags::default();
+    for _ in 0..take_number(bytes)? {
+        let field = take_byte(bytes)?;
+        let name = *Field::ALL.get(usize::from(field & !UUID))?;
+        if field & UUID != 0 {
+            tags.push(name, &show_uuid(take_array(bytes)?));
+        } else {
+            tags.push(name, &lookup(take_number(bytes)? as u32));
+        }
+    }
+    let mut pictures = Vec::new();
+    for _ in 0..take_number(bytes)? {
+        let [kind, mime, stored] = take_array(bytes)?;
+        pictures.push(Picture {
+            kind: PictureKind(kind),
+            mime: *MIMES.get(usize::from(mime))?,
+            stored: *STOREDS.get(usize::from(stored))?,
+            offset: take_number(bytes)?,
+            bytes: take_number(bytes)?,
+            skip: take_number(bytes)? as u32,
+        });
+    }
+    let mut issues = Vec::new();
+    for _ in 0..take_number(bytes)? {
+        issues.push(Cow::Owned(lookup(take_number(bytes)? as u32).into_owned()));
+    }
+    Some(Media {
+        container,
+        audio,
+        tags,
+        pictures,
+        essence,
+        issues,
+    })
+}
+
+const MIMES: [Mime; 7] = [
+    Mime::Unknown,
+    Mime::Jpeg,
+    Mime::Png,
+    Mime::Gif,
+    Mime::Bmp,
+    Mime::Webp,
+    Mime::Link,
+];
+const STOREDS: [Stored; 4] = [
+    Stored::Plain,
+    Stored::Base64,
+    Stored::OggBase64,
+    Stored::Unsynchronised,
+];
+
+pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings) {
+    let Shot {
+        taken_local_s,
+        offset_min,
+        make,
+        model,
+        lens,
+        place,
+    } = &photo.shot;
+    let text = |text: &Option<String>, strings: &mut Strings| {
+        u64::from(
+            text.as_ref()
+                .map_or(0, |text| strings.reference(text.as_bytes())),
+        )
+    };
+    let altitude = place.and_then(|place| place.altitude_m);
+    let flags = u64::from(taken_local_s.is_some())
+        | u64::from(offset_min.is_some()) << 1
+        | u64::from(place.is_some()) << 2
+        | u64::from(altitude.is_some()) << 3;
+    let place = place.map_or((0, 0), |place| (place.latitude_e7, place.longitude_e7));
+    for number in [
+        flags,
+        photo.width_px.into(),
+        photo.height_px.into(),
+        fold_sign(taken_local_s.unwrap_or(0)),
+        fold_sign(offset_min.unwrap_or(0).into()),
+        fold_sign(place.0.into()),
+        fold_sign(place.1.into()),
+        fold_sign(altitude.unwrap_or(0).into()),
+        text(make, strings),
+        text(model, strings),
+        text(lens, strings),
+    ] {
+        put_number(out, number);
+    }
+}
+
+pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo> {
+    let mut numbers = [0; 11];
+    for number in &mut numbers {
+        *number = take_number(bytes)?;
+    }
+    let [
+        flags,
+        width,
+        height,
+        taken,
+        offset,
+        north,
+        east,
+        above,
+        make,
+        model,
+        lens,
+    ] = numbers;
+    let has = |flag: u32| flags >> flag & 1 == 1;
+    let text = |reference: u64| {
+        let text = lookup(reference as u32).into_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let shot = Shot {
+        taken_local_s: has(0).then_some(unfold_sign(taken)),
+        offset_min: has(1).then_some(unfold_sign(offset) as i16),
+        make: text(make),
+        model: text(model),
+        lens: text(lens),
+        place: has(2).then_some(Place {
+            latitude_e7: unfold_sign(north) as i32,
+            longitude_e7: unfold_sign(east) as i32,
+            altitude_m: has(3).then_some(unfold_sign(above) as i32),
+        }),
+    };
+    Some(Photo {
+        width_px: width as u32,
+        height_px: height as u32,
+        shot,
+    })
+}
+
+fn fold_sign(number: i64) -> u64 {
+    (number << 1 ^ number >> 63) as u64
+}
+
+fn unfold_sign(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+fn take_byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (&byte, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(byte)
+}
+
+fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (array, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*array)
+}
+
+/// The bytes of a UUID in its usual spelling; any other spelling stays text, so that it comes back as it was.
+fn parse_uuid(text: &str) -> Option<[u8; 16]> {
+    if text.len() != 36 {
+        return None;
+    }
+    let mut out = [0; 16];
+    let mut nibbles = 0;
+    for (at, &byte) in text.as_bytes().iter().enumerate() {
+        if matches!(at, 8 | 13 | 18 | 23) {
+            if byte != b'-' {
+                return None;
+            }
+            continue;
+        }
+        let value = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        out[nibbles / 2] |= value << (4 * (1 - nibbles % 2));
+        nibbles += 1;
+    }
+    Some(out)
+}
+
+fn show_uuid(bytes: [u8; 16]) -> String {
+    let word = u128::from_be_bytes(bytes);
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        word >> 96,
+        word >> 80 & 0xffff,
+        word >> 64 & 0xffff,
+        word >> 48 & 0xffff,
+        word & 0xffff_ffff_ffff
+    )
+}

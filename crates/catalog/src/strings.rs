@@ -1,0 +1,37 @@
+//! Strings, each once.
+
+use std::collections::HashMap;
+
+use crate::layout::put_number;
+
+/// Strings on their way into the file.
+pub(crate) struct Strings {
+    pub(crate) bytes: Vec<u8>,
+    known: HashMap<Box<[u8]>, u32>,
+}
+
+impl Strings {
+    pub(crate) fn new() -> Strings {
+        let mut strings = Strings {
+            bytes: Vec::new(),
+            known: HashMap::new(),
+        };
+        assert_eq!(strings.reference(b""), 0, "the empty string is the first");
+        strings
+    }
+
+    /// Where a string is.
+    ///
+    /// # Panics
+    /// When all strings together reach 4 GiB.
+    pub(crate) fn reference(&mut self, text: &[u8]) -> u32 {
+        if let Some(&known) = self.known.get(text) {
+            return known;
+        }
+        let reference = u32::try_from(self.bytes.len()).expect("strings below 4 GiB");
+        put_number(&mut self.bytes, text.len() as u64);
+        self.bytes.extend_from_slice(text);
+        self.known.insert(text.into(), reference);
+        reference
+    }
+}

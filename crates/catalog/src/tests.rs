@@ -1,0 +1,347 @@
+//! Small libraries, built, read, moved, retagged, searched and broken.
+
+mod broken;
+mod search;
+
+use crate::{Catalog, Content, Entry, Photo, Stat, build};
+use expect_test::expect;
+use proptest::prelude::*;
+use tags::{
+    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Shot, Splits,
+    Stored, Tags,
+};
+
+/// A file of music; its essence and its place in the file system follow from `number`.
+fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
+    let mut tags = Tags::default();
+    fields
+        .iter()
+        .for_each(|(field, value)| tags.push(*field, value));
+    let media = Media {
+        container: Container::Flac,
+        audio: Audio {
+            codec: Codec::Flac,
+            duration_ms: 1000 * number,
+            exact: true,
+            sample_rate_hz: 44_100,
+            channels: 2,
+            bits: 16,
+            bitrate_bps: 900_000,
+        },
+        tags,
+        pictures: vec![Picture {
+            kind: PictureKind::FRONT,
+            mime: Mime::Jpeg,
+            stored: Stored::Plain,
+            offset: 1234,
+            bytes: 300_000,
+            skip: 0,
+        }],
+        essence: Essence(number),
+        issues: vec!["an issue".into()],
+    };
+    entry(number, path, Content::Music(Box::new(media)))
+}
+
+fn entry(number: u64, path: &str, content: Content) -> Entry {
+    let stat = Stat {
+        device: 7,
+        inode: number,
+        size: 30_000_000 + number,
+        mtime_ns: 1_700_000_000_000_000_000 + number as i64,
+    };
+    Entry {
+        path: path.as_bytes().to_vec(),
+        stat,
+        content,
+    }
+}
+
+fn photo(number: u64, path: &str, taken_local_s: Option<i64>) -> Entry {
+    let shot = Shot {
+        taken_local_s,
+        model: Some("Camera".to_owned()),
+        ..Shot::default()
+    };
+    let photo = Photo {
+        width_px: 640,
+        height_px: 480,
+        shot,
+    };
+    entry(number, path, Content::Photo(photo))
+}
+
+/// Two albums, one with a guest, pictures, and a file that cannot be read.
+fn library() -> Vec<Entry> {
+    use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
+    vec![
+        music(
+            1,
+            "B/Über/2.flac",
+            &[
+                (Title, "Zweites Lied"),
+                (Artist, "Björk"),
+                (Album, "Über"),
+                (TrackNumber, "2"),
+                (Genre, "Pop"),
+                (ArtistId, "87c5dedd-371d-4a53-9f7f-80522fb7f3cb"),
+                (Date, "1997-09-22"),
+            ],
+        ),
+        music(
+            2,
+            "B/Über/1.flac",
+            &[
+                (Title, "Erstes Lied"),
+                (Artist, "Björk feat. Guest"),
+                (Album, "Über"),
+                (TrackNumber, "1"),
+                (Artists, "Björk"),
+                (Artists, "Guest"),
+                (AlbumArtist, "Björk"),
+                (Genre, "Pop; Rock"),
+                (Date, "1997"),
+            ],
+        ),
+        music(
+            3,
+            "夜/夜の音楽.mp3",
+            &[(Title, "夜の音楽"), (Artist, "AC/DC"), (Album, "Night")],
+        ),
+        photo(4, "B/Über/cover.jpg", None),
+        photo(5, "2003/a.jpg", Some(1_052_749_801)),
+        entry(
+            6,
+            "broken.mp3",
+            Content::Unreadable("no mpeg audio frame".to_owned()),
+        ),
+    ]
+}
+
+fn open(entries: Vec<Entry>) -> Catalog<Vec<u8>> {
+    Catalog::open(build(entries, &Splits::default())).expect("what was just built")
+}
+
+fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
+    let mut out = format!("{:?}\n", catalog.counts());
+    for row in 0..catalog.counts().artists {
+        let artist = catalog.artist(row).expect("a row that was counted");
+        out += &format!(
+            "artist {row} {}: albums {:?}, {} tracks\n",
+            artist.name, artist.albums, artist.tracks
+        );
+    }
+    for row in 0..catalog.counts().albums {
+        let album = catalog.album(row).expect("a row that was counted");
+        let cover = album.cover.and_then(|file| catalog.file(file));
+        let cover = cover.map(|(path, _)| String::from_utf8_lossy(&path).into_owned());
+        out += &format!(
+            "album {row} {} by {} {:?}: from {} {}, {} s, genres {:?}, cover {cover:?}\n",
+            album.title,
+            album.artist,
+            album.artists,
+            album.first_track,
+            album.tracks,
+            album.duration_s,
+            album.genres,
+        );
+    }
+    for row in 0..catalog.counts().tracks {
+        let track = catalog.track(row).expect("a row that was counted");
+        out += &format!(
+            "track {row} {} by {} {:?} on {}: {}.{} {:?} {} ms\n",
+            track.title,
+            track.artist,
+            track.artists,
+            track.album,
+            track.disc,
+            track.number,
+            track.date,
+            track.duration_ms,
+        );
+    }
+    for row in 0..catalog.counts().genres {
+        out += &format!(
+            "{:?}\n",
+            catalog.genre(row).expect("a row that was counted")
+        );
+    }
+    for row in 0..catalog.counts().photos {
+        out += &format!(
+            "{:?}\n",
+            catalog.photo(row).expect("a row that was counted")
+        );
+    }
+    out
+}
+
+#[test]
+fn a_library() {
+    expect![[r#"
+        Counts { files: 6, tracks: 3, albums: 2, artists: 3, genres: 2, photos: 2 }
+        artist 0 AC/DC: albums [0], 1 tracks
+        artist 1 Björk: albums [1], 2 tracks
+        artist 2 Guest: albums [1], 1 tracks
+        album 0 Night by AC/DC [0]: from 0 1, 3 s, genres [], cover Some("夜/夜の音楽.mp3")
+        album 1 Über by Björk [1]: from 1 2, 3 s, genres [0, 1], cover Some("B/Über/cover.jpg")
+        track 0 夜の音楽 by AC/DC [0] on 0: 0.0 None 3000 ms
+        track 1 Erstes Lied by Björk feat. Guest [1, 2] on 1: 0.1 Some(Date { year: 1997, month: 0, day: 0 }) 2000 ms
+        track 2 Zweites Lied by Björk [1] on 1: 0.2 Some(Date { year: 1997, month: 9, day: 22 }) 1000 ms
+        Genre { name: "Pop", tracks: 2, albums: 1 }
+        Genre { name: "Rock", tracks: 1, albums: 1 }
+        Shown { taken_s: 1052749801, file: 0 }
+        Shown { taken_s: 1700000000, file: 3 }
+    "#]].assert_eq(&shown(&open(library())));
+}
+
+#[test]
+fn entries_come_back_as_they_were() {
+    let catalog = open(library());
+    let mut entries = library();
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let back: Vec<Entry> = (0..catalog.counts().files)
+        .filter_map(|row| catalog.entry(row))
+        .collect();
+    assert_eq!(back, entries);
+    assert_eq!(build(back, &Splits::default()), catalog.bytes());
+}
+
+#[test]
+fn lyrics_are_left_to_the_file() {
+    let with = music(
+        1,
+        "a.flac",
+        &[(Field::Title, "A"), (Field::Lyrics, "la la")],
+    );
+    let without = music(1, "a.flac", &[(Field::Title, "A")]);
+    assert_eq!(open(vec![with]).entry(0), Some(without));
+}
+
+#[test]
+fn ids_survive_moves_and_new_tags() {
+    let before = open(vec![music(
+        1,
+        "old/a.flac",
+        &[(Field::Title, "A"), (Field::Album, "X")],
+    )]);
+    let after = open(vec![
+        music(1, "new/b.flac", &[(Field::Title, "B"), (Field::Album, "X")]),
+        music(
+            9,
+            "aaa.flac",
+            &[(Field::Title, "Before all"), (Field::Album, "A")],
+        ),
+    ]);
+    let id = before.track(0).expect("one track").id;
+    let row = after.track_row(id).expect("the same audio");
+    assert_eq!(after.track(row).expect("a row that was found").title, "B");
+    let album = before.album(0).expect("one album").id;
+    assert_eq!(after.album_row(album), Some(1));
+}
+
+#[test]
+fn a_copy_gets_an_id_of_its_own_and_takes_none() {
+    let original = music(1, "z.flac", &[(Field::Title, "A")]);
+    let mut copy = music(1, "a.flac", &[(Field::Title, "A")]);
+    copy.stat.mtime_ns += 1;
+    let id = open(vec![original.clone()]).track(0).expect("one track").id;
+    let both = open(vec![original, copy]);
+    let row = both.track_row(id).expect("the original");
+    let file = both.track(row).expect("a row that was found").file;
+    assert_eq!(both.file(file).expect("a file").0, b"z.flac");
+    let other = both.track(1 - row).expect("the copy").id;
+    assert_ne!(other, id);
+    assert_eq!(both.track_row(other), Some(1 - row));
+}
+
+#[test]
+fn one_id_for_a_name_holds_for_all_its_files() {
+    let catalog = open(library());
+    let named: Vec<&str> = (0..catalog.counts().artists)
+        .filter_map(|row| catalog.artist(row))
+        .map(|artist| artist.name)
+        .collect();
+    assert_eq!(named.iter().filter(|name| **name == "Björk").count(), 1);
+}
+
+#[test]
+fn a_track_takes_less_than_400_bytes() {
+    let words = [
+        "Night", "Ocean", "Paper", "Stone", "River", "Glass", "Winter", "Signal",
+    ];
+    let name = |number: u64| {
+        format!(
+            "{} {} {number}",
+            words[number as usize % 8],
+            words[number as usize / 8 % 8]
+        )
+    };
+    let entries: Vec<Entry> = (0..4000)
+        .map(|number| {
+            let (album, artist) = (name(number / 12), name(number / 40));
+            let release = format!("{:08x}-0000-4000-8000-000000000000", number / 12);
+            let own = format!("{number:08x}-1111-4111-8111-111111111111");
+            let title = name(number * 7);
+            let path = format!(
+                "{artist}/1999 - {album}/{:02} - {title}.flac",
+                number % 12 + 1
+            );
+            let track = (number % 12 + 1).to_string();
+            music(
+                number,
+                &path,
+                &[
+                    (Field::Title, &title),
+                    (Field::Artist, &artist),
+                    (Field::AlbumArtist, &artist),
+                    (Field::Album, &album),
+                    (Field::TrackNumber, &track),
+                    (Field::TrackTotal, "12"),
+                    (Field::Date, "1999-05-12"),
+                    (Field::Genre, words[number as usize / 40 % 8]),
+                    (Field::ReleaseId, &release),
+                    (Field::ReleaseTrackId, &own),
+                    (Field::RecordingId, &own),
+                    (Field::ArtistId, &release),
+                    (Field::AlbumArtistId, &release),
+                    (Field::Label, &artist),
+                    (Field::TrackGain, "-6.10 dB"),
+                    (Field::TrackPeak, "0.988"),
+                    (Field::AlbumGain, "-7.00 dB"),
+                ],
+            )
+        })
+        .collect();
+    let bytes = build(entries, &Splits::default()).len();
+    assert!(bytes <= 400 * 4000, "{} bytes a track", bytes / 4000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The bytes follow from the set of entries, and from nothing else.
+    #[test]
+    fn order_does_not_matter(
+        numbers in proptest::collection::vec((0u64..20, 0usize..5, 0usize..4, 0usize..3), 0..30),
+        turn in any::<usize>(),
+    ) {
+        let names = ["Ä", "B", "a", "C c", "!!!"];
+        let albums = ["X", "x", "Y & Z", ""];
+        let mut entries: Vec<Entry> = numbers.into_iter().enumerate().map(|(at, (essence, artist, album, form))| {
+            let path = format!("{}/{at}", albums[album]);
+            match form {
+                0 => photo(essence, &path, (essence % 2 == 0).then_some(essence as i64)),
+                _ => music(essence, &path, &[
+                    (Field::Artist, names[artist]), (Field::Album, albums[album]), (Field::TrackNumber, "1"),
+                ]),
+            }
+        }).collect();
+        let once = build(entries.clone(), &Splits::default());
+        let middle = turn.checked_rem(entries.len()).unwrap_or(0);
+        entries.rotate_left(middle);
+        prop_assert!(once == build(entries, &Splits::default()));
+        let catalog = Catalog::open(once).expect("what was just built");
+        let back = (0..catalog.counts().files).filter_map(|row| catalog.entry(row)).collect();
+        prop_assert!(build(back, &Splits::default()) == catalog.bytes());
+    }
+}

@@ -1,0 +1,217 @@
+//! A program's file, as far as a cell must know it: whether it can run in one, and what it wants to have in memory where.
+//!
+//! The operator chose the file, but nothing in it is believed: every offset and size is checked before it is used.
+//! Source: the System V ABI, chapters 4 and 5, and its supplement for x86-64.
+
+use std::fmt;
+use std::ops::Range;
+
+/// What a program needs in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    /// First instruction, before relocation.
+    pub(crate) entry: u64,
+    /// Whether it can lie anywhere (static-pie) or only where it says.
+    pub(crate) relocatable: bool,
+    /// In the order of their addresses, which do not overlap.
+    pub(crate) segments: Vec<Segment>,
+    /// Where the program finds its own headers, and how many they are.
+    pub(crate) headers: (u64, u16),
+}
+
+/// A part of the program that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Addresses, before relocation.
+    pub(crate) memory: Range<u64>,
+    /// What of the file is there; zeros follow.
+    pub(crate) file: Range<usize>,
+    pub(crate) write: bool,
+    pub(crate) execute: bool,
+}
+
+/// Why a file does not run in a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    NotElf,
+    NotX86_64,
+    NotExecutable,
+    /// It asks for this interpreter.
+    NotStatic(String),
+    /// What lies beyond the end of the file.
+    Truncated(&'static str),
+    /// What cannot be true.
+    Lies(&'static str),
+    /// A segment both writable and executable.
+    WritableCode,
+    NoCode,
+}
+
+const HEADER_BYTES: usize = 64;
+const PROGRAM_HEADER_BYTES: usize = 56;
+/// More segments than any linker makes.
+const HEADERS_MAX: u16 = 64;
+/// Highest address of a segment; far more than any memory limit lets through.
+pub(crate) const ADDRESS_MAX: u64 = 1 << 38;
+const INTERPRETER_BYTES_MAX: usize = 64;
+
+const TYPE_EXECUTABLE: u16 = 2;
+const TYPE_SHARED: u16 = 3;
+const MACHINE_X86_64: u16 = 62;
+const LOAD: u32 = 1;
+const INTERPRETER: u32 = 3;
+const EXECUTE: u32 = 1;
+const WRITE: u32 = 2;
+
+impl Image {
+    /// Reads the headers of `file`.
+    pub(crate) fn parse(file: &[u8]) -> Result<Image, Unfit> {
+        let head = file
+            .first_chunk::<HEADER_BYTES>()
+            .filter(|head| head.starts_with(b"\x7fELF"))
+            .ok_or(Unfit::NotElf)?;
+        // 64 bits, little-endian.
+        if head[4..6] != [2, 1] || number16(head, 18) != MACHINE_X86_64 {
+            return Err(Unfit::NotX86_64);
+        }
+        let kind = number16(head, 16);
+        if kind != TYPE_EXECUTABLE && kind != TYPE_SHARED {
+            return Err(Unfit::NotExecutable);
+        }
+        let count = number16(head, 56);
+        if usize::from(number16(head, 54)) != PROGRAM_HEADER_BYTES || HEADERS_MAX < count {
+            return Err(Unfit::Lies("its program headers"));
+        }
+        let offset = number64(head, 32);
+        let table = range(offset, u64::from(count) * PROGRAM_HEADER_BYTES as u64, file)
+            .ok_or(Unfit::Truncated("its program headers"))?;
+        let mut image = Image {
+            entry: number64(head, 24),
+            relocatable: kind == TYPE_SHARED,
+            segments: Vec::new(),
+            headers: (0, count),
+        };
+        for header in file[table].chunks_exact(PROGRAM_HEADER_BYTES) {
+            image.take(header, file)?;
+        }
+        image.judge(offset)
+    }
+
+    fn take(&mut self, header: &[u8], file: &[u8]) -> Result<(), Unfit> {
+        let bytes = || {
+            range(number64(header, 8), number64(header, 32), file)
+                .ok_or(Unfit::Truncated("a segment"))
+        };
+        match number32(header, 0) {
+            INTERPRETER => {
+                let name = file[bytes()?].iter().take(INTERPRETER_BYTES_MAX);
+                let name = name.take_while(|byte| byte.is_ascii_graphic());
+                Err(Unfit::NotStatic(
+                    name.map(|byte| char::from(*byte)).collect(),
+                ))
+            }
+            LOAD => {
+                let file = bytes()?;
+                let (address, memory_bytes) = (number64(header, 16), number64(header, 40));
+                let end = address.checked_add(memory_bytes);
+                let end = end.filter(|end| *end <= ADDRESS_MAX);
+                let end = end.ok_or(Unfit::Lies("a segment's address"))?;
+                if memory_bytes < file.len() as u64 {
+                    return Err(Unfit::Lies("a segment's size in memory"));
+                }
+                let flags = number32(header, 4);
+                let segment = Segment {
+                    memory: address..end,
+                    file,
+                    write: flags & WRITE != 0,
+                    execute: flags & EXECUTE != 0,
+                };
+                if segment.write && segment.execute {
+                    return Err(Unfit::WritableCode);
+                }
+                if memory_bytes != 0 {
+                    self.segments.push(segment);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn judge(mut self, headers_offset: u64) -> Result<Image, Unfit> {
+        let pairs = self.segments.windows(2);
+        if pairs
+            .into_iter()
+            .any(|pair| pair[1].memory.start < pair[0].memory.end)
+        {
+            return Err(Unfit::Lies("the order of its segments"));
+        }
+        let runs = |segment: &&Segment| segment.execute && segment.memory.contains(&self.entry);
+        if !self.segments.iter().any(|segment| runs(&segment)) {
+            return Err(Unfit::NoCode);
+        }
+        let holds = |segment: &&Segment| {
+            let offset = headers_offset as usize;
+            segment.file.contains(&offset)
+        };
+        // A program whose headers are not loaded has no use for them.
+        if let Some(segment) = self.segments.iter().find(holds) {
+            let within = headers_offset - segment.file.start as u64;
+            self.headers.0 = segment.memory.start + within;
+        }
+        Ok(self)
+    }
+
+    /// Addresses from the first segment's begin to the last one's end.
+    pub(crate) fn memory(&self) -> Range<u64> {
+        let first = self
+            .segments
+            .first()
+            .map_or(0, |segment| segment.memory.start);
+        let last = self.segments.last().map_or(0, |segment| segment.memory.end);
+        first..last
+    }
+}
+
+/// Where `bytes` bytes at `offset` lie in `file`.
+fn range(offset: u64, bytes: u64, file: &[u8]) -> Option<Range<usize>> {
+    let end = offset.checked_add(bytes)?;
+    (end <= file.len() as u64).then_some(offset as usize..end as usize)
+}
+
+fn number16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(field(bytes, at))
+}
+
+fn number32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(field(bytes, at))
+}
+
+fn number64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(field(bytes, at))
+}
+
+fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let field = bytes[at..].first_chunk();
+    *field.expect("headers are as long as their last field")
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfit::NotElf => f.write_str("not an ELF file"),
+            Unfit::NotX86_64 => f.write_str("not for x86-64"),
+            Unfit::NotExecutable => f.write_str("an ELF file, but no program"),
+            Unfit::NotStatic(name) => write!(f, "not static: it asks for the interpreter {name}"),
+            Unfit::Truncated(what) => {
+                write!(f, "truncated: {what} lies beyond the end of the file")
+            }
+            Unfit::Lies(what) => write!(f, "malformed: {what} cannot be right"),
+            Unfit::WritableCode => f.write_str("asks for memory both writable and executable"),
+            Unfit::NoCode => f.write_str("malformed: its entry point is in no executable segment"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What the server hands to a zygote of helpers before its jail closes: the device, the guest's program, and files.
+
+use super::EXIT_ABANDONED;
+use super::helper::Host;
+use super::jail::Refusal;
+use super::last_words::exit;
+use super::zygote::command;
+use crate::control::{Command, Start, Word};
+use crate::memfd::above;
+use crate::vm::guest::{Allowed, Guest, Plan, Speaks, Words};
+use kvm_ioctls::Kvm;
+use rustix::net::RecvFlags;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::rc::Rc;
+
+/// Address space of a zygote or a helper beside its guest's: its own code, the program's file, page tables of the guest.
+pub(super) const HOST_BYTES: u64 = 1 << 30;
+
+pub(super) struct Devices {
+    /// Beside a program, or beside the worker's own.
+    pub(super) device: Option<OwnedFd>,
+    pub(super) program: Option<OwnedFd>,
+    pub(super) words: Words,
+    pub(super) allowed: Vec<Allowed>,
+}
+
+impl Devices {
+    /// Takes what came with `Start`, and the words that follow.
+    pub(super) fn receive(control: &OwnedFd, start: &Start, descriptors: Vec<OwnedFd>) -> Devices {
+        // Their numbers may be those that a child gives to others.
+        let mut descriptors = descriptors
+            .into_iter()
+            .filter_map(|low| above(low.as_fd()).ok());
+        let program = (start.program || start.machine).then(|| descriptors.next());
+        let device = start.machine.then(|| descriptors.next());
+        let (Some(program), Some(device)) = (all(program), all(device)) else {
+            exit(EXIT_ABANDONED);
+        };
+        let (mut words, mut allowed) = (Words::default(), Vec::new());
+        for _ in 0..start.words {
+            let Ok(Some((Command::Word(kind, word), files))) = command(control, RecvFlags::empty())
+            else {
+                exit(EXIT_ABANDONED);
+            };
+            match (kind, files.into_iter().next()) {
+                (Word::Argument, None) => words.arguments.push(word),
+                (Word::Variable, None) => words.environment.push(word),
+                (Word::Path, Some(file)) => match above(file.as_fd()) {
+                    Ok(file) => allowed.push(Allowed { name: word, file }),
+                    Err(_) => exit(EXIT_ABANDONED),
+                },
+                _ => exit(EXIT_ABANDONED),
+            }
+        }
+        Devices {
+            device,
+            program,
+            words,
+            allowed,
+        }
+    }
+
+    pub(super) fn boot(self, start: &Start) -> Result<Host, Refusal> {
+        let mut elf = Vec::new();
+        let (Some(program), Some(device)) = (self.program, self.device) else {
+            exit(EXIT_ABANDONED);
+        };
+        let mut program = File::from(program);
+        let read = program
+            .rewind()
+            .and_then(|()| program.read_to_end(&mut elf));
+        read.map_err(|error| format!("read the program: {error}"))?;
+        let speaks = if start.program {
+            Speaks::Streams
+        } else {
+            Speaks::Jobs
+        };
+        let plan = Plan {
+            elf: &elf,
+            speaks,
+            words: self.words,
+            allowed: Rc::from(self.allowed),
+            boot_bytes_max: start.max_memory_bytes,
+            work_bytes_max: start.max_work_memory_bytes,
+            hugepages: start.hugepages,
+            work_hugepages: start.work_hugepages,
+        };
+        // SAFETY: the device is this process's own, given up by its owner here.
+        let kvm = unsafe { Kvm::from_raw_fd(device.into_raw_fd()) };
+        let guest = Guest::boot(&kvm, plan)?;
+        Ok(Host {
+            kvm,
+            guest,
+            ephemeral: start.ephemeral,
+        })
+    }
+}
+
+/// A descriptor that should be there is, or none should be: `None` where one is missing.
+fn all(descriptor: Option<Option<OwnedFd>>) -> Option<Option<OwnedFd>> {
+    match descriptor {
+        Some(None) => None,
+        Some(there) => Some(there),
+        None => Some(None),
+    }
+}

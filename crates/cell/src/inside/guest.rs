@@ -1,0 +1,59 @@
+//! A worker inside a microVM: the same program, one job after another. Its host stops it at its reply and puts it back to
+//! where it asked for its job, unless it is kept.
+
+use super::child::{JOB_FD, probe_answer};
+use super::heap;
+use super::last_words::{self, exit};
+use super::{EXIT_ABANDONED, EXIT_USAGE};
+use crate::probe::PROBE_ANSWER;
+use job::{AllegedReply, Job, MESSAGE_BYTES_MAX};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::os::fd::{BorrowedFd, FromRawFd};
+
+/// The variable that tells a worker where it is.
+pub(crate) const MARK: &str = "PELTON_CELL";
+pub(crate) const MARK_GUEST: &str = "guest";
+
+const ORIGINAL_FD: i32 = JOB_FD + 1;
+const ANSWER_FD: i32 = JOB_FD + 2;
+
+/// Whether this process is a guest.
+pub(super) fn is_here() -> bool {
+    std::env::var_os(MARK).is_some_and(|mark| mark == MARK_GUEST)
+}
+
+pub(super) fn serve(
+    warm_up: impl FnOnce(),
+    work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
+) -> ! {
+    last_words::to_pool();
+    heap::keep_small();
+    warm_up();
+    heap::align();
+    // SAFETY: the host serves this number for as long as the guest lives, and nothing closes it.
+    let jobs = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
+    // SAFETY: the host's number for the original, which the guest's table of descriptors begins with; nothing closes it.
+    let original = ManuallyDrop::new(unsafe { File::from_raw_fd(ORIGINAL_FD) });
+    // SAFETY: the host's number for the answer, likewise there from the beginning; nothing closes it.
+    let answer = ManuallyDrop::new(unsafe { File::from_raw_fd(ANSWER_FD) });
+    let mut bytes = [0; MESSAGE_BYTES_MAX];
+    loop {
+        let len = match rustix::io::read(jobs, &mut bytes) {
+            Ok(len @ 1..) => len,
+            // A user who sets the variable by hand has no host.
+            Ok(_) | Err(_) => exit(EXIT_USAGE),
+        };
+        let Ok(job) = Job::from_bytes(&bytes[..len]) else {
+            exit(EXIT_ABANDONED);
+        };
+        last_words::to_job(job.id);
+        let reply = match job.plan {
+            PROBE_ANSWER => probe_answer(&job, &answer),
+            _ => work(&job, &original, &answer),
+        };
+        if rustix::io::write(jobs, &reply.to_bytes()).is_err() {
+            exit(EXIT_ABANDONED);
+        }
+    }
+}

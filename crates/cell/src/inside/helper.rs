@@ -1,0 +1,129 @@
+//! A helper: the jailed process that hosts one microVM, and runs one job after another in it.
+//!
+//! It relays a worker's reply and adds what the job used. Its guest's time is its own, so the timer that ends a child
+//! ends a guest, too, by this process's death; memory is bounded by the guest's slot.
+
+use super::child::{self, give_way};
+use super::filter::Program;
+use super::last_words::exit;
+use super::{EXIT_ABANDONED, EXIT_FAILED};
+use crate::channel;
+use crate::control::{Report, Rested};
+use crate::probe::PROBE_FILTER;
+use crate::vm::guest::{Files, Guest, Running};
+use job::{AllegedReply, Job, MESSAGE_BYTES_MAX, Status};
+use kvm_ioctls::Kvm;
+use rustix::net::RecvFlags;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+/// What all helpers of a zygote have in common.
+pub(super) struct Host {
+    pub(super) kvm: Kvm,
+    pub(super) guest: Guest,
+    pub(super) ephemeral: bool,
+}
+
+/// Makes a machine and serves jobs from `socket` until it closes. `signals` is the zygote's.
+pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
+    let socket = match child::place(socket) {
+        Ok(socket) => socket,
+        Err(_) => exit(EXIT_ABANDONED),
+    };
+    let mut running = match host.guest.start(&host.kvm) {
+        Ok(running) => running,
+        Err(why) => refuse(socket.as_fd(), &why),
+    };
+    for descriptor in [signals.as_raw_fd(), host.kvm.as_raw_fd()] {
+        // SAFETY: the zygote's, copied by `fork`, and used by no code of this process from here on: without the device
+        // no other machine can be made. Nothing drops their owners, since this process ends first.
+        unsafe { rustix::io::close(descriptor) };
+    }
+    // No limit of processes does this for all users, and KVM may add a thread of its own when the guest first runs.
+    if let Err(errno) = Program::child().install() {
+        refuse(socket.as_fd(), &format!("seccomp: {errno}"));
+    }
+    let mut rested = Rested::default();
+    let mut cpu_us = 0;
+    loop {
+        let now = child::cpu_us(&child::usage());
+        rested.cpu_us = now - cpu_us;
+        cpu_us = now;
+        say(socket.as_fd(), &Report::Rested(rested).to_bytes());
+        if !serve(socket.as_fd(), &mut running) {
+            exit(0);
+        }
+        let begin = Instant::now();
+        let refused_calls = running.refused_calls();
+        let wiped = if host.ephemeral {
+            running.wipe()
+        } else {
+            running.keep().map(|()| 0)
+        };
+        // On any doubt the machine goes, with this process.
+        let Ok(dirty_bytes) = wiped else {
+            exit(EXIT_FAILED);
+        };
+        rested = Rested {
+            cpu_us: 0,
+            wipe_us: begin.elapsed().as_micros() as u64,
+            dirty_bytes,
+            refused_calls,
+        };
+    }
+}
+
+/// One job. False when the machine cannot be used again.
+fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
+    let mut bytes = [0; MESSAGE_BYTES_MAX];
+    let Ok((len @ 1.., descriptors)) = channel::receive(socket, &mut bytes, RecvFlags::empty())
+    else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        exit(EXIT_ABANDONED);
+    };
+    let before_us = child::cpu_us(&child::usage());
+    if child::set_timer(job.limits.cpu_ms_max).is_err() || give_way(job.idle).is_err() {
+        exit(EXIT_FAILED);
+    }
+    if job.plan == PROBE_FILTER {
+        // The wall behind the machine's.
+        say(socket, &child::probe_filter(&job).to_bytes());
+        return false;
+    }
+    let files = Files { original, answer };
+    let (reply, sound) = match running.run(&job, &bytes[..len], files) {
+        Ok(ended) => (ended.reply, ended.sound),
+        Err(why) => {
+            let reply = AllegedReply::new(job.id, Status::Failed, (0, 0), 0);
+            (Ok(reply.with_detail(&format!("machine: {why}"))), false)
+        }
+    };
+    let spent_us = child::cpu_us(&child::usage()) - before_us;
+    let stopped = child::set_timer(0).is_ok();
+    let reply = match reply {
+        Ok(reply) => reply
+            .with_usage(running.memory_peak_bytes(), spent_us)
+            .to_bytes(),
+        // The server calls it a lie.
+        Err(bytes) => bytes,
+    };
+    say(socket, &reply);
+    sound && stopped
+}
+
+fn say(socket: BorrowedFd<'_>, bytes: &[u8]) {
+    if rustix::io::write(socket, bytes).is_err() {
+        exit(EXIT_ABANDONED);
+    }
+}
+
+/// A machine that does not start is told where its readiness would be.
+fn refuse(socket: BorrowedFd<'_>, why: &str) -> ! {
+    say(socket, &Report::Broken(why.to_owned()).to_bytes());
+    exit(EXIT_FAILED)
+}

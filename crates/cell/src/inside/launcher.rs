@@ -1,0 +1,235 @@
+//! A launcher: a child that starts a program for its job, waits for its end, and replies in its stead.
+//!
+//! ```text
+//! launcher ── fork, limits, filter, execveat ─► program: 0 the original behind its environment, 1 the answer, 2 a pipe
+//!      └───── wait, usage, length of the answer, the program's last words ─► reply
+//! ```
+//!
+//! The program ends with its launcher, so that whoever kills the one kills the other.
+
+use super::EXIT_ABANDONED;
+use super::child::{self, JOB_FD, cpu_us, give_way, memory_peak_bytes, probe_filter, set_timer};
+use super::filter::Program as Filter;
+use super::jail::set_limit;
+use super::last_words::{self, exit};
+use crate::channel;
+use crate::probe::PROBE_FILTER;
+use crate::syscall::checked;
+use crate::vm::guest::{Words, environment_bytes};
+use job::{AllegedReply, DETAIL_BYTES_MAX, Job, MESSAGE_BYTES_MAX, Status};
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::{Errno, pread};
+use rustix::net::RecvFlags;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, Signal, set_parent_process_death_signal};
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::ptr;
+
+/// What all launchers of a zygote have in common.
+pub(super) struct Launch {
+    pub(super) program: OwnedFd,
+    pub(super) words: Words,
+    /// Address space of a program before it takes any for its job.
+    pub(super) max_memory_bytes: u64,
+}
+
+/// Everything that a program's start needs, made before there is a process for it.
+struct Start {
+    program: i32,
+    arguments: Strings,
+    environment: Strings,
+    streams: [i32; 3],
+    filter: Filter,
+    memory_bytes_max: u64,
+    answer_bytes_max: u64,
+    cpu_ms_max: u32,
+}
+
+/// Serves `socket` for the one job it brings.
+pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
+    let Ok(socket) = child::place(socket) else {
+        exit(EXIT_ABANDONED);
+    };
+    assert_eq!(socket.as_raw_fd(), JOB_FD, "`place` put it there");
+    let mut bytes = [0; MESSAGE_BYTES_MAX];
+    let received = channel::receive(socket.as_fd(), &mut bytes, RecvFlags::empty());
+    let Ok((len @ 1.., descriptors)) = received else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        exit(EXIT_ABANDONED);
+    };
+    last_words::to_job(job.id);
+    if job.idle && give_way(true).is_err() {
+        last_words::fail("sched_setscheduler");
+    }
+    let reply = match job.plan {
+        PROBE_FILTER => probe_filter(&job),
+        _ => match launched(launch, &job, &original, &answer) {
+            Ok(reply) => reply,
+            Err(errno) => last_words::fail(&format!("start the program: {errno}")),
+        },
+    };
+    match rustix::io::write(&*socket, &reply.to_bytes()) {
+        Ok(_) => exit(0),
+        Err(_) => exit(EXIT_ABANDONED),
+    }
+}
+
+fn launched(
+    launch: &Launch,
+    job: &Job<'_>,
+    original: &OwnedFd,
+    answer: &OwnedFd,
+) -> Result<AllegedReply, Errno> {
+    let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
+    let mut head = vec![0; environment_bytes as usize];
+    let read = pread(original, &mut head, 0)?;
+    let mut words = launch.words.clone();
+    let strings = head[..read].split(|byte| *byte == 0);
+    words.environment.extend(
+        strings
+            .filter(|string| !string.is_empty())
+            .map(<[u8]>::to_vec),
+    );
+    seek(original, SeekFrom::Start(environment_bytes.into()))?;
+    let (heard, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let start = Start {
+        program: launch.program.as_raw_fd(),
+        arguments: Strings::new(words.arguments),
+        environment: Strings::new(words.environment),
+        streams: [original.as_raw_fd(), answer.as_raw_fd(), said.as_raw_fd()],
+        filter: Filter::threads(),
+        memory_bytes_max: launch
+            .max_memory_bytes
+            .saturating_add(job.limits.memory_bytes_max),
+        answer_bytes_max: job.limits.answer_bytes_max,
+        cpu_ms_max: job.limits.cpu_ms_max,
+    };
+    // SAFETY: this process has one thread, so the child's copy of every lock is free.
+    let pid = match checked(unsafe { libc::fork() })? {
+        0 => become_program(&start),
+        pid => pid,
+    };
+    drop(said);
+    let (status, usage) = wait(pid)?;
+    let mut words = vec![0; DETAIL_BYTES_MAX];
+    let len = match rustix::io::read(&heard, &mut words) {
+        Ok(len) => len,
+        Err(Errno::AGAIN) => 0,
+        Err(errno) => return Err(errno),
+    };
+    let words = String::from_utf8_lossy(&words[..len]);
+    let answer_bytes = seek(answer, SeekFrom::Current(0))?;
+    let reply = ended(job, status, answer_bytes, words.trim());
+    Ok(reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage)))
+}
+
+/// What a program's end means.
+fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedReply {
+    let gap = if words.is_empty() { "" } else { ": " };
+    let without = |status, how: &str| {
+        AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
+    };
+    if libc::WIFSIGNALED(status) {
+        return match libc::WTERMSIG(status) {
+            libc::SIGPROF | libc::SIGXCPU => without(Status::TimedOut, "CPU time is up"),
+            libc::SIGXFSZ => without(Status::TooLarge, "wrote beyond its answer"),
+            signal => without(Status::Failed, &format!("died by signal {signal}")),
+        };
+    }
+    match libc::WEXITSTATUS(status) {
+        0 => AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes).with_detail(words),
+        code => without(Status::Failed, &format!("exit code {code}")),
+    }
+}
+
+/// In the new process: limits, streams, filter, and the program. Returns only by its end.
+fn become_program(start: &Start) -> ! {
+    const NOT_STARTED: i32 = 127;
+    match arrange(start) {
+        Ok(()) => {}
+        Err(errno) => {
+            let text = format!("prepare the program: {errno}");
+            // SAFETY: the pipe that the launcher reads.
+            let said = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
+            let _heard = rustix::io::write(said, text.as_bytes());
+            exit(NOT_STARTED);
+        }
+    }
+    // SAFETY: both lists end in a null pointer and point to strings that `start` holds.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            start.program,
+            c"".as_ptr(),
+            start.arguments.pointers.as_ptr(),
+            start.environment.pointers.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    let error = std::io::Error::last_os_error();
+    // The standard error is the pipe by now.
+    eprintln!("{error}");
+    exit(NOT_STARTED)
+}
+
+fn arrange(start: &Start) -> Result<(), Errno> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    for (from, to) in start.streams.iter().zip(0..) {
+        // SAFETY: changes the descriptors of this process, none of which it uses by another name. Without CLOEXEC, so
+        // that they are there for the program.
+        checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
+    }
+    set_limit(Resource::Fsize, start.answer_bytes_max)?;
+    set_limit(Resource::Cpu, u64::from(start.cpu_ms_max / 1_000) + 1)?;
+    // An interval timer survives the start of a program.
+    set_timer(start.cpu_ms_max)?;
+    start.filter.install()?;
+    // Last: what this process itself has mapped counts, too.
+    set_limit(Resource::As, start.memory_bytes_max)
+}
+
+fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: writes the two places of this frame, for the child just forked.
+        let waited = checked(unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) });
+        match waited {
+            // SAFETY: a structure of integers, zeroed above and written by the call.
+            Ok(_) => return Ok((status, unsafe { usage.assume_init() })),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Strings as `execve` takes them.
+struct Strings {
+    pointers: Vec<*const libc::c_char>,
+    _strings: Vec<CString>,
+}
+
+impl Strings {
+    fn new(words: Vec<Vec<u8>>) -> Strings {
+        // What follows a zero byte no program sees.
+        let strings = words.into_iter().map(|mut word| {
+            let end = word.iter().position(|byte| *byte == 0);
+            word.truncate(end.unwrap_or(word.len()));
+            CString::new(word).expect("cut at its first zero")
+        });
+        let strings: Vec<CString> = strings.collect();
+        let mut pointers: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
+        pointers.push(ptr::null());
+        Strings {
+            pointers,
+            _strings: strings,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A program that the operator brings, and what it takes to start it in a cell.
+
+use crate::control::{TEXT_BYTES_MAX, Word};
+use crate::elf::Image;
+use crate::error::{Error, ErrorKind};
+use crate::inside::guest::{MARK, MARK_GUEST};
+use crate::memfd::{above, program as sealed};
+use crate::zygote::{Cast, Said};
+use rustix::fs::{Mode, OFlags, open};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+/// Most arguments, variables and paths of a program, together.
+const WORDS_MAX: usize = 64;
+
+/// A static program for Linux, which gets a job as its environment and standard input, and answers on standard output.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// For messages, and the first of its arguments.
+    pub name: String,
+    /// Its ELF image.
+    pub elf: Vec<u8>,
+    /// Its arguments after the name.
+    pub arguments: Vec<String>,
+    /// `NAME=value`, in every job.
+    pub environment: Vec<String>,
+    /// Files that it may open for reading, by these names.
+    pub allowed_paths: Vec<PathBuf>,
+}
+
+/// What the zygotes of a pool are made of.
+pub(crate) fn cast(worker: &[u8], program: Option<&Program>, machine: bool) -> Result<Cast, Error> {
+    let copy = |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("copy the worker", errno));
+    let device = machine.then(device).transpose()?;
+    let Some(program) = program else {
+        let name = (Word::Argument, b"pelton-worker".to_vec(), None);
+        let mark = (
+            Word::Variable,
+            format!("{MARK}={MARK_GUEST}").into_bytes(),
+            None,
+        );
+        return Ok(Cast {
+            worker: copy(worker)?,
+            program: None,
+            device,
+            words: if machine {
+                vec![name, mark]
+            } else {
+                Vec::new()
+            },
+        });
+    };
+    Image::parse(&program.elf).map_err(|unfit| program.unfit(&unfit.to_string()))?;
+    Ok(Cast {
+        worker: copy(worker)?,
+        program: Some(copy(&program.elf)?),
+        device,
+        words: program.words()?,
+    })
+}
+
+/// The device, opened by the server: a helper is another user and could not.
+fn device() -> Result<OwnedFd, Error> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let device = open("/dev/kvm", flags, Mode::empty()).and_then(|device| above(device.as_fd()));
+    device.map_err(|errno| Error::host("open /dev/kvm", errno))
+}
+
+impl Program {
+    fn unfit(&self, why: &str) -> Error {
+        Error::new(ErrorKind::Worker, format!("{}: {why}", self.name))
+    }
+
+    fn words(&self) -> Result<Vec<Said>, Error> {
+        let mut words = vec![(Word::Argument, self.name.clone().into_bytes(), None)];
+        let text = |kind| move |text: &String| (kind, text.clone().into_bytes(), None);
+        words.extend(self.arguments.iter().map(text(Word::Argument)));
+        words.extend(self.environment.iter().map(text(Word::Variable)));
+        for path in &self.allowed_paths {
+            let file =
+                open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
+                    Error::host(format!("{}: open {}", self.name, path.display()), errno)
+                })?;
+            let name = path.as_os_str().as_encoded_bytes().to_vec();
+            words.push((Word::Path, name, Some(file)));
+        }
+        let fits = |(_, text, _): &Said| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
+        if WORDS_MAX < words.len() || !words.iter().all(fits) {
+            let why = format!(
+                "more than {WORDS_MAX} arguments, variables and paths, or one longer than {TEXT_BYTES_MAX} bytes"
+            );
+            return Err(self.unfit(&why));
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,317 @@
+//! Calls about descriptors. The host's are never the guest's: a guest's number leads to a row of its table, and that to
+//! what its job brought.
+
+use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails};
+use crate::vm::machine::Machine;
+use rustix::fs::fstat as host_fstat;
+use std::os::fd::{AsFd, BorrowedFd};
+
+const PATH_BYTES_MAX: u64 = 4_096;
+const PARTS_MAX: u64 = 1_024;
+const PART_BYTES: u64 = 16;
+
+pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, address, bytes, ..] = call;
+    let open = linux.open(descriptor)?;
+    let (Open::Original { at, .. } | Open::File { at, .. }) = open else {
+        return match open {
+            Open::Job => Err(Stop::Next(Next::Wait { address, bytes })),
+            Open::Null | Open::Control => Ok(0),
+            _ => fails(libc::EBADF),
+        };
+    };
+    let read = linux.read_at(machine, open, at, (address, bytes))?;
+    linux.seek_to(descriptor, at + read);
+    Ok(read)
+}
+
+pub(super) fn pread(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, address, bytes, at, ..] = call;
+    let open = linux.open(descriptor)?;
+    linux.read_at(machine, open, at, (address, bytes))
+}
+
+pub(super) fn readv(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    each_part(linux, machine, call, read)
+}
+
+pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, address, bytes, ..] = call;
+    match linux.open(descriptor)? {
+        Open::Null => Ok(bytes),
+        Open::Control => {
+            let words = machine.memory.slice(address, bytes.min(PATH_BYTES_MAX))?;
+            Err(Stop::Next(Next::Broken(words.to_vec())))
+        }
+        Open::Job => {
+            let reply = machine.memory.slice(address, bytes.min(PATH_BYTES_MAX))?;
+            Err(Stop::Next(Next::Reply(reply.to_vec())))
+        }
+        Open::Errors => {
+            let heard = machine.memory.slice(address, bytes)?;
+            linux.hear(heard);
+            Ok(bytes)
+        }
+        Open::Answer { at } => {
+            let written = linux.write_at(machine, at, (address, bytes))?;
+            linux.seek_to(descriptor, at + written);
+            Ok(written)
+        }
+        Open::Original { .. } | Open::File { .. } => fails(libc::EBADF),
+    }
+}
+
+pub(super) fn pwrite(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, address, bytes, at, ..] = call;
+    match linux.open(descriptor)? {
+        Open::Answer { .. } => linux.write_at(machine, at, (address, bytes)),
+        _ => fails(libc::EBADF),
+    }
+}
+
+pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    each_part(linux, machine, call, write)
+}
+
+/// One call for each part of a list, until one is short.
+fn each_part(
+    linux: &mut Linux,
+    machine: &mut Machine,
+    [descriptor, parts, count, ..]: [u64; 6],
+    one: super::Serve,
+) -> Answer {
+    if PARTS_MAX < count {
+        return fails(libc::EINVAL);
+    }
+    let list = machine.memory.slice(parts, count * PART_BYTES)?.to_vec();
+    let mut done = 0;
+    for part in list.chunks_exact(PART_BYTES as usize) {
+        let word = |at: usize| {
+            let bytes = part[at..].first_chunk();
+            u64::from_le_bytes(*bytes.expect("a part is two words"))
+        };
+        let (address, bytes) = (word(0), word(8));
+        if bytes == 0 {
+            continue;
+        }
+        let part = one(linux, machine, [descriptor, address, bytes, 0, 0, 0])?;
+        done += part;
+        if part < bytes {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+pub(super) fn lseek(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, offset, whence, ..] = call;
+    let open = linux.open(descriptor)?;
+    let (Open::Original { at, .. } | Open::Answer { at } | Open::File { at, .. }) = open else {
+        return fails(libc::ESPIPE);
+    };
+    let base = match whence as i32 {
+        libc::SEEK_SET => 0,
+        libc::SEEK_CUR => at,
+        libc::SEEK_END => linux.len(open)?,
+        _ => return fails(libc::EINVAL),
+    };
+    match base.checked_add_signed(offset as i64) {
+        Some(at) if at <= i64::MAX as u64 => {
+            linux.seek_to(descriptor, at);
+            Ok(at)
+        }
+        _ => fails(libc::EINVAL),
+    }
+}
+
+pub(super) fn close(linux: &mut Linux, _: &mut Machine, [descriptor, ..]: [u64; 6]) -> Answer {
+    linux.open(descriptor)?;
+    linux.open[descriptor as usize] = None;
+    Ok(0)
+}
+
+pub(super) fn fstat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let open = linux.open(call[0])?;
+    put_stat(linux, machine, open, call[1])
+}
+
+pub(super) fn newfstatat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [descriptor, path, address, flags, ..] = call;
+    let path = path_at(machine, path)?;
+    let open = if path.is_empty() && flags as i32 & libc::AT_EMPTY_PATH != 0 {
+        linux.open(descriptor)?
+    } else {
+        linux.named(&path)?
+    };
+    put_stat(linux, machine, open, address)
+}
+
+fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> Answer {
+    const STAT_BYTES: u64 = 144;
+    const MODE_AT: usize = 24;
+    const SIZE_AT: usize = 48;
+    const BLOCK_SIZE_AT: usize = 56;
+    let (mode, bytes) = match open {
+        Open::Null => (libc::S_IFCHR | 0o666, 0),
+        Open::Control | Open::Job => (libc::S_IFSOCK | 0o600, 0),
+        Open::Errors => (libc::S_IFIFO | 0o200, 0),
+        Open::Original { .. } | Open::File { .. } => (libc::S_IFREG | 0o444, linux.len(open)?),
+        Open::Answer { .. } => (libc::S_IFREG | 0o600, linux.len(open)?),
+    };
+    let stat = machine.memory.slice_mut(address, STAT_BYTES)?;
+    stat.fill(0);
+    stat[MODE_AT..MODE_AT + 4].copy_from_slice(&mode.to_le_bytes());
+    stat[SIZE_AT..SIZE_AT + 8].copy_from_slice(&bytes.to_le_bytes());
+    stat[BLOCK_SIZE_AT..BLOCK_SIZE_AT + 8].copy_from_slice(&4_096_u64.to_le_bytes());
+    Ok(0)
+}
+
+pub(super) fn open(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [path, flags, ..] = call;
+    openat(linux, machine, [0, path, flags, 0, 0, 0])
+}
+
+pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [_, path, flags, ..] = call;
+    let path = path_at(machine, path)?;
+    let file = linux.named(&path)?;
+    if flags as i32 & libc::O_ACCMODE != libc::O_RDONLY {
+        return fails(libc::EACCES);
+    }
+    if let Some(number) = linux.open.iter().position(Option::is_none) {
+        linux.open[number] = Some(file);
+        return Ok(number as u64);
+    }
+    if linux.open.len() == DESCRIPTORS_MAX {
+        return fails(libc::EMFILE);
+    }
+    linux.open.push(Some(file));
+    Ok(linux.open.len() as u64 - 1)
+}
+
+fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
+    let mut path = Vec::new();
+    // One at a time: the string may end where memory does.
+    for place in address..address.saturating_add(PATH_BYTES_MAX) {
+        match machine.memory.slice(place, 1)? {
+            [0] => return Ok(path),
+            byte => path.extend(byte),
+        }
+    }
+    fails(libc::ENAMETOOLONG)
+}
+
+pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    let open = linux.open(call[0])?;
+    match call[1] as i32 {
+        libc::F_GETFD => Ok(0),
+        libc::F_SETFD | libc::F_SETFL => Ok(0),
+        libc::F_GETFL => Ok(match open {
+            Open::Original { .. } | Open::File { .. } => libc::O_RDONLY as u64,
+            Open::Errors => libc::O_WRONLY as u64,
+            _ => libc::O_RDWR as u64,
+        }),
+        _ => fails(libc::EINVAL),
+    }
+}
+
+/// Nothing here ever waits: what is open is ready.
+pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    const ENTRY_BYTES: u64 = 8;
+    let [address, count, ..] = call;
+    if DESCRIPTORS_MAX as u64 * 2 < count {
+        return fails(libc::EINVAL);
+    }
+    let mut ready = 0;
+    for entry in machine
+        .memory
+        .slice_mut(address, count * ENTRY_BYTES)?
+        .chunks_exact_mut(8)
+    {
+        let number = i32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+        let asked = i16::from_le_bytes([entry[4], entry[5]]);
+        let found = match linux.open(number as u64) {
+            _ if number < 0 => 0,
+            Ok(_) => asked & (libc::POLLIN | libc::POLLOUT),
+            Err(_) => libc::POLLNVAL,
+        };
+        ready += u64::from(found != 0);
+        entry[6..].copy_from_slice(&found.to_le_bytes());
+    }
+    Ok(ready)
+}
+
+impl Linux {
+    fn open(&self, descriptor: u64) -> Result<Open, Stop> {
+        let descriptor = usize::try_from(descriptor).map_err(|_| Stop::Errno(libc::EBADF))?;
+        let open = self.open.get(descriptor).copied().flatten();
+        open.ok_or(Stop::Errno(libc::EBADF))
+    }
+
+    pub(super) fn descriptors_max(&self) -> i64 {
+        DESCRIPTORS_MAX as i64
+    }
+
+    fn named(&self, path: &[u8]) -> Result<Open, Stop> {
+        let index = self.allowed.iter().position(|allowed| allowed.name == path);
+        let index = index.ok_or(Stop::Errno(libc::ENOENT))?;
+        Ok(Open::File { index, at: 0 })
+    }
+
+    fn seek_to(&mut self, descriptor: u64, to: u64) {
+        match &mut self.open[descriptor as usize] {
+            Some(Open::Original { at, .. } | Open::Answer { at } | Open::File { at, .. }) => {
+                *at = to
+            }
+            _ => unreachable!("callers found a file there"),
+        }
+    }
+
+    /// The host's descriptor, and where in it the guest's file begins.
+    fn host(&self, open: Open) -> Result<(BorrowedFd<'_>, u64), Stop> {
+        let files = || self.files.as_ref().ok_or(Stop::Errno(libc::EBADF));
+        match open {
+            Open::Original { begin, .. } => Ok((files()?.original.as_fd(), begin)),
+            Open::Answer { .. } => Ok((files()?.answer.as_fd(), 0)),
+            Open::File { index, .. } => Ok((self.allowed[index].file.as_fd(), 0)),
+            Open::Null | Open::Control | Open::Job | Open::Errors => fails(libc::ESPIPE),
+        }
+    }
+
+    fn len(&self, open: Open) -> Result<u64, Stop> {
+        let (file, begin) = self.host(open)?;
+        let bytes = host_fstat(file)?.st_size as u64;
+        Ok(bytes.saturating_sub(begin))
+    }
+
+    /// Reads straight into the guest's memory.
+    fn read_at(
+        &self,
+        machine: &mut Machine,
+        open: Open,
+        at: u64,
+        (address, bytes): (u64, u64),
+    ) -> Answer {
+        let (file, begin) = self.host(open)?;
+        let place = machine.memory.slice_mut(address, bytes)?;
+        let offset = begin.checked_add(at).filter(|at| *at <= i64::MAX as u64);
+        let offset = offset.ok_or(Stop::Errno(libc::EINVAL))?;
+        Ok(rustix::io::pread(file, place, offset)? as u64)
+    }
+
+    /// Writes to the answer straight from the guest's memory.
+    fn write_at(&mut self, machine: &Machine, at: u64, (address, bytes): (u64, u64)) -> Answer {
+        let (file, _) = self.host(Open::Answer { at })?;
+        let place = machine.memory.slice(address, bytes)?;
+        let end = at.checked_add(bytes);
+        let Some(end) = end.filter(|end| *end <= self.answer_bytes_max) else {
+            return Err(Stop::Next(Next::TooLarge));
+        };
+        let mut done = 0;
+        while done < place.len() {
+            done += rustix::io::pwrite(file, &place[done..], at + done as u64)?;
+        }
+        self.answer_bytes = self.answer_bytes.max(end);
+        Ok(bytes)
+    }
+}

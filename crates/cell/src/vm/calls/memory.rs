@@ -1,0 +1,74 @@
+//! Calls about memory. All of it is mapped and zero from the beginning; these only keep the books.
+
+use super::{Answer, Linux, fails};
+use crate::vm::layout::PAGE_BYTES;
+use crate::vm::machine::Machine;
+use std::ops::Range;
+
+pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6]) -> Answer {
+    let (end, dropped) = linux.space.set_break(end);
+    if !dropped.is_empty() {
+        machine.memory.drop_fresh(dropped)?;
+    }
+    Ok(end)
+}
+
+pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+    let [address, bytes, protection, flags, ..] = arguments;
+    let flags = flags as i32;
+    if flags & libc::MAP_ANONYMOUS == 0 {
+        return fails(libc::ENODEV);
+    }
+    if protection as i32 & libc::PROT_EXEC != 0 {
+        return fails(libc::EPERM);
+    }
+    if flags & libc::MAP_FIXED == 0 {
+        return match linux.space.map(bytes) {
+            Some(place) => Ok(place),
+            None => fails(libc::ENOMEM),
+        };
+    }
+    let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+    if !linux.space.is_mapping(&range) || !linux.space.take(&range) {
+        return fails(libc::ENOMEM);
+    }
+    machine.memory.drop_fresh(range)?;
+    Ok(address)
+}
+
+pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+    let [address, bytes, ..] = arguments;
+    let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+    if linux.space.is_mapping(&range) {
+        machine.memory.drop_fresh(range.clone())?;
+        linux.space.unmap(range);
+    }
+    Ok(0)
+}
+
+/// Nothing changes, but memory never becomes code.
+pub(super) fn mprotect(_: &mut Linux, _: &mut Machine, arguments: [u64; 6]) -> Answer {
+    match arguments[2] as i32 & libc::PROT_EXEC {
+        0 => Ok(0),
+        _ => fails(libc::EPERM),
+    }
+}
+
+pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+    let [address, bytes, advice, ..] = arguments;
+    if advice as i32 == libc::MADV_DONTNEED {
+        let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+        if !linux.space.is_mapping(&range) {
+            return fails(libc::ENOMEM);
+        }
+        machine.memory.drop_fresh(range)?;
+    }
+    Ok(0)
+}
+
+/// Whole pages from a page's begin on.
+fn pages(address: u64, bytes: u64) -> Option<Range<u64>> {
+    let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+    let end = address.checked_add(bytes)?;
+    (address.is_multiple_of(PAGE_BYTES) && bytes != 0).then_some(address..end)
+}

@@ -1,0 +1,226 @@
+//! Calls about the process, time and chance.
+
+use super::{Answer, Linux, Next, Stop, fails};
+use crate::vm::machine::Machine;
+use rustix::rand::GetRandomFlags;
+use std::ops::Range;
+
+/// Canonical addresses of ring 3.
+const ADDRESSES: Range<u64> = 0..1 << 47;
+
+pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [clock, address, ..] = call;
+    let time = time(clock)?;
+    put(machine, address, &[time.tv_sec, time.tv_nsec])
+}
+
+fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
+    use rustix::time::ClockId;
+    let clock = match clock as i32 {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE => ClockId::Realtime,
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => ClockId::ProcessCPUTime,
+        libc::CLOCK_MONOTONIC
+        | libc::CLOCK_MONOTONIC_RAW
+        | libc::CLOCK_MONOTONIC_COARSE
+        | libc::CLOCK_BOOTTIME => ClockId::Monotonic,
+        _ => return fails(libc::EINVAL),
+    };
+    Ok(rustix::time::clock_gettime(clock))
+}
+
+pub(super) fn clock_getres(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    match call[1] {
+        0 => Ok(0),
+        address => put(machine, address, &[0, 1]),
+    }
+}
+
+pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let time = time(libc::CLOCK_REALTIME as u64)?;
+    put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
+}
+
+/// From the host each time: a template holds no generator.
+pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [address, bytes, ..] = call;
+    let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
+    let mut done = 0;
+    while done < buffer.len() {
+        done += rustix::rand::getrandom(&mut buffer[done..], GetRandomFlags::empty())?;
+    }
+    Ok(done as u64)
+}
+
+pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    const SET_GS: u64 = 0x1001;
+    const SET_FS: u64 = 0x1002;
+    const GET_FS: u64 = 0x1003;
+    let [code, address, ..] = call;
+    let cannot = |_| Stop::Errno(libc::EPERM);
+    if code == GET_FS {
+        let base = machine.fs_base().map_err(cannot)?;
+        return put(machine, address, &[base as i64]);
+    }
+    if !ADDRESSES.contains(&address) {
+        return fails(libc::EPERM);
+    }
+    match code {
+        SET_FS => machine.set_fs_base(address).map_err(cannot)?,
+        SET_GS => machine.set_gs_base(address).map_err(cannot)?,
+        _ => return fails(libc::EINVAL),
+    }
+    Ok(0)
+}
+
+/// No signal is ever delivered, so there is nothing to remember.
+pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    forget(machine, call[2], 32)
+}
+
+pub(super) fn rt_sigprocmask(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    forget(machine, call[2], call[3].min(128))
+}
+
+pub(super) fn sigaltstack(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    const DISABLED: i64 = 2;
+    match call[1] {
+        0 => Ok(0),
+        address => put(machine, address, &[0, DISABLED, 0]),
+    }
+}
+
+fn forget(machine: &mut Machine, old: u64, bytes: u64) -> Answer {
+    if old != 0 {
+        machine.memory.slice_mut(old, bytes)?.fill(0);
+    }
+    Ok(0)
+}
+
+/// With one thread nobody can wake another, so who waits without an end has ended.
+pub(super) fn futex(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [address, operation, value, timeout, ..] = call;
+    match operation as i32 & 0x7f {
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(0),
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
+            let word = machine.memory.slice(address, 4)?;
+            let word = u32::from_le_bytes(word.try_into().expect("four bytes were asked for"));
+            if word != value as u32 {
+                fails(libc::EAGAIN)
+            } else if timeout != 0 {
+                fails(libc::ETIMEDOUT)
+            } else {
+                let why = "waiting for a thread, of which a guest has one".to_owned();
+                Err(Stop::Next(Next::Died(why)))
+            }
+        }
+        _ => fails(libc::ENOSYS),
+    }
+}
+
+pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    const STACK_BYTES: i64 = 8 << 20;
+    const NO_LIMIT: i64 = -1;
+    let [_, resource, new, old, ..] = call;
+    if new != 0 {
+        return fails(libc::EPERM);
+    }
+    let limit = match resource as u32 {
+        libc::RLIMIT_STACK => STACK_BYTES,
+        libc::RLIMIT_NOFILE => linux.descriptors_max(),
+        libc::RLIMIT_CORE | libc::RLIMIT_NPROC => 0,
+        _ => NO_LIMIT,
+    };
+    match old {
+        0 => Ok(0),
+        old => put(machine, old, &[limit, limit]),
+    }
+}
+
+/// One CPU.
+pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let [_, bytes, address, ..] = call;
+    if bytes < 8 {
+        return fails(libc::EINVAL);
+    }
+    put(machine, address, &[1])?;
+    Ok(8)
+}
+
+/// A guest has the memory that its job may take.
+pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    let memory = linux.space.bytes_max() as i64;
+    // Uptime, three loads, memory in all and free, seven more sizes, their unit.
+    let mut words = [0; 14];
+    (words[4], words[5], words[13]) = (memory, memory, 1);
+    put(machine, call[0], &words)
+}
+
+pub(super) fn uname(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+    const FIELD_BYTES: usize = 65;
+    let fields = ["Linux", "cell", "6.1.0", "pelton", "x86_64", "(none)"];
+    let place = machine.memory.slice_mut(call[0], 6 * FIELD_BYTES as u64)?;
+    place.fill(0);
+    for (place, field) in place.chunks_mut(FIELD_BYTES).zip(fields) {
+        place[..field.len()].copy_from_slice(field.as_bytes());
+    }
+    Ok(0)
+}
+
+pub(super) fn exit(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    Err(Stop::Next(Next::Exited(call[0] as i32 & 0xff)))
+}
+
+pub(super) fn kill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    signalled(call[0], call[1])
+}
+
+pub(super) fn tgkill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    signalled(call[1], call[2])
+}
+
+/// A program that signals itself, as `abort` does, dies of it.
+fn signalled(id: u64, signal: u64) -> Answer {
+    match (id, signal) {
+        (1, 0) => Ok(0),
+        (1, signal) => Err(Stop::Next(Next::Died(format!("by signal {signal}")))),
+        _ => fails(libc::ESRCH),
+    }
+}
+
+fn put(machine: &mut Machine, address: u64, words: &[i64]) -> Answer {
+    let place = machine.memory.slice_mut(address, 8 * words.len() as u64)?;
+    for (place, word) in place.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    Ok(0)
+}
+
+/// Names of calls that programs make and a guest does not have.
+pub(super) fn name(number: u64) -> Option<&'static str> {
+    const NAMES: &[(libc::c_long, &str)] = &[
+        (libc::SYS_clone, "clone"),
+        (libc::SYS_clone3, "clone3"),
+        (libc::SYS_fork, "fork"),
+        (libc::SYS_vfork, "vfork"),
+        (libc::SYS_execve, "execve"),
+        (libc::SYS_socket, "socket"),
+        (libc::SYS_connect, "connect"),
+        (libc::SYS_nanosleep, "nanosleep"),
+        (libc::SYS_clock_nanosleep, "clock_nanosleep"),
+        (libc::SYS_epoll_create1, "epoll_create1"),
+        (libc::SYS_eventfd2, "eventfd2"),
+        (libc::SYS_pipe2, "pipe2"),
+        (libc::SYS_dup, "dup"),
+        (libc::SYS_getcwd, "getcwd"),
+        (libc::SYS_unlink, "unlink"),
+        (libc::SYS_mkdir, "mkdir"),
+        (libc::SYS_ptrace, "ptrace"),
+        (libc::SYS_io_uring_setup, "io_uring_setup"),
+        (libc::SYS_sendmsg, "sendmsg"),
+        (libc::SYS_recvmsg, "recvmsg"),
+        (libc::SYS_memfd_create, "memfd_create"),
+        (libc::SYS_tgkill, "tgkill"),
+    ];
+    let known = NAMES.iter().find(|(call, _)| *call as u64 == number);
+    known.map(|(_, name)| *name)
+}

@@ -1,0 +1,333 @@
+//! A program that was brought as far as it goes without a job, and the microVMs that start from there.
+//!
+//! A worker is booted: it warms up and asks for a job, which is where its template is taken. Any other program is taken
+//! before its first instruction, since its environment is part of its job.
+
+use super::calls::{Linux, Next};
+use super::cpu::State;
+use super::layout::{Chance, Layout};
+use super::machine::{Exit, Machine};
+use super::memory::{Memory, Template};
+use super::stack;
+use crate::elf::Image;
+use job::{AllegedReply, Job, Status};
+use kvm_ioctls::Kvm;
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::rc::Rc;
+
+pub(crate) use super::calls::{Allowed, Files};
+pub(crate) use super::stack::Words;
+
+/// Longest environment of one job.
+pub(crate) const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    /// It asks for jobs, as [`inside::serve`](crate::inside::serve) does.
+    Jobs,
+    /// Its input and output are its job: it is started anew for each.
+    Streams,
+}
+
+/// What a guest is made of.
+pub(crate) struct Plan<'a> {
+    pub(crate) elf: &'a [u8],
+    pub(crate) speaks: Speaks,
+    pub(crate) words: Words,
+    pub(crate) allowed: Rc<[Allowed]>,
+    /// Memory that may be taken before the first job.
+    pub(crate) boot_bytes_max: u64,
+    /// Memory that jobs may take.
+    pub(crate) work_bytes_max: u64,
+    pub(crate) hugepages: bool,
+    pub(crate) work_hugepages: bool,
+}
+
+/// A program at its wait.
+pub(crate) struct Guest {
+    image: Image,
+    layout: Layout,
+    words: Words,
+    template: Template,
+    state: State,
+    linux: Linux,
+    speaks: Speaks,
+    /// Where it waits for its job.
+    wait: (u64, u64),
+    hugepages: bool,
+}
+
+impl Guest {
+    /// Boots the program in a machine of its own, which is gone afterwards.
+    pub(crate) fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
+        let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
+        let bytes = plan.boot_bytes_max + plan.work_bytes_max;
+        let layout = Layout::new(&image, bytes, chance()?)?;
+        let memory = Memory::blank(layout.bytes, plan.hugepages)
+            .map_err(|errno| format!("reserve {} bytes: {errno}", layout.bytes))?;
+        let mut machine = Machine::new(kvm, memory)?;
+        load(&mut machine.memory, &image, plan.elf, layout.bias)?;
+        let entry = image.entry + layout.bias;
+        let mut linux = Linux::new(&layout, plan.boot_bytes_max, plan.allowed);
+        let (stack, wait) = match plan.speaks {
+            Speaks::Streams => {
+                machine.prepare(&layout, entry, layout.stack_top)?;
+                (layout.stack_top, (0, 0))
+            }
+            Speaks::Jobs => {
+                let stack = push(&mut machine, &image, &layout, &plan.words)?;
+                machine.prepare(&layout, entry, stack)?;
+                linux.speak_job();
+                let wait = until_wait(&mut machine, &mut linux)?;
+                (machine.stack_pointer(), wait)
+            }
+        };
+        let state = machine.save()?;
+        let template = machine.memory.freeze(&layout, stack);
+        let template = template.map_err(|errno| format!("make a template: {errno}"))?;
+        Ok(Guest {
+            image,
+            layout,
+            words: plan.words,
+            template,
+            state,
+            linux,
+            speaks: plan.speaks,
+            wait,
+            hugepages: plan.work_hugepages,
+        })
+    }
+
+    /// A machine at the guest's wait.
+    pub(crate) fn start(&self, kvm: &Kvm) -> Result<Running<'_>, String> {
+        let memory = Memory::of(&self.template, self.hugepages)
+            .map_err(|errno| format!("map the template: {errno}"))?;
+        let mut machine = Machine::new(kvm, memory)?;
+        machine.restore(&self.state)?;
+        Ok(Running {
+            guest: self,
+            machine,
+            linux: self.linux.clone(),
+            wait: self.wait,
+            replied: 0,
+        })
+    }
+
+    pub(crate) fn page_tables(&self) -> String {
+        self.layout.list()
+    }
+}
+
+/// A machine that takes jobs.
+pub(crate) struct Running<'a> {
+    guest: &'a Guest,
+    machine: Machine,
+    linux: Linux,
+    wait: (u64, u64),
+    /// Length of the last reply, which a worker that is kept learns.
+    replied: u64,
+}
+
+/// How a job ended.
+pub(crate) struct Ended {
+    /// The reply's bytes: the worker's own, or those of a program's end.
+    pub(crate) reply: Result<AllegedReply, Vec<u8>>,
+    /// Whether the machine may be used again.
+    pub(crate) sound: bool,
+}
+
+impl Running<'_> {
+    /// Runs one job until its reply.
+    pub(crate) fn run(
+        &mut self,
+        job: &Job<'_>,
+        bytes: &[u8],
+        files: Files,
+    ) -> Result<Ended, String> {
+        self.linux.begin(files, &job.limits);
+        match self.guest.speaks {
+            Speaks::Jobs => self.deliver(bytes)?,
+            Speaks::Streams => {
+                if let Err(why) = self.launch(job)? {
+                    return Ok(self.failed(job, &why));
+                }
+            }
+        }
+        let next = until(&mut self.machine, &mut self.linux)?;
+        Ok(match next {
+            Next::Reply(bytes) => {
+                self.replied = bytes.len() as u64;
+                Ended {
+                    reply: AllegedReply::from_bytes(&bytes).map_err(|_| bytes),
+                    sound: true,
+                }
+            }
+            Next::Exited(0) if self.guest.speaks == Speaks::Streams => {
+                let bytes = self.linux.answer_bytes();
+                let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
+                Ended {
+                    reply: Ok(reply.with_detail(&self.linux.last_words())),
+                    sound: true,
+                }
+            }
+            Next::Exited(code) => self.failed(job, &format!("exit code {code}")),
+            Next::Died(how) => self.failed(job, &format!("died {how}")),
+            Next::TooLarge => {
+                let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
+                Ended {
+                    reply: Ok(reply.with_detail("wrote beyond its answer")),
+                    sound: true,
+                }
+            }
+            Next::Wait { .. } => self.failed(job, "asked for a job before it replied to this"),
+            Next::Broken(words) => self.failed(job, &String::from_utf8_lossy(&words)),
+            Next::Go => unreachable!("`until` goes on"),
+        })
+    }
+
+    fn failed(&self, job: &Job<'_>, how: &str) -> Ended {
+        let words = self.linux.last_words();
+        let gap = if words.is_empty() { "" } else { ": " };
+        let reply = AllegedReply::new(job.id, Status::Failed, (0, 0), 0);
+        Ended {
+            reply: Ok(reply.with_detail(&format!("{how}{gap}{words}"))),
+            sound: false,
+        }
+    }
+
+    pub(crate) fn memory_peak_bytes(&self) -> u64 {
+        self.linux.memory_peak_bytes()
+    }
+
+    pub(crate) fn refused_calls(&self) -> u64 {
+        self.linux.refused_calls()
+    }
+
+    /// Gives the job to a worker that waits for it.
+    fn deliver(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let (address, room) = self.wait;
+        let place = self
+            .machine
+            .memory
+            .slice_mut(address, room.min(bytes.len() as u64));
+        let place =
+            place.map_err(|_| "it waits for its job at an address that it has not".to_owned())?;
+        place.copy_from_slice(&bytes[..place.len()]);
+        let bytes = place.len();
+        self.machine.answer(bytes as i64)
+    }
+
+    /// Starts a program with the environment that its job brings. The inner error is the job's.
+    fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
+        let Some(environment_bytes) = environment_bytes(job) else {
+            return Ok(Err("its plan names no environment".to_owned()));
+        };
+        self.linux.speak_streams(u64::from(environment_bytes));
+        let environment = match self.linux.environment(environment_bytes) {
+            Ok(environment) => environment,
+            Err(errno) => return Ok(Err(format!("read its environment: {errno}"))),
+        };
+        let mut words = self.guest.words.clone();
+        words.environment.extend(environment);
+        let (image, layout) = (&self.guest.image, &self.guest.layout);
+        let stack = push(&mut self.machine, image, layout, &words)?;
+        self.machine.start_at(image.entry + layout.bias, stack)?;
+        Ok(Ok(()))
+    }
+
+    /// Brings the machine back to its wait; returns how many bytes of fresh memory were given back.
+    pub(crate) fn wipe(&mut self) -> Result<u64, String> {
+        let used = self.machine.memory.used_bytes();
+        let used = used.map_err(|errno| format!("count pages: {errno}"))?;
+        self.machine.restore(&self.guest.state)?;
+        self.linux = self.guest.linux.clone();
+        self.wait = self.guest.wait;
+        Ok(used)
+    }
+
+    /// Without a wipe: a worker goes on in the memory it has until it asks for its next job.
+    pub(crate) fn keep(&mut self) -> Result<(), String> {
+        self.machine.answer(self.replied as i64)?;
+        self.wait = until_wait(&mut self.machine, &mut self.linux)?;
+        Ok(())
+    }
+}
+
+/// Bytes of environment at the head of a program's input, as its plan says.
+pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
+    let bytes = u32::from_le_bytes(job.plan.try_into().ok()?);
+    (bytes <= ENVIRONMENT_BYTES_MAX).then_some(bytes)
+}
+
+/// Until a worker asks for a job.
+fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
+    match until(machine, linux)? {
+        Next::Wait { address, bytes } => Ok((address, bytes)),
+        Next::Broken(report) => Err(crate::control::broken_words(&report)),
+        Next::Exited(code) => Err(format!(
+            "ended before it asked for a job, exit code {code} {}",
+            linux.last_words()
+        )),
+        Next::Died(how) => Err(format!(
+            "died before it asked for a job, {how} {}",
+            linux.last_words()
+        )),
+        Next::Reply(_) | Next::TooLarge | Next::Go => {
+            Err("answered before it asked for a job".to_owned())
+        }
+    }
+}
+
+/// Until something else than a call that returns.
+fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
+    loop {
+        match machine.run()? {
+            Exit::Died(how) => return Ok(Next::Died(how)),
+            Exit::Call => match linux.serve(machine)? {
+                Next::Go => {}
+                next => return Ok(next),
+            },
+        }
+    }
+}
+
+fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(), String> {
+    for segment in &image.segments {
+        let bytes = &elf[segment.file.clone()];
+        let place = memory.slice_mut(segment.memory.start + bias, bytes.len() as u64);
+        let place = place.map_err(|_| "a segment lies outside its memory".to_owned())?;
+        place.copy_from_slice(bytes);
+    }
+    Ok(())
+}
+
+/// Writes a program's first stack, and returns the stack pointer.
+fn push(
+    machine: &mut Machine,
+    image: &Image,
+    layout: &Layout,
+    words: &Words,
+) -> Result<u64, String> {
+    let mut random = [0; 16];
+    getrandom(&mut random, GetRandomFlags::empty())
+        .map_err(|errno| format!("getrandom: {errno}"))?;
+    let bytes = stack::build(words, image, layout.bias, layout.stack_top, random);
+    let stack = layout.stack_top - bytes.len() as u64;
+    let place = machine.memory.slice_mut(stack, bytes.len() as u64);
+    let place = place.map_err(|_| "its arguments do not fit".to_owned())?;
+    place.copy_from_slice(&bytes);
+    Ok(stack)
+}
+
+fn chance() -> Result<Chance, String> {
+    let mut bytes = [0; 6];
+    getrandom(&mut bytes, GetRandomFlags::empty())
+        .map_err(|errno| format!("getrandom: {errno}"))?;
+    let number = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    Ok(Chance {
+        bias: number(0),
+        heap: number(2),
+        stack: number(4),
+    })
+}

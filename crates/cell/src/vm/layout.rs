@@ -1,0 +1,313 @@
+//! Where things are in a guest, and the page tables that say so. Arithmetic only.
+//!
+//! Guest-physical and guest-virtual addresses are equal, and one slot holds all:
+//!
+//! ```text
+//! 0            ring 0: descriptor tables, stub, its stack, page tables; no access from ring 3
+//! 2 MB         nothing (a null pointer with an offset ends here)
+//! image        the program: code r-x, constants r--, data rw-
+//! heap begin   brk grows up ►
+//!              ◄ mappings grow down
+//! guard        2 MB of nothing
+//! stack        rw-, its top just above a 2 MB boundary
+//! ```
+//!
+//! Pages of 2 MB wherever all of one has the same rights. The tables never change while the guest runs: what a program
+//! has not asked for is mapped all the same, and zero, so the guest has no page faults that could be served.
+
+use crate::elf::Image;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+pub(crate) const PAGE_BYTES: u64 = 4 << 10;
+pub(crate) const LARGE_BYTES: u64 = 2 << 20;
+
+/// What the program may not touch.
+pub(crate) const SYSTEM: Range<u64> = 0..LARGE_BYTES;
+pub(crate) const GDT: u64 = 0x1000;
+pub(crate) const IDT: u64 = 0x2000;
+pub(crate) const TSS: u64 = 0x3000;
+pub(crate) const STUB: u64 = 0x4000;
+/// Two stacks of ring 0 in one page: where exceptions push, and where the host writes what `iretq` pops.
+pub(crate) const RING0_STACK: Range<u64> = 0x5000..0x6000;
+pub(crate) const EXCEPTION_STACK_TOP: u64 = 0x5800;
+pub(crate) const RETURN_FRAME: u64 = 0x5f00;
+const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
+
+/// Lowest address a program can have: where linkers put one that cannot be moved.
+const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
+const STACK_BYTES: u64 = 8 << 20;
+/// Above the stack's 2 MB boundary: what the program puts there before its first job comes from the template, and what a
+/// job adds below it is fresh.
+const STACK_HEAD_BYTES: u64 = 64 << 10;
+
+const PRESENT: u64 = 1;
+const WRITABLE: u64 = 1 << 1;
+const USER: u64 = 1 << 2;
+/// Both set from the beginning, so that no walk writes to a table.
+const USED: u64 = 1 << 5 | 1 << 6;
+const LARGE: u64 = 1 << 7;
+const NO_EXECUTE: u64 = 1 << 63;
+
+/// What ring 3 may do with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rights {
+    pub(crate) user: bool,
+    pub(crate) write: bool,
+    pub(crate) execute: bool,
+}
+
+/// A guest's memory, divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Added to each address of the program.
+    pub(crate) bias: u64,
+    pub(crate) heap_begin: u64,
+    /// Where mappings begin, downwards.
+    pub(crate) mappings_top: u64,
+    pub(crate) stack_top: u64,
+    /// Size of the slot.
+    pub(crate) bytes: u64,
+    /// Sorted; what is in none is not mapped.
+    regions: Vec<(Range<u64>, Rights)>,
+}
+
+/// Fresh random numbers, so that no two templates share a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chance {
+    pub(crate) bias: u16,
+    pub(crate) heap: u16,
+    pub(crate) stack: u16,
+}
+
+impl Layout {
+    /// For a program and so many bytes of memory beyond its image and stack.
+    pub(crate) fn new(image: &Image, memory_bytes: u64, chance: Chance) -> Result<Layout, String> {
+        let memory = image.memory();
+        let bias = if image.relocatable {
+            let place = IMAGE_MIN + u64::from(chance.bias % 256) * LARGE_BYTES;
+            place - memory.start / LARGE_BYTES * LARGE_BYTES
+        } else {
+            0
+        };
+        if memory.start + bias < IMAGE_MIN {
+            return Err(format!(
+                "its lowest address {:#x} is below 4 MB",
+                memory.start
+            ));
+        }
+        let image_end = (memory.end + bias).next_multiple_of(PAGE_BYTES);
+        let heap_begin = image_end + u64::from(chance.heap % 256) * PAGE_BYTES;
+        let mappings_top = (heap_begin + memory_bytes).next_multiple_of(LARGE_BYTES);
+        let stack_begin = mappings_top + LARGE_BYTES;
+        let boundary = stack_begin + STACK_BYTES;
+        let bytes = boundary + LARGE_BYTES;
+        let data = Rights {
+            user: true,
+            write: true,
+            execute: false,
+        };
+        let mut regions = system();
+        for segment in &image.segments {
+            let begin = (segment.memory.start + bias) / PAGE_BYTES * PAGE_BYTES;
+            let end = (segment.memory.end + bias).next_multiple_of(PAGE_BYTES);
+            let rights = Rights {
+                user: true,
+                write: segment.write,
+                execute: segment.execute,
+            };
+            add(&mut regions, begin..end, rights)?;
+        }
+        regions.push((image_end..mappings_top, data));
+        regions.push((stack_begin..bytes, data));
+        Ok(Layout {
+            bias,
+            heap_begin,
+            mappings_top,
+            stack_top: boundary + STACK_HEAD_BYTES - u64::from(chance.stack % 1024) * 16,
+            bytes,
+            regions,
+        })
+    }
+
+    /// The rights of the page at `address`; `None` where nothing is mapped.
+    fn rights(&self, address: u64) -> Option<Rights> {
+        let after = self
+            .regions
+            .partition_point(|(range, _)| range.end <= address);
+        let (range, rights) = self.regions.get(after)?;
+        (range.start <= address).then_some(*rights)
+    }
+
+    /// The rights that all pages of the large page at `begin` share; an error where they differ. What is not mapped beside
+    /// them comes along, as zeros with the same rights: one large page is worth more than a fault there.
+    fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
+        let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
+        let mut rights = pages.filter_map(|page| self.rights(page));
+        let first = rights.next();
+        rights
+            .all(|other| Some(other) == first)
+            .then_some(first)
+            .ok_or(())
+    }
+
+    /// Whether ring 3 can write to any part of the large page at `begin`, or ring 0 uses it.
+    pub(crate) fn changes(&self, begin: u64) -> bool {
+        let end = begin + LARGE_BYTES;
+        let touches = |range: &Range<u64>| range.start < end && begin < range.end;
+        let mut regions = self.regions.iter();
+        regions.any(|(range, rights)| touches(range) && (rights.write || !rights.user))
+    }
+
+    /// The page tables, as bytes and where they belong. The first is the root.
+    pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
+        const FIT: &str = "its memory takes more page tables than there is room for";
+        const GIGABYTE: u64 = 1 << 30;
+        const TABLE_ENTRIES: usize = 512;
+        let mut tables: Vec<[u64; TABLE_ENTRIES]> = vec![[0; TABLE_ENTRIES]; 2];
+        let place = |index: usize| TABLES.start + index as u64 * PAGE_BYTES;
+        tables[0][0] = place(1) | PRESENT | WRITABLE | USER | USED;
+        for gigabyte in 0..self.bytes.div_ceil(GIGABYTE) {
+            let directory = tables.len();
+            tables.push([0; TABLE_ENTRIES]);
+            tables[1][gigabyte as usize] = place(directory) | PRESENT | WRITABLE | USER | USED;
+            for entry in 0..TABLE_ENTRIES {
+                let begin = gigabyte * GIGABYTE + entry as u64 * LARGE_BYTES;
+                match self.rights_of_large(begin) {
+                    Ok(None) => {}
+                    Ok(Some(rights)) => {
+                        tables[directory][entry] = begin | LARGE | leaf(rights);
+                    }
+                    Err(()) => {
+                        let table = tables.len();
+                        tables[directory][entry] = place(table) | PRESENT | WRITABLE | USER | USED;
+                        let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
+                        let leaf = |page| Some(page | leaf(self.rights(page)?));
+                        let leaves = pages.map(|page| leaf(page).unwrap_or(0));
+                        let leaves: Vec<u64> = leaves.collect();
+                        tables.push(leaves.try_into().expect("512 pages in a large one"));
+                    }
+                }
+                if TABLES.end <= place(tables.len()) {
+                    return Err(FIT.to_owned());
+                }
+            }
+        }
+        let tables = tables.iter().enumerate().map(|(index, table)| {
+            let bytes = table.iter().flat_map(|entry| entry.to_le_bytes());
+            (place(index), bytes.collect())
+        });
+        Ok(tables.collect())
+    }
+
+    /// What a guest's page tables say, a line for each run of equal pages.
+    pub(crate) fn list(&self) -> String {
+        let mut text = String::new();
+        let mut line = |pages: Range<u64>, size: u64, rights: Rights| {
+            let flag = |set, letter| if set { letter } else { '-' };
+            let (count, unit) = ((pages.end - pages.start) / size, size >> 10);
+            writeln!(
+                text,
+                "{:#014x} {count:>6} x {unit:>4} KB  r{}{} {}",
+                pages.start,
+                flag(rights.write, 'w'),
+                flag(rights.execute, 'x'),
+                if rights.user { "user" } else { "ring 0" },
+            )
+            .expect("writing to a string does not fail");
+        };
+        let mut run: Option<(Range<u64>, u64, Rights)> = None;
+        for (page, size, rights) in self.leaves() {
+            match &mut run {
+                Some((pages, of, like)) if pages.end == page && *of == size && *like == rights => {
+                    pages.end += size;
+                }
+                _ => {
+                    if let Some((pages, of, like)) = run.replace((page..page + size, size, rights))
+                    {
+                        line(pages, of, like);
+                    }
+                }
+            }
+        }
+        if let Some((pages, of, like)) = run {
+            line(pages, of, like);
+        }
+        text
+    }
+
+    /// Every leaf: its address, its size and its rights.
+    fn leaves(&self) -> impl Iterator<Item = (u64, u64, Rights)> {
+        let large = (0..self.bytes).step_by(LARGE_BYTES as usize);
+        large.flat_map(move |begin| {
+            let (size, end) = match self.rights_of_large(begin) {
+                Ok(_) => (LARGE_BYTES, begin + 1),
+                Err(()) => (PAGE_BYTES, begin + LARGE_BYTES),
+            };
+            let pages = (begin..end).step_by(size as usize);
+            pages.filter_map(move |page| Some((page, size, self.rights(page)?)))
+        })
+    }
+}
+
+/// Pages of ring 0: data, and the stub.
+fn system() -> Vec<(Range<u64>, Rights)> {
+    let rights = |write, execute| Rights {
+        user: false,
+        write,
+        execute,
+    };
+    vec![
+        (GDT..STUB, rights(true, false)),
+        (STUB..STUB + PAGE_BYTES, rights(false, true)),
+        (RING0_STACK, rights(true, false)),
+        (TABLES, rights(false, false)),
+    ]
+}
+
+/// Adds a segment's pages. Two segments may meet in one page, which then has the rights of both.
+fn add(
+    regions: &mut Vec<(Range<u64>, Rights)>,
+    mut pages: Range<u64>,
+    rights: Rights,
+) -> Result<(), String> {
+    let (last, like) = regions.last_mut().expect("ring 0 comes first");
+    if pages.start < last.end {
+        let shared = Rights {
+            user: true,
+            write: like.write || rights.write,
+            execute: like.execute || rights.execute,
+        };
+        if shared.write && shared.execute {
+            return Err("code and data in one page".to_owned());
+        }
+        last.end = pages.start;
+        let empty = last.is_empty();
+        if empty {
+            regions.pop();
+        }
+        regions.push((pages.start..pages.start + PAGE_BYTES, shared));
+        pages.start += PAGE_BYTES;
+    }
+    if !pages.is_empty() {
+        regions.push((pages, rights));
+    }
+    Ok(())
+}
+
+fn leaf(rights: Rights) -> u64 {
+    let mut leaf = PRESENT | USED;
+    if rights.write {
+        leaf |= WRITABLE;
+    }
+    if rights.user {
+        leaf |= USER;
+    }
+    if !rights.execute {
+        leaf |= NO_EXECUTE;
+    }
+    leaf
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! One microVM with one CPU: enters the guest, and comes back with a system call or the end.
+
+use super::cpu::{self, CALL_PORT, Refused, State, refused};
+use super::layout::{LARGE_BYTES, Layout, RETURN_FRAME, STUB};
+use super::memory::Memory;
+use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_userspace_memory_region};
+use kvm_ioctls::{
+    Kvm, MsrFilterDefaultAction, MsrFilterRange, MsrFilterRangeFlags, VcpuExit, VcpuFd, VmFd,
+};
+
+const PAGE_FAULT: u16 = 14;
+
+pub(crate) struct Machine {
+    vcpu: VcpuFd,
+    /// The registers of the present exit.
+    regs: kvm_regs,
+    _vm: VmFd,
+    pub(crate) memory: Memory,
+}
+
+/// Why the guest stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Its registers hold a system call; it goes on with `answer`.
+    Call,
+    /// It cannot go on.
+    Died(String),
+}
+
+impl Machine {
+    /// A machine around `memory`, whose CPU is as new.
+    pub(crate) fn new(kvm: &Kvm, memory: Memory) -> Result<Machine, Refused> {
+        let vm = kvm.create_vm().map_err(refused("KVM_CREATE_VM"))?;
+        deny_msrs(&vm)?;
+        let region = kvm_userspace_memory_region {
+            slot: 0,
+            flags: 0,
+            guest_phys_addr: 0,
+            memory_size: memory.bytes(),
+            userspace_addr: memory.host_address(),
+        };
+        // SAFETY: the reservation of `memory`, which lives as long as the machine, as its last field.
+        unsafe { vm.set_user_memory_region(region) }
+            .map_err(refused("KVM_SET_USER_MEMORY_REGION"))?;
+        let vcpu = vm.create_vcpu(0).map_err(refused("KVM_CREATE_VCPU"))?;
+        let supported = kvm
+            .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+            .map_err(refused("KVM_GET_SUPPORTED_CPUID"))?;
+        cpu::set_up(&vcpu, &supported)?;
+        Ok(Machine {
+            memory,
+            vcpu,
+            regs: kvm_regs::default(),
+            _vm: vm,
+        })
+    }
+
+    /// Writes ring 0 and the page tables, and points the CPU at `entry`.
+    pub(crate) fn prepare(
+        &mut self,
+        layout: &Layout,
+        entry: u64,
+        stack: u64,
+    ) -> Result<(), Refused> {
+        let system = self.memory.system_mut();
+        assert_eq!(
+            system.len() as u64,
+            LARGE_BYTES,
+            "ring 0 has the first large page"
+        );
+        for (place, bytes) in layout.tables()? {
+            system[place as usize..place as usize + bytes.len()].copy_from_slice(&bytes);
+        }
+        cpu::write_ring0(system);
+        self.start_at(entry, stack)
+    }
+
+    /// The next `run` begins there, with empty registers.
+    pub(crate) fn start_at(&mut self, entry: u64, stack: u64) -> Result<(), Refused> {
+        cpu::write_return(self.memory.system_mut(), entry, 0, stack);
+        self.regs = kvm_regs {
+            rip: STUB + 2,
+            rsp: RETURN_FRAME,
+            rflags: 2,
+            ..kvm_regs::default()
+        };
+        self.put_regs()
+    }
+
+    /// Lets the guest run until it asks for something or ends.
+    pub(crate) fn run(&mut self) -> Result<Exit, Refused> {
+        loop {
+            let port = match self.vcpu.run() {
+                Ok(VcpuExit::IoOut(port, _)) => port,
+                Ok(VcpuExit::Shutdown) => return Ok(Exit::Died("by a triple fault".to_owned())),
+                Ok(VcpuExit::MemoryFault { gpa, .. }) => {
+                    return Ok(Exit::Died(format!("by a write to code at {gpa:#x}")));
+                }
+                Ok(exit) => {
+                    return Ok(Exit::Died(format!(
+                        "by an exit that no program makes: {exit:?}"
+                    )));
+                }
+                Err(error) => match error.errno() {
+                    libc::EINTR | libc::EAGAIN => continue,
+                    libc::EFAULT => {
+                        return Ok(Exit::Died(
+                            "by a write to memory that is not its own".to_owned(),
+                        ));
+                    }
+                    _ => return Err(refused("KVM_RUN")(error)),
+                },
+            };
+            self.regs = self.vcpu.get_regs().map_err(refused("KVM_GET_REGS"))?;
+            return match port {
+                CALL_PORT => Ok(Exit::Call),
+                PAGE_FAULT if self.is_call() => Ok(Exit::Call),
+                vector => self.exception(vector).map(Exit::Died),
+            };
+        }
+    }
+
+    /// Whether the present page fault is a system call. Software virtualisation may leave the CPU in ring 3 after
+    /// `syscall`, so that it faults on the stub's first instruction; all else is as it should be. A program that jumps
+    /// there makes a call, too, and returns to where its `rcx` says.
+    fn is_call(&mut self) -> bool {
+        match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
+            Some((STUB, rsp)) => {
+                self.regs.rsp = rsp;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Number and arguments of the present system call.
+    pub(crate) fn call(&self) -> (u64, [u64; 6]) {
+        let regs = &self.regs;
+        (
+            regs.rax,
+            [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9],
+        )
+    }
+
+    /// The stack pointer of ring 3 at the present system call.
+    pub(crate) fn stack_pointer(&self) -> u64 {
+        self.regs.rsp
+    }
+
+    /// The present system call returns `result`.
+    pub(crate) fn answer(&mut self, result: i64) -> Result<(), Refused> {
+        let regs = &self.regs;
+        cpu::write_return(self.memory.system_mut(), regs.rcx, regs.r11, regs.rsp);
+        self.regs.rax = result as u64;
+        self.regs.rsp = RETURN_FRAME;
+        self.regs.rip = STUB + 2;
+        self.put_regs()
+    }
+
+    fn put_regs(&self) -> Result<(), Refused> {
+        self.vcpu
+            .set_regs(&self.regs)
+            .map_err(refused("KVM_SET_REGS"))
+    }
+
+    pub(crate) fn set_fs_base(&mut self, base: u64) -> Result<(), Refused> {
+        self.change_sregs(|sregs| sregs.fs.base = base)
+    }
+
+    pub(crate) fn set_gs_base(&mut self, base: u64) -> Result<(), Refused> {
+        self.change_sregs(|sregs| sregs.gs.base = base)
+    }
+
+    pub(crate) fn fs_base(&self) -> Result<u64, Refused> {
+        let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
+        Ok(sregs.fs.base)
+    }
+
+    fn change_sregs(
+        &self,
+        change: impl FnOnce(&mut kvm_bindings::kvm_sregs),
+    ) -> Result<(), Refused> {
+        let mut sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
+        change(&mut sregs);
+        self.vcpu
+            .set_sregs(&sregs)
+            .map_err(refused("KVM_SET_SREGS"))
+    }
+
+    /// All state of the CPU, at the present system call.
+    pub(crate) fn save(&self) -> Result<State, Refused> {
+        State::save(&self.vcpu, self.regs)
+    }
+
+    /// The CPU and its memory as they were when `state` was saved: as if nothing had run since.
+    pub(crate) fn restore(&mut self, state: &State) -> Result<(), Refused> {
+        self.memory
+            .wipe()
+            .map_err(|errno| format!("drop pages: {errno}"))?;
+        state.restore(&self.vcpu)?;
+        self.regs = *state.regs();
+        Ok(())
+    }
+
+    fn exception(&mut self, vector: u16) -> Result<String, Refused> {
+        let stack = self.regs.rsp;
+        let place = match cpu::pushed(self.memory.system_mut(), stack) {
+            Some((rip, rsp)) => format!(" at {rip:#x}, stack at {rsp:#x}"),
+            None => String::new(),
+        };
+        let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
+        Ok(match vector {
+            PAGE_FAULT => format!("by a page fault for {:#x}{place}", sregs.cr2),
+            _ => format!("by exception {vector}, {}{place}", exception_name(vector)),
+        })
+    }
+}
+
+/// Ring 3 reaches no MSR, and ring 0 has no code to. A filter without a range is no filter to KVM, so this has one, in
+/// which no bit allows anything.
+fn deny_msrs(vm: &VmFd) -> Result<(), Refused> {
+    let nothing = [0];
+    let range = MsrFilterRange {
+        flags: MsrFilterRangeFlags::READ | MsrFilterRangeFlags::WRITE,
+        base: 0,
+        msr_count: 8,
+        bitmap: &nothing,
+    };
+    vm.set_msr_filter(MsrFilterDefaultAction::DENY, &[range])
+        .map_err(refused("KVM_X86_SET_MSR_FILTER"))
+}
+
+fn exception_name(vector: u16) -> &'static str {
+    match vector {
+        0 => "division",
+        1 => "debug",
+        3 => "breakpoint",
+        4 => "overflow",
+        6 => "illegal instruction",
+        13 => "general protection",
+        16 | 19 => "floating point",
+        17 => "alignment",
+        _ => "unexpected",
+    }
+}

@@ -1,0 +1,318 @@
+//! A guest's memory in this process: one reservation, one slot, divided by 2 MB into what the template gave and what is
+//! fresh.
+//!
+//! ```text
+//! chunk     backed by                                      at a wipe
+//! system    anonymous, copied from the template            its stack page dropped, tables stay
+//! code      anonymous huge page, copied, then read-only    stays: nobody can have written to it
+//! data      private mapping of the template's memfd        dropped: the next touch reads the template
+//! fresh     anonymous huge page                            dropped: the next touch is zero
+//! ```
+//!
+//! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices of it are as good as
+//! any others. No page is ever offered for merging.
+
+use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
+use crate::syscall::checked;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::{Errno, pread, pwrite};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+
+pub(crate) struct Memory {
+    /// Aligned to 2 MB.
+    base: NonNull<u8>,
+    bytes: u64,
+    /// What a wipe drops.
+    wiped: Vec<Range<u64>>,
+    /// What is zero until a job writes to it.
+    fresh: Vec<Range<u64>>,
+    /// What the host can only read.
+    code: Vec<Range<u64>>,
+}
+
+/// A guest's memory when it was ready for its first job. Sealed: it never sees a byte of any.
+pub(crate) struct Template {
+    file: OwnedFd,
+    chunks: Vec<Chunk>,
+}
+
+/// What one chunk of 2 MB holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    System,
+    Code,
+    Data,
+    Fresh,
+}
+
+/// An address that is not the program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadAddress;
+
+impl Memory {
+    /// Nothing but zeros, for a guest that boots.
+    pub(crate) fn blank(bytes: u64, hugepages: bool) -> Result<Memory, Errno> {
+        let mut memory = Memory::reserve(bytes)?;
+        if hugepages {
+            memory.advise(0..bytes, libc::MADV_HUGEPAGE)?;
+        }
+        memory.fresh.push(0..bytes);
+        Ok(memory)
+    }
+
+    /// What `template` holds, shared with all others of its kind until it is written to.
+    pub(crate) fn of(template: &Template, hugepages: bool) -> Result<Memory, Errno> {
+        let bytes = template.chunks.len() as u64 * LARGE_BYTES;
+        let mut memory = Memory::reserve(bytes)?;
+        for (chunk, range) in template.runs() {
+            if hugepages && chunk != Chunk::System {
+                memory.advise(range.clone(), libc::MADV_HUGEPAGE)?;
+            }
+            match chunk {
+                Chunk::System => {
+                    memory.copy(&template.file, range)?;
+                    memory.wiped.push(RING0_STACK);
+                }
+                Chunk::Code => {
+                    memory.copy(&template.file, range.clone())?;
+                    memory.protect(range.clone())?;
+                    memory.code.push(range);
+                }
+                Chunk::Data => {
+                    memory.map(&template.file, range.clone())?;
+                    memory.wiped.push(range);
+                }
+                Chunk::Fresh => {
+                    memory.wiped.push(range.clone());
+                    memory.fresh.push(range);
+                }
+            }
+        }
+        Ok(memory)
+    }
+
+    fn reserve(bytes: u64) -> Result<Memory, Errno> {
+        assert_eq!(bytes % LARGE_BYTES, 0, "layouts are whole large pages");
+        let whole = (bytes + LARGE_BYTES) as usize;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: asks for fresh memory at an address of the kernel's choice.
+        let place = unsafe { libc::mmap(ptr::null_mut(), whole, protection, flags, -1, 0) };
+        if place == libc::MAP_FAILED {
+            return Err(Errno::NOMEM);
+        }
+        let skip = place.cast::<u8>().align_offset(LARGE_BYTES as usize);
+        // SAFETY: less than LARGE_BYTES further, within what was just reserved. What lies before is never used.
+        let base = unsafe { place.cast::<u8>().add(skip) };
+        let base = NonNull::new(base).expect("mmap never gives the null page");
+        Ok(Memory {
+            base,
+            bytes,
+            wiped: Vec::new(),
+            fresh: Vec::new(),
+            code: Vec::new(),
+        })
+    }
+
+    /// For the slot that KVM is told of.
+    pub(crate) fn host_address(&self) -> u64 {
+        self.base.as_ptr().expose_provenance() as u64
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Memory that the program may read.
+    pub(crate) fn slice(&self, address: u64, bytes: u64) -> Result<&[u8], BadAddress> {
+        let place = self.program(address, bytes)?;
+        // SAFETY: `program` found all of it within the reservation, which lives as long as this value and is readable
+        // throughout; the guest does not run while it is borrowed.
+        Ok(unsafe { std::slice::from_raw_parts(place, bytes as usize) })
+    }
+
+    /// Memory that the program may write to.
+    pub(crate) fn slice_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
+        let place = self.program(address, bytes)?;
+        let meets = |code: &Range<u64>| address < code.end && code.start < address + bytes;
+        if self.code.iter().any(meets) {
+            return Err(BadAddress);
+        }
+        // SAFETY: as in `slice`, and writable, since it meets no code; `self` is borrowed mutably.
+        Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
+    }
+
+    /// Ring 0's memory.
+    pub(crate) fn system_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the first chunk of the reservation, always writable; `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), SYSTEM.end as usize) }
+    }
+
+    fn program(&self, address: u64, bytes: u64) -> Result<*mut u8, BadAddress> {
+        let end = address.checked_add(bytes).ok_or(BadAddress)?;
+        if address < SYSTEM.end || self.bytes < end {
+            return Err(BadAddress);
+        }
+        Ok(self.place(address))
+    }
+
+    fn place(&self, address: u64) -> *mut u8 {
+        assert!(address <= self.bytes, "callers check it");
+        // SAFETY: within the reservation, or just behind it.
+        unsafe { self.base.as_ptr().add(address as usize) }
+    }
+
+    /// Gives whole pages back, so that they are zero. Only for what is fresh; elsewhere the template would show again.
+    pub(crate) fn drop_fresh(&mut self, pages: Range<u64>) -> Result<(), Errno> {
+        let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
+        if self.fresh.iter().any(within) {
+            self.advise(pages, libc::MADV_DONTNEED)
+        } else {
+            let bytes = pages.end - pages.start;
+            let slice = self.slice_mut(pages.start, bytes);
+            slice.map_err(|_| Errno::FAULT)?.fill(0);
+            Ok(())
+        }
+    }
+
+    /// Drops every page that a job may have written to.
+    pub(crate) fn wipe(&mut self) -> Result<(), Errno> {
+        let mut wiped = self.wiped.iter();
+        wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
+    }
+
+    /// Bytes of fresh memory that hold something.
+    pub(crate) fn used_bytes(&self) -> Result<u64, Errno> {
+        let mut used = 0;
+        for range in &self.fresh {
+            used += self
+                .resident(range.clone())?
+                .iter()
+                .filter(|page| **page & 1 != 0)
+                .count();
+        }
+        Ok(used as u64 * PAGE_BYTES)
+    }
+
+    /// Which pages of a range are there, a byte for each.
+    fn resident(&self, range: Range<u64>) -> Result<Vec<u8>, Errno> {
+        let bytes = range.end - range.start;
+        let mut pages = vec![0_u8; (bytes / PAGE_BYTES) as usize];
+        let place = self.place(range.start).cast::<c_void>();
+        // SAFETY: writes a byte for each page of a range of the reservation.
+        checked(unsafe { libc::mincore(place, bytes as usize, pages.as_mut_ptr()) })?;
+        Ok(pages)
+    }
+
+    fn advise(&self, range: Range<u64>, advice: i32) -> Result<(), Errno> {
+        let bytes = (range.end - range.start) as usize;
+        let place = self.place(range.start).cast::<c_void>();
+        assert!(range.end <= self.bytes, "ranges are the layout's");
+        // SAFETY: within the reservation, of which nothing is borrowed beyond `self`; dropped pages come back as they
+        // were mapped, which is what every caller wants.
+        match checked(unsafe { libc::madvise(place, bytes, advice) }) {
+            Ok(_) => Ok(()),
+            // A kernel without huge pages.
+            Err(Errno::INVAL) if advice == libc::MADV_HUGEPAGE => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn copy(&mut self, file: &OwnedFd, range: Range<u64>) -> Result<(), Errno> {
+        let bytes = (range.end - range.start) as usize;
+        // SAFETY: within the reservation, writable until `protect`; `self` is borrowed mutably.
+        let place = unsafe { std::slice::from_raw_parts_mut(self.place(range.start), bytes) };
+        let mut done = 0;
+        while done < bytes {
+            match pread(file, &mut place[done..], range.start + done as u64)? {
+                0 => return Err(Errno::IO),
+                read => done += read,
+            }
+        }
+        Ok(())
+    }
+
+    fn protect(&self, range: Range<u64>) -> Result<(), Errno> {
+        let bytes = (range.end - range.start) as usize;
+        let place = self.place(range.start).cast::<c_void>();
+        // SAFETY: within the reservation; nothing writes to it again, as `slice_mut` refuses code.
+        checked(unsafe { libc::mprotect(place, bytes, libc::PROT_READ) }).map(|_| ())
+    }
+
+    fn map(&self, file: &OwnedFd, range: Range<u64>) -> Result<(), Errno> {
+        let bytes = (range.end - range.start) as usize;
+        let place = self.place(range.start).cast::<c_void>();
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        let offset = range.start as i64;
+        // SAFETY: replaces a part of the reservation that nothing has used yet.
+        let mapped =
+            unsafe { libc::mmap(place, bytes, protection, flags, file.as_raw_fd(), offset) };
+        if mapped == libc::MAP_FAILED {
+            return Err(Errno::NOMEM);
+        }
+        Ok(())
+    }
+
+    /// Takes what the guest holds that is not zero. What lies below the stack pointer is dead, and left out.
+    pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
+        const RED_ZONE_BYTES: u64 = 128;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("template", flags | MemfdFlags::NOEXEC_SEAL)
+            .or_else(|_| memfd_create("template", flags))?;
+        ftruncate(&file, self.bytes)?;
+        let live = (stack_pointer - RED_ZONE_BYTES) / PAGE_BYTES * PAGE_BYTES;
+        let dead = layout.mappings_top..live;
+        let mut chunks = Vec::new();
+        for begin in (0..self.bytes).step_by(LARGE_BYTES as usize) {
+            let pages = self.resident(begin..begin + LARGE_BYTES)?;
+            let mut holds = false;
+            for (page, resident) in (begin..).step_by(PAGE_BYTES as usize).zip(pages) {
+                if resident & 1 == 0 || dead.contains(&page) {
+                    continue;
+                }
+                // SAFETY: a page of the reservation, readable; the guest does not run.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(self.place(page), PAGE_BYTES as usize) };
+                if bytes.iter().any(|byte| *byte != 0) {
+                    holds = true;
+                    let written = pwrite(&file, bytes, page)?;
+                    assert_eq!(written, bytes.len(), "a memory file takes a whole page");
+                }
+            }
+            chunks.push(match holds {
+                _ if begin == 0 => Chunk::System,
+                false => Chunk::Fresh,
+                true if layout.changes(begin) => Chunk::Data,
+                true => Chunk::Code,
+            });
+        }
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
+        fcntl_add_seals(&file, seals)?;
+        Ok(Template { file, chunks })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let place = self.place(0).cast::<c_void>();
+        // SAFETY: the whole of what this value used; nothing borrows it any more.
+        let gone = unsafe { libc::munmap(place, self.bytes as usize) };
+        assert_eq!(gone, 0, "the reservation is ours");
+    }
+}
+
+impl Template {
+    /// Neighbouring chunks of one kind.
+    fn runs(&self) -> impl Iterator<Item = (Chunk, Range<u64>)> {
+        let mut begin = 0;
+        self.chunks.chunk_by(|a, b| a == b).map(move |run| {
+            let range = begin..begin + run.len() as u64 * LARGE_BYTES;
+            begin = range.end;
+            (run[0], range)
+        })
+    }
+}

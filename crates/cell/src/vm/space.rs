@@ -1,0 +1,166 @@
+//! The memory that a program asks for while it runs: a heap that grows up, mappings that grow down, and what was given
+//! back between them. Arithmetic only: all of it is mapped and zero from the beginning.
+
+use super::layout::{LARGE_BYTES, PAGE_BYTES};
+use std::ops::Range;
+
+/// Most ranges remembered for use again; what is beyond is lost to the job.
+const FREE_MAX: usize = 256;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Space {
+    heap: Range<u64>,
+    mappings: Range<u64>,
+    /// Sorted, apart from each other, all within `mappings`.
+    free: Vec<Range<u64>>,
+    /// Bytes that may be taken.
+    bytes_max: u64,
+    peak_bytes: u64,
+}
+
+impl Space {
+    pub(super) fn new(heap_begin: u64, mappings_top: u64, bytes_max: u64) -> Space {
+        Space {
+            heap: heap_begin..heap_begin,
+            mappings: mappings_top..mappings_top,
+            free: Vec::new(),
+            bytes_max,
+            peak_bytes: 0,
+        }
+    }
+
+    /// From here on `bytes_max` more may be taken.
+    pub(super) fn allow(&mut self, bytes_max: u64) {
+        self.bytes_max = self.used_bytes().saturating_add(bytes_max);
+        self.peak_bytes = self.used_bytes();
+    }
+
+    pub(super) fn used_bytes(&self) -> u64 {
+        let free = self.free.iter().map(|range| range.end - range.start);
+        let mapped = self.mappings.end - self.mappings.start - free.sum::<u64>();
+        self.heap.end - self.heap.start + mapped
+    }
+
+    pub(super) fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    pub(super) fn peak_bytes(&self) -> u64 {
+        self.peak_bytes
+    }
+
+    /// `brk`: the heap's new end, or the one it had; and what it no longer holds.
+    pub(super) fn set_break(&mut self, end: u64) -> (u64, Range<u64>) {
+        let now = self.heap.end;
+        if end < self.heap.start || self.mappings.start < end {
+            return (now, now..now);
+        }
+        if now < end && self.bytes_max < self.used_bytes() + (end - now) {
+            return (now, now..now);
+        }
+        self.heap.end = end;
+        self.note();
+        let whole = |address: u64| address.next_multiple_of(PAGE_BYTES);
+        (end, whole(end)..whole(now).max(whole(end)))
+    }
+
+    /// The address of so many bytes that are zero.
+    pub(super) fn map(&mut self, bytes: u64) -> Option<u64> {
+        let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+        if bytes == 0 || self.bytes_max < self.used_bytes().checked_add(bytes)? {
+            return None;
+        }
+        // A large page that is the mapping's alone comes as one.
+        let align = if bytes < LARGE_BYTES {
+            PAGE_BYTES
+        } else {
+            LARGE_BYTES
+        };
+        let fits = |range: &Range<u64>| {
+            let place = range.end.checked_sub(bytes)? / align * align;
+            (range.start <= place).then_some(place)
+        };
+        let found = self.free.iter().enumerate();
+        let found = found
+            .filter_map(|(index, range)| Some((index, fits(range)?)))
+            .next();
+        let place = match found {
+            Some((index, place)) => {
+                let range = self.free.remove(index);
+                self.give(range.start..place);
+                self.give(place + bytes..range.end);
+                place
+            }
+            None => {
+                let place = self.mappings.start.checked_sub(bytes)? / align * align;
+                if place < self.heap.end {
+                    return None;
+                }
+                let between = place + bytes..self.mappings.start;
+                self.mappings.start = place;
+                self.give(between);
+                place
+            }
+        };
+        self.note();
+        Some(place)
+    }
+
+    /// Whether all of it was given by `map`, now or before.
+    pub(super) fn is_mapping(&self, range: &Range<u64>) -> bool {
+        self.mappings.start <= range.start && range.end <= self.mappings.end
+    }
+
+    /// Takes a mapping back; it may be part of one, or none.
+    pub(super) fn unmap(&mut self, range: Range<u64>) {
+        assert!(self.is_mapping(&range), "callers ask `is_mapping`");
+        self.give(range);
+    }
+
+    /// Takes a part of what is free again, for a mapping at a fixed place.
+    pub(super) fn take(&mut self, wanted: &Range<u64>) -> bool {
+        let mut rest = Vec::with_capacity(self.free.len() + 1);
+        for free in &self.free {
+            rest.push(free.start..free.end.min(wanted.start).max(free.start));
+            rest.push(free.start.max(wanted.end).min(free.end)..free.end);
+        }
+        rest.retain(|range| !range.is_empty());
+        let before = std::mem::replace(&mut self.free, rest);
+        if self.bytes_max < self.used_bytes() || FREE_MAX < self.free.len() {
+            self.free = before;
+            return false;
+        }
+        self.note();
+        true
+    }
+
+    fn give(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let apart = |other: &Range<u64>| other.end < range.start || range.end < other.start;
+        let mut merged = range.clone();
+        self.free.retain(|other| {
+            if apart(other) {
+                return true;
+            }
+            merged = merged.start.min(other.start)..merged.end.max(other.end);
+            false
+        });
+        if merged.start == self.mappings.start {
+            self.mappings.start = merged.end;
+        } else if self.free.len() < FREE_MAX {
+            let place = self
+                .free
+                .partition_point(|other| other.start < merged.start);
+            self.free.insert(place, merged);
+        }
+    }
+
+    fn note(&mut self) {
+        self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! A program that knows nothing of cells: it does what its environment says, with standard input and output.
+
+use std::io::{Read, Write};
+
+fn main() {
+    let what = std::env::var("DO").unwrap_or_else(|_| String::from("nothing"));
+    match what.as_str() {
+        "nothing" => {}
+        "tell" => tell(),
+        "fail" => {
+            eprintln!("no luck");
+            std::process::exit(3);
+        }
+        "abort" => std::process::abort(),
+        "long" => println!("{}", "x".repeat(1_000_000)),
+        "loop" => loop {
+            std::hint::spin_loop();
+        },
+        "open" => {
+            let denied = std::fs::read("/etc/passwd").map(|_| ());
+            let allowed = std::fs::read_to_string(file());
+            println!("{:?} {allowed:?}", denied.map_err(|error| error.kind()));
+        }
+        "write" => {
+            let written = std::fs::write(file(), "x");
+            println!("{:?}", written.map_err(|error| error.kind()));
+        }
+        "fork" => {
+            // SAFETY: the child ends at once.
+            match unsafe { libc::fork() } {
+                0 => std::process::exit(0),
+                child => println!("{}", 0 < child),
+            }
+        }
+        "socket" => {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ());
+            println!("{}", socket.is_err());
+        }
+        other => panic!("nothing to do is called {other}"),
+    }
+}
+
+/// The one that it may open for reading.
+fn file() -> String {
+    std::env::var("FILE").expect("the test names one")
+}
+
+fn tell() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let mut variables: Vec<_> = std::env::vars()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    variables.sort();
+    let mut input = String::new();
+    std::io::stdin()
+        .read_to_string(&mut input)
+        .expect("standard input is text");
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "arguments: {}", arguments.join(" ")).expect("standard output takes it");
+    writeln!(out, "environment: {}", variables.join(" ")).expect("standard output takes it");
+    writeln!(out, "input: {input}").expect("standard output takes it");
+}

@@ -1,0 +1,66 @@
+//! A vector that grows without moving what it holds, so that no insertion ever pays for a million others.
+
+/// Elements a chunk holds; the first one grows as a plain vector does, so that small collections stay small.
+const CHUNK_BITS: u32 = 12;
+const CHUNK: usize = 1 << CHUNK_BITS;
+
+/// A vector in chunks of 4096.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunked<T> {
+    chunks: Vec<Vec<T>>,
+    len: usize,
+}
+
+impl<T> Chunked<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            chunks: Vec::new(),
+            len: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> &T {
+        &self.chunks[index >> CHUNK_BITS][index & (CHUNK - 1)]
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, index: usize) -> &mut T {
+        &mut self.chunks[index >> CHUNK_BITS][index & (CHUNK - 1)]
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        let last = self.len >> CHUNK_BITS;
+        if last == self.chunks.len() {
+            let whole = if last == 0 { 0 } else { CHUNK };
+            self.chunks.push(Vec::with_capacity(whole));
+        }
+        self.chunks[last].push(value);
+        self.len += 1;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let last = self.chunks.last_mut()?;
+        let value = last.pop();
+        if last.is_empty() {
+            self.chunks.pop();
+        }
+        self.len -= usize::from(value.is_some());
+        value
+    }
+
+    /// Bytes of the heap this vector holds itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let first = self.chunks.first().map_or(0, Vec::capacity);
+        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
+        (first + whole) * size_of::<T>() + self.chunks.capacity() * size_of::<Vec<T>>()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten()
+    }
+}

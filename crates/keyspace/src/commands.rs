@@ -1,0 +1,187 @@
+//! What the commands do, in families.
+
+pub(crate) mod bitfield;
+pub(crate) mod bits;
+pub(crate) mod dump;
+pub(crate) mod expiry;
+pub(crate) mod hashes;
+pub(crate) mod keys;
+pub(crate) mod lcs;
+pub(crate) mod lists;
+pub(crate) mod scan;
+pub(crate) mod server;
+pub(crate) mod sets;
+pub(crate) mod sort;
+pub(crate) mod strings;
+pub(crate) mod transactions;
+pub(crate) mod zset_combine;
+pub(crate) mod zset_range;
+pub(crate) mod zsets;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use bytes::Bytes;
+use resp::Out;
+
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::keyspace::Block;
+use crate::text::{self, Key};
+
+/// The part of a string between two positions, the last one included; those below zero count from the end.
+fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
+    let signed = len as i64;
+    if start < 0 && end < 0 && end < start {
+        return 0..0;
+    }
+    let from = |position: i64| {
+        if position < 0 {
+            (signed + position).max(0)
+        } else {
+            position
+        }
+    };
+    let (start, end) = (from(start), from(end).min(signed - 1));
+    if signed == 0 || end < start {
+        0..0
+    } else {
+        start as usize..end as usize + 1
+    }
+}
+
+/// The elements between two indices, the last one included; those below zero count from the end.
+fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
+    let signed = len as i64;
+    let start = if start < 0 {
+        (signed.saturating_add(start)).max(0)
+    } else {
+        start
+    };
+    let end = if end < 0 {
+        signed.saturating_add(end)
+    } else {
+        end.min(signed - 1)
+    };
+    if end < start {
+        0..0
+    } else {
+        start as usize..end as usize + 1
+    }
+}
+
+/// A number that is not below zero.
+fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
+    let number = resp::parse_int(&cx.args[at]);
+    number
+        .and_then(|number| usize::try_from(number).ok())
+        .ok_or(Fault::NOT_POSITIVE)
+}
+
+/// `numkeys key …`, the keys.
+fn counted_keys<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
+    let count = resp::parse_int(&cx.args[at]).and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|&count| 0 < count);
+    let count = count.ok_or(Fault::of("ERR numkeys should be greater than 0"))?;
+    let end = count.checked_add(at + 1).ok_or(Fault::SYNTAX)?;
+    cx.args.get(at + 1..end).ok_or(Fault::SYNTAX)
+}
+
+/// `[COUNT n]` at the end of LMPOP and its kin.
+fn pop_count(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
+    let left = cx.args.len() - at.min(cx.args.len());
+    if left == 0 {
+        return Ok(1);
+    }
+    if left == 1 || !cx.is(at, "count") {
+        return Err(Fault::SYNTAX);
+    }
+    let count = resp::parse_int(&cx.args[at + 1]);
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|&count| 0 < count);
+    let count = count.ok_or(Fault::of("ERR count should be greater than 0"))?;
+    if left == 2 {
+        Ok(count)
+    } else {
+        Err(Fault::SYNTAX)
+    }
+}
+
+/// A timeout in seconds, as the time it ends; `None` is for ever.
+fn timeout(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
+    let seconds = text::parse_double(&cx.args[at]);
+    let seconds = seconds.ok_or(Fault::of("ERR timeout is not a float or out of range"))?;
+    if seconds < 0.0 {
+        return Err(Fault::of("ERR timeout is negative"));
+    }
+    let ms = (seconds * 1000.0).ceil();
+    if (i64::MAX - cx.now) as f64 <= ms {
+        return Err(Fault::of("ERR timeout is out of range"));
+    }
+    Ok((0.0 < ms).then_some(cx.now.unsigned_abs() + ms as u64))
+}
+
+/// What to wait for, unless the client must not wait: then a null array is the answer.
+fn block(
+    cx: &Context<'_>,
+    keys: &[Bytes],
+    deadline_ms: Option<u64>,
+    out: &mut Out,
+) -> Option<Block> {
+    if !cx.session.may_block() {
+        out.null_array();
+        return None;
+    }
+    let keys = keys.iter().map(|key| Bytes::copy_from_slice(key)).collect();
+    Some(Block { keys, deadline_ms })
+}
+
+/// How many random elements; below zero, with repetition.
+fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
+    let count = cx.int(at)?;
+    if count == i64::MIN {
+        return Err(Fault::of(
+            "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+        ));
+    }
+    Ok(count)
+}
+
+/// Where random elements come from: one at a time, or all of them.
+struct Source<P, A> {
+    pick: P,
+    all: A,
+    len: usize,
+}
+
+impl<P, A> Source<P, A>
+where
+    P: FnMut(&mut fastrand::Rng) -> Key,
+    A: FnOnce() -> Vec<Key>,
+{
+    /// Picks random elements: below zero so many with repetition, else at most so many different ones.
+    fn take(mut self, count: i64, rng: &mut fastrand::Rng) -> Vec<Key> {
+        let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+        if count < 0 {
+            return (0..many).map(|_| (self.pick)(rng)).collect();
+        }
+        if self.len < many.saturating_mul(3) {
+            // All or most of them: leave the others out.
+            let mut all = (self.all)();
+            if many < all.len() {
+                rng.shuffle(&mut all);
+                all.truncate(many);
+            }
+            return all;
+        }
+        let mut seen = HashSet::new();
+        let mut picked = Vec::with_capacity(many);
+        while picked.len() < many {
+            let key = (self.pick)(rng);
+            if seen.insert(key.bytes().to_vec()) {
+                picked.push(key);
+            }
+        }
+        picked
+    }
+}

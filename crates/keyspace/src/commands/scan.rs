@@ -1,0 +1,202 @@
+//! SCAN and its kin: a part at a time, and nothing missed that stays.
+
+use resp::Out;
+
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::hash::{FieldValue, Hash};
+use crate::keyspace::Keyspace;
+use crate::set::Set;
+use crate::text::{Key, glob};
+use crate::zset::Zset;
+
+type Done = Result<(), Fault>;
+
+/// Buckets visited for each entry asked for, in a table that is nearly empty.
+const BUCKETS_PER_ENTRY: u64 = 10;
+const COUNT_DEFAULT: u64 = 10;
+
+struct Request<'a> {
+    cursor: u64,
+    count: u64,
+    pattern: Option<&'a [u8]>,
+    kind: Option<&'a [u8]>,
+}
+
+impl<'a> Request<'a> {
+    /// Reads the cursor, and the options behind it.
+    fn parse(cx: &Context<'a>, cursor_at: usize) -> Result<Self, Fault> {
+        let args = cx.args;
+        let mut request = Self {
+            cursor: parse_cursor(&args[cursor_at])?,
+            count: COUNT_DEFAULT,
+            pattern: None,
+            kind: None,
+        };
+        for at in (cursor_at + 1..args.len()).step_by(2) {
+            if at + 1 == args.len() {
+                return Err(Fault::SYNTAX);
+            } else if cx.is(at, "count") {
+                let count = cx.int(at + 1)?;
+                let count = u64::try_from(count).ok().filter(|&count| 0 < count);
+                request.count = count.ok_or(Fault::SYNTAX)?;
+            } else if cx.is(at, "match") {
+                let pattern = args[at + 1].as_ref();
+                request.pattern = (pattern != b"*").then_some(pattern);
+            } else if cx.is(at, "type") && cursor_at == 1 {
+                request.kind = Some(&args[at + 1]);
+            } else {
+                return Err(Fault::SYNTAX);
+            }
+        }
+        Ok(request)
+    }
+
+    fn wants(&self, name: &[u8]) -> bool {
+        self.pattern.is_none_or(|pattern| glob(pattern, name))
+    }
+
+    /// Visits buckets until enough was found, or the end; returns where to go on.
+    fn run(&self, mut step: impl FnMut(u64) -> (u64, usize)) -> u64 {
+        let mut cursor = self.cursor;
+        for _ in 0..self.count.saturating_mul(BUCKETS_PER_ENTRY) {
+            let (next, found) = step(cursor);
+            cursor = next;
+            if cursor == 0 || self.count <= found as u64 {
+                break;
+            }
+        }
+        cursor
+    }
+}
+
+fn parse_cursor(text: &[u8]) -> Result<u64, Fault> {
+    let cursor = std::str::from_utf8(text).ok();
+    cursor
+        .and_then(|text| text.parse().ok())
+        .ok_or(Fault::INVALID_CURSOR)
+}
+
+fn send_head(cursor: u64, count: usize, out: &mut Out) {
+    out.array(2);
+    out.bulk(cursor.to_string().as_bytes());
+    out.array(count);
+}
+
+pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let request = Request::parse(cx, 1)?;
+    let dict = &cx.ks.dbs[cx.db].dict;
+    let mut visited = 0;
+    let mut found: Vec<&Key> = Vec::new();
+    let cursor = request.run(|cursor| {
+        let next = dict.scan(cursor, |_, entry| {
+            visited += 1;
+            let is_due = Keyspace::is_due(entry.deadline_ms, cx.now);
+            let name = entry.value.type_name().as_bytes();
+            let is_kind = request
+                .kind
+                .is_none_or(|kind| kind.eq_ignore_ascii_case(name));
+            if !is_due && is_kind && request.wants(entry.key.bytes()) {
+                found.push(&entry.key);
+            }
+        });
+        (next, visited)
+    });
+    send_head(cursor, found.len(), out);
+    for key in found {
+        out.bulk(key.bytes());
+    }
+    Ok(())
+}
+
+pub(crate) fn hscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Hash>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
+    let Some(hash) = cx.read_as::<Hash>(&args[1])? else {
+        send_head(0, 0, out);
+        return Ok(());
+    };
+    let mut found: Vec<(&[u8], FieldValue<'_>)> = Vec::new();
+    let mut visited = 0;
+    let cursor = request.run(|cursor| {
+        let next = hash.scan(cursor, |name, value| {
+            visited += 1;
+            if request.wants(name) {
+                found.push((name, value));
+            }
+        });
+        (next, visited)
+    });
+    send_head(cursor, found.len() * 2, out);
+    for (name, value) in found {
+        out.bulk(name);
+        value.send(out);
+    }
+    Ok(())
+}
+
+pub(crate) fn sscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Set>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
+    let Some(set) = cx.read_as::<Set>(&args[1])? else {
+        send_head(0, 0, out);
+        return Ok(());
+    };
+    let mut found: Vec<Key> = Vec::new();
+    let mut visited = 0;
+    let cursor = request.run(|cursor| {
+        let next = set.scan(cursor, |name| {
+            visited += 1;
+            if request.wants(name) {
+                found.push(Key::new(name));
+            }
+        });
+        (next, visited)
+    });
+    send_head(cursor, found.len(), out);
+    for name in found {
+        out.bulk(name.bytes());
+    }
+    Ok(())
+}
+
+pub(crate) fn zscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    parse_cursor(&args[2])?;
+    if cx.peek_as::<Zset>(&args[1])?.is_none() {
+        send_head(0, 0, out);
+        return Ok(());
+    }
+    let request = Request::parse(cx, 2)?;
+    let Some(zset) = cx.read_as::<Zset>(&args[1])? else {
+        send_head(0, 0, out);
+        return Ok(());
+    };
+    let mut found: Vec<(&[u8], f64)> = Vec::new();
+    let mut visited = 0;
+    let cursor = request.run(|cursor| {
+        let next = zset.scan(cursor, |name, score| {
+            visited += 1;
+            if request.wants(name) {
+                found.push((name, score));
+            }
+        });
+        (next, visited)
+    });
+    send_head(cursor, found.len() * 2, out);
+    for (name, score) in found {
+        out.bulk(name);
+        out.bulk(&crate::text::double_text(score));
+    }
+    Ok(())
+}

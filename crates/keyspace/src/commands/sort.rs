@@ -1,0 +1,263 @@
+//! SORT: by value, or by what other keys hold.
+
+use std::cmp::Ordering;
+
+use bytes::Bytes;
+use resp::Out;
+
+use super::keys::Stored;
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::hash::Hash;
+use crate::list::{End, List, NodeLimit};
+use crate::notify::Class;
+use crate::string::Str;
+use crate::text::parse_double;
+use crate::value::{Kind, Value};
+
+type Done = Result<(), Fault>;
+
+struct Request<'a> {
+    by: Option<&'a [u8]>,
+    gets: Vec<&'a [u8]>,
+    limit: Option<(i64, i64)>,
+    descending: bool,
+    alpha: bool,
+    store: Option<&'a Bytes>,
+}
+
+impl<'a> Request<'a> {
+    fn parse(cx: &Context<'a>, may_store: bool) -> Result<Self, Fault> {
+        let args = cx.args;
+        let mut request = Self {
+            by: None,
+            gets: Vec::new(),
+            limit: None,
+            descending: false,
+            alpha: false,
+            store: None,
+        };
+        let mut at = 2;
+        while at < args.len() {
+            let left = args.len() - at - 1;
+            if cx.is(at, "asc") {
+                request.descending = false;
+            } else if cx.is(at, "desc") {
+                request.descending = true;
+            } else if cx.is(at, "alpha") {
+                request.alpha = true;
+            } else if cx.is(at, "limit") && 2 <= left {
+                request.limit = Some((cx.int(at + 1)?, cx.int(at + 2)?));
+                at += 2;
+            } else if cx.is(at, "store") && 1 <= left && may_store {
+                request.store = Some(&args[at + 1]);
+                at += 1;
+            } else if cx.is(at, "by") && 1 <= left {
+                request.by = Some(&args[at + 1]);
+                at += 1;
+            } else if cx.is(at, "get") && 1 <= left {
+                request.gets.push(&args[at + 1]);
+                at += 1;
+            } else {
+                return Err(Fault::SYNTAX);
+            }
+            at += 1;
+        }
+        Ok(request)
+    }
+
+    /// A pattern without a star names one key for all: nothing to sort by.
+    fn keeps_order(&self) -> bool {
+        self.by.is_some_and(|by| !by.contains(&b'*'))
+    }
+}
+
+/// What an element is compared by.
+enum Weight {
+    Number(f64),
+    Text(Option<Bytes>),
+}
+
+struct Row {
+    element: Bytes,
+    weight: Weight,
+}
+
+pub(crate) fn sort(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let request = Request::parse(cx, true)?;
+    run(cx, &request, out)
+}
+
+pub(crate) fn sort_ro(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let request = Request::parse(cx, false)?;
+    run(cx, &request, out)
+}
+
+fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
+    let elements = elements(cx, request)?;
+    let rows = if request.keeps_order() {
+        elements
+    } else {
+        sorted(cx, elements, request)?
+    };
+    let rows = limited(rows, request.limit);
+    let mut results: Vec<Option<Bytes>> = Vec::new();
+    for element in rows {
+        if request.gets.is_empty() {
+            results.push(Some(element));
+            continue;
+        }
+        for pattern in &request.gets {
+            results.push(lookup(cx, pattern, &element));
+        }
+    }
+    let Some(target) = request.store else {
+        out.array(results.len());
+        for result in results {
+            match result {
+                Some(result) => out.blob(&result),
+                None => out.null(),
+            }
+        }
+        return Ok(());
+    };
+    let mut list = List::new(NodeLimit(cx.ks.limits.encodings.list_node_size));
+    results
+        .iter()
+        .for_each(|it| list.push(End::Right, it.as_ref().unwrap_or(&Bytes::new())));
+    out.int(list.len() as i64);
+    let stored = Stored {
+        class: Class::List,
+        name: "sortstore",
+    };
+    cx.store(target, Value::List(Box::new(list)), stored);
+    Ok(())
+}
+
+/// The elements in the order in which they stand; sets without an order of their own in that of their names, where the
+/// result will be stored and must be the same everywhere.
+fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
+    let args = cx.args;
+    let mut elements = Vec::new();
+    match cx.read(&args[1]) {
+        None => {}
+        Some(Value::List(list)) => {
+            elements.extend(list.iter().map(|piece| piece.to_bytes()));
+            if request.keeps_order() && request.descending {
+                elements.reverse();
+            }
+        }
+        Some(Value::Set(set)) => {
+            set.each(|name| {
+                elements.push(Bytes::copy_from_slice(name));
+                true
+            });
+            if request.keeps_order() && request.store.is_some() {
+                elements.sort_unstable();
+                if request.descending {
+                    elements.reverse();
+                }
+            }
+        }
+        Some(Value::Zset(zset)) => {
+            let reverse = request.keeps_order() && request.descending;
+            zset.each(0..zset.len(), reverse, |name, _| {
+                elements.push(Bytes::copy_from_slice(name));
+                true
+            });
+        }
+        Some(Value::Str(_) | Value::Hash(_)) => return Err(Fault::WRONG_TYPE),
+    }
+    Ok(elements)
+}
+
+fn sorted(
+    cx: &mut Context<'_>,
+    elements: Vec<Bytes>,
+    request: &Request<'_>,
+) -> Result<Vec<Bytes>, Fault> {
+    let mut rows = Vec::with_capacity(elements.len());
+    for element in elements {
+        let value = match request.by {
+            None => Some(element.clone()),
+            Some(pattern) => lookup(cx, pattern, &element),
+        };
+        let weight = if request.alpha {
+            Weight::Text(value)
+        } else {
+            // What is missing or empty weighs nothing.
+            let number = value.filter(|value| !value.is_empty());
+            let number = number.map_or(Some(0.0), |value| parse_double(&value));
+            let text = "ERR One or more scores can't be converted into double";
+            Weight::Number(number.ok_or(Fault::of(text))?)
+        };
+        rows.push(Row { element, weight });
+    }
+    let by_value = request.by.is_none();
+    rows.sort_by(|left, right| {
+        let order = compare(&left.weight, &right.weight);
+        // Equal weights are told apart by the elements, so that the result is always the same.
+        let order = if by_value {
+            order
+        } else {
+            order.then_with(|| left.element.cmp(&right.element))
+        };
+        if request.descending {
+            order.reverse()
+        } else {
+            order
+        }
+    });
+    Ok(rows.into_iter().map(|row| row.element).collect())
+}
+
+fn compare(left: &Weight, right: &Weight) -> Ordering {
+    match (left, right) {
+        (Weight::Number(left), Weight::Number(right)) => left.total_cmp(right),
+        (Weight::Text(left), Weight::Text(right)) => left.cmp(right),
+        (Weight::Number(_), Weight::Text(_)) | (Weight::Text(_), Weight::Number(_)) => {
+            unreachable!("all weights of one request are of one kind")
+        }
+    }
+}
+
+fn limited(mut elements: Vec<Bytes>, limit: Option<(i64, i64)>) -> Vec<Bytes> {
+    let Some((start, count)) = limit else {
+        return elements;
+    };
+    let start = usize::try_from(start.max(0))
+        .expect("not below zero")
+        .min(elements.len());
+    let mut rest = elements.split_off(start);
+    if let Ok(count) = usize::try_from(count) {
+        rest.truncate(count);
+    }
+    rest
+}
+
+/// What a pattern means for an element: `#` the element, `key_*` a string, `key_*->field` a field of a hash.
+fn lookup(cx: &mut Context<'_>, pattern: &[u8], element: &Bytes) -> Option<Bytes> {
+    if pattern == b"#" {
+        return Some(element.clone());
+    }
+    let star = pattern.iter().position(|&byte| byte == b'*')?;
+    let (before, behind) = (&pattern[..star], &pattern[star + 1..]);
+    let arrow = behind.windows(2).position(|two| two == b"->");
+    // An arrow at the very end belongs to the name of the key.
+    let arrow = arrow.filter(|at| at + 2 < behind.len());
+    let (behind, field) = match arrow {
+        Some(at) => (&behind[..at], Some(&behind[at + 2..])),
+        None => (behind, None),
+    };
+    let key = [before, element, behind].concat();
+    let value = &cx.entry(&key)?.value;
+    match field {
+        None => Str::of(value).map(Str::to_bytes),
+        Some(field) => {
+            let value = Hash::of(value)?.get(field)?;
+            Some(Bytes::copy_from_slice(
+                value.bytes(&mut itoa::Buffer::new()),
+            ))
+        }
+    }
+}

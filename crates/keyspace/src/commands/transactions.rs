@@ -1,0 +1,103 @@
+//! MULTI, EXEC, DISCARD, WATCH.
+
+use bytes::Bytes;
+use resp::Out;
+
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::keyspace::Keyspace;
+use crate::session::Watched;
+
+type Done = Result<(), Fault>;
+
+pub(crate) fn multi(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    if cx.session.in_multi() {
+        return Err(Fault::of("ERR MULTI calls can not be nested"));
+    }
+    Keyspace::begin_multi(cx.session);
+    out.ok();
+    Ok(())
+}
+
+pub(crate) fn discard(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    if cx.session.queue.take().is_none() {
+        return Err(Fault::of("ERR DISCARD without MULTI"));
+    }
+    cx.ks.unwatch(cx.session);
+    out.ok();
+    Ok(())
+}
+
+pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    if cx.session.in_multi() {
+        return Err(Fault::of("ERR WATCH inside MULTI is not allowed"));
+    }
+    for key in &cx.args[1..] {
+        let db = cx.db;
+        let watched = &cx.session.watched;
+        if watched
+            .iter()
+            .any(|watched| watched.db == db && watched.key == key)
+        {
+            continue;
+        }
+        let key = Bytes::copy_from_slice(key);
+        let was_expired = is_expired(cx, db, &key);
+        let version = cx.ks.watch(db, &key);
+        cx.session.watched.push(Watched {
+            db,
+            key,
+            version,
+            was_expired,
+        });
+    }
+    out.ok();
+    Ok(())
+}
+
+pub(crate) fn unwatch(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    cx.ks.unwatch(cx.session);
+    out.ok();
+    Ok(())
+}
+
+/// Whether a key is there and due.
+fn is_expired(cx: &Context<'_>, db: usize, key: &[u8]) -> bool {
+    let entry = cx.ks.dbs[db].dict.get(key);
+    entry.is_some_and(|entry| Keyspace::is_due(entry.deadline_ms, cx.now))
+}
+
+/// The commands of a transaction that may run; otherwise why it does not was written.
+pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<Bytes>>> {
+    let Some(queue) = cx.session.queue.take() else {
+        out.error("ERR EXEC without MULTI");
+        return None;
+    };
+    let has_changed = has_changed(cx);
+    cx.ks.unwatch(cx.session);
+    if queue.aborted {
+        out.error("EXECABORT Transaction discarded because of previous errors.");
+        return None;
+    }
+    if has_changed {
+        out.null_array();
+        return None;
+    }
+    Some(queue.commands)
+}
+
+/// Whether a watched key is not what it was.
+fn has_changed(cx: &Context<'_>) -> bool {
+    let mut watched = cx.session.watched.iter();
+    watched.any(|watched| {
+        let Watched {
+            db,
+            key,
+            version,
+            was_expired,
+        } = watched;
+        let is_gone = is_expired(cx, *db, key) && !was_expired;
+        let is_touched = cx.ks.watched_version(*db, key) != *version;
+        is_gone || is_touched && !(*was_expired && cx.ks.dbs[*db].dict.find(key).is_none())
+    })
+}

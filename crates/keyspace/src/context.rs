@@ -1,0 +1,286 @@
+//! What a command's handler works with.
+
+use bytes::Bytes;
+use resp::Out;
+
+use crate::db::{Entry, NEVER};
+use crate::evict::Until;
+use crate::fault::Fault;
+use crate::hash::Growth;
+use crate::keyspace::{Keyspace, Outcome};
+use crate::notify::Class;
+use crate::session::Session;
+use crate::value::{Kind, Value};
+
+/// One command on its way: the store, the client, the arguments, and what changed so far.
+pub(crate) struct Context<'a> {
+    pub(crate) ks: &'a mut Keyspace,
+    pub(crate) session: &'a mut Session,
+    pub(crate) args: &'a [Bytes],
+    /// Unix time in milliseconds.
+    pub(crate) now: i64,
+    /// The database.
+    pub(crate) db: usize,
+    /// How many things changed; what changed nothing is not journaled.
+    pub(crate) dirty: u64,
+    journal: Journal<'a>,
+}
+
+/// What a journal takes of a command.
+pub(crate) enum Journal<'a> {
+    /// Itself, if it changed anything.
+    AsIs(&'a [Bytes]),
+    /// These, which do the same at any other time.
+    Rewritten(Vec<Vec<Bytes>>),
+}
+
+/// What becomes of the deadline when a value is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deadline {
+    Keep,
+    Never,
+    At(i64),
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(
+        ks: &'a mut Keyspace,
+        session: &'a mut Session,
+        args: &'a [Bytes],
+        now_ms: u64,
+    ) -> Self {
+        let db = session.db;
+        Self {
+            ks,
+            session,
+            args,
+            now: i64::try_from(now_ms).unwrap_or(i64::MAX),
+            db,
+            dirty: 0,
+            journal: Journal::AsIs(args),
+        }
+    }
+
+    /// Takes note of what changed.
+    pub(crate) fn finish(self) {
+        self.ks.commit(self.db, self.dirty, self.journal);
+    }
+
+    /// Journals another command instead.
+    pub(crate) fn rewrite<const N: usize>(&mut self, args: [Bytes; N]) {
+        self.rewrite_as(args.into());
+    }
+
+    /// Journals another command instead, or beside those already chosen.
+    pub(crate) fn rewrite_as(&mut self, args: Vec<Bytes>) {
+        if !self.ks.journals() {
+            return;
+        }
+        match &mut self.journal {
+            Journal::Rewritten(commands) => commands.push(args),
+            Journal::AsIs(_) => self.journal = Journal::Rewritten(vec![args]),
+        }
+    }
+
+    pub(crate) fn growth(&self) -> Growth {
+        Growth {
+            encodings: self.ks.limits.encodings,
+            seed: self.ks.seed,
+        }
+    }
+
+    /// The slot of a key that is there and not due. A due one is removed.
+    #[inline]
+    pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
+        let db = &self.ks.dbs[self.db];
+        let slot = db.dict.find(key)?;
+        let deadline_ms = db.dict.at(slot).deadline_ms;
+        if Keyspace::is_due(deadline_ms, self.now) && !self.session.replay {
+            self.ks.expire(self.db, key);
+            return None;
+        }
+        Some(slot)
+    }
+
+    pub(crate) fn exists(&mut self, key: &[u8]) -> bool {
+        self.find(key).is_some()
+    }
+
+    pub(crate) fn entry(&mut self, key: &[u8]) -> Option<&Entry> {
+        let slot = self.find(key)?;
+        Some(self.ks.dbs[self.db].dict.at(slot))
+    }
+
+    /// Reads a value: counts a hit or a miss, and the use.
+    #[inline]
+    pub(crate) fn read(&mut self, key: &[u8]) -> Option<&Value> {
+        let Some(slot) = self.find(key) else {
+            self.ks.stats.misses += 1;
+            self.ks.note(self.db, Class::KeyMiss, "keymiss", key);
+            return None;
+        };
+        self.ks.stats.hits += 1;
+        if !self.session.no_touch {
+            self.ks.used(self.db, slot, self.now);
+        }
+        Some(&self.ks.dbs[self.db].dict.at(slot).value)
+    }
+
+    /// Reads a value of one type.
+    #[inline]
+    pub(crate) fn read_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
+        match self.read(key) {
+            None => Ok(None),
+            Some(value) => T::of(value).map(Some).ok_or(Fault::WRONG_TYPE),
+        }
+    }
+
+    /// Looks at a value of one type that is about to be changed, without counting a hit.
+    pub(crate) fn peek_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
+        match self.entry(key) {
+            None => Ok(None),
+            Some(entry) => T::of(&entry.value).map(Some).ok_or(Fault::WRONG_TYPE),
+        }
+    }
+
+    /// Changes a value that is there. A collection that this empties goes with [`Context::changed`].
+    pub(crate) fn edit<T: Kind, R>(
+        &mut self,
+        key: &[u8],
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Result<Option<R>, Fault> {
+        let Some(slot) = self.find(key) else {
+            return Ok(None);
+        };
+        self.edit_slot(slot, change).map(Some)
+    }
+
+    fn edit_slot<T: Kind, R>(
+        &mut self,
+        slot: u32,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, Fault> {
+        self.ks.used(self.db, slot, self.now);
+        self.ks.about_to_change(self.db, slot);
+        self.ks.dbs[self.db].change(slot, |value| {
+            T::of_mut(value).map(change).ok_or(Fault::WRONG_TYPE)
+        })
+    }
+
+    /// Changes a value, which begins empty if it is not there.
+    pub(crate) fn edit_or_new<T: Kind, R>(
+        &mut self,
+        key: &[u8],
+        empty: impl FnOnce() -> T,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, Fault> {
+        let slot = match self.find(key) {
+            Some(slot) => slot,
+            None => self.insert(key, empty().into_value(), NEVER),
+        };
+        self.edit_slot(slot, change)
+    }
+
+    /// Adds a key that is not there.
+    pub(crate) fn insert(&mut self, key: &[u8], value: Value, deadline_ms: i64) -> u32 {
+        let now = self.now;
+        self.ks
+            .insert(self.db, key, value, Until { deadline_ms, now })
+    }
+
+    /// Sets a key, whatever it held.
+    pub(crate) fn put(&mut self, key: &[u8], value: Value, deadline: Deadline) {
+        let Some(slot) = self.find(key) else {
+            let deadline_ms = match deadline {
+                Deadline::At(deadline_ms) => deadline_ms,
+                Deadline::Keep | Deadline::Never => NEVER,
+            };
+            self.insert(key, value, deadline_ms);
+            return;
+        };
+        self.ks.about_to_change(self.db, slot);
+        let db = &mut self.ks.dbs[self.db];
+        db.change(slot, |old| *old = value);
+        match deadline {
+            Deadline::Keep => {}
+            Deadline::Never => _ = db.set_deadline(slot, NEVER),
+            Deadline::At(deadline_ms) => _ = db.set_deadline(slot, deadline_ms),
+        }
+        self.ks.used(self.db, slot, self.now);
+        self.ks.replaced(self.db, key);
+    }
+
+    /// Gives a key that is there a deadline, or takes it away.
+    pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
+        self.ks.about_to_change(self.db, slot);
+        self.ks.dbs[self.db].set_deadline(slot, deadline_ms)
+    }
+
+    /// Removes a key that is there and not due.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
+        let slot = self.find(key)?;
+        self.ks.about_to_change(self.db, slot);
+        self.ks.dbs[self.db].remove(key)
+    }
+
+    /// Removes a key, and tells.
+    pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
+        let removed = self.remove(key).is_some();
+        if removed {
+            self.changed(key, Class::Generic, "del");
+        }
+        removed
+    }
+
+    /// A key has changed: counts it, tells whoever watches or listens, and removes a collection that became empty.
+    pub(crate) fn changed(&mut self, key: &[u8], class: Class, event: &'static str) {
+        self.dirty += 1;
+        self.ks.touch(self.db, key);
+        self.ks.note(self.db, class, event, key);
+        self.reap(key);
+    }
+
+    fn reap(&mut self, key: &[u8]) {
+        let db = &mut self.ks.dbs[self.db];
+        let found = db.dict.find(key);
+        if found.is_some_and(|slot| db.dict.at(slot).value.is_vacant()) {
+            db.remove(key);
+            self.ks.note(self.db, Class::Generic, "del", key);
+        }
+    }
+
+    /// Removes a collection that was begun and got nothing.
+    pub(crate) fn abandon(&mut self, key: &[u8]) {
+        let db = &mut self.ks.dbs[self.db];
+        let found = db.dict.find(key);
+        if found.is_some_and(|slot| db.dict.at(slot).value.is_vacant()) {
+            db.remove(key);
+        }
+    }
+
+    pub(crate) fn int(&self, index: usize) -> Result<i64, Fault> {
+        resp::parse_int(&self.args[index]).ok_or(Fault::NOT_INT)
+    }
+
+    pub(crate) fn double(&self, index: usize) -> Result<f64, Fault> {
+        crate::text::parse_double(&self.args[index]).ok_or(Fault::NOT_FLOAT)
+    }
+
+    /// Whether an argument is this word, whatever its case.
+    pub(crate) fn is(&self, index: usize, word: &str) -> bool {
+        let arg = self.args.get(index);
+        arg.is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    pub(crate) fn exec(mut self, out: &mut Out) -> Outcome {
+        let queue = crate::commands::transactions::take_queue(&mut self, out);
+        match queue {
+            None => Outcome::Done,
+            Some(commands) => {
+                out.array(commands.len());
+                self.session.in_exec = true;
+                Outcome::Exec(commands)
+            }
+        }
+    }
+}

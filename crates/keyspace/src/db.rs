@@ -1,0 +1,133 @@
+//! One database: its keys, their deadlines, and what they cost.
+
+use std::collections::BTreeSet;
+
+use crate::dict::{Dict, Item, Seed};
+use crate::text::Key;
+use crate::value::Value;
+
+/// The deadline of a key that has none.
+pub(crate) const NEVER: i64 = i64::MAX;
+/// Bytes of a deadline in a B-tree that is as full as such trees are on average.
+const DUE_BYTES: usize = 24;
+
+/// A key and its value, in 64 bytes and what they point to.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) value: Value,
+    /// Unix time in milliseconds, or [`NEVER`].
+    pub(crate) deadline_ms: i64,
+    pub(crate) access: u32,
+    link: u32,
+}
+
+impl Item for Entry {
+    fn key(&self) -> &[u8] {
+        self.key.bytes()
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.key.heap_bytes() + self.value.heap_bytes()
+    }
+}
+
+impl Entry {
+    pub(crate) fn deadline(&self) -> Option<i64> {
+        (self.deadline_ms != NEVER).then_some(self.deadline_ms)
+    }
+
+    /// Bytes for the key alone, its slot and bucket included: MEMORY USAGE.
+    pub(crate) fn bytes(&self) -> usize {
+        let due = if self.deadline_ms == NEVER {
+            0
+        } else {
+            DUE_BYTES
+        };
+        size_of::<Self>() + size_of::<u32>() + self.heap_bytes() + due
+    }
+}
+
+/// A database.
+#[derive(Debug)]
+pub(crate) struct Db {
+    pub(crate) dict: Dict<Entry>,
+    /// Deadlines and the slots of the keys that have them.
+    pub(crate) due: BTreeSet<(i64, u32)>,
+}
+
+impl Db {
+    pub(crate) fn new(seed: Seed) -> Self {
+        Self {
+            dict: Dict::new(seed),
+            due: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.dict.heap_bytes() + self.due.len() * DUE_BYTES
+    }
+
+    /// Adds a key that is not there.
+    pub(crate) fn insert(
+        &mut self,
+        key: &[u8],
+        value: Value,
+        deadline_ms: i64,
+        access: u32,
+    ) -> u32 {
+        let slot = self.dict.insert(Entry {
+            key: Key::new(key),
+            value,
+            deadline_ms,
+            access,
+            link: 0,
+        });
+        if deadline_ms != NEVER {
+            self.due.insert((deadline_ms, slot));
+        }
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
+        let slot = self.dict.find(key)?;
+        let entry = self.dict.remove(key)?;
+        if entry.deadline_ms != NEVER {
+            self.due.remove(&(entry.deadline_ms, slot));
+        }
+        Some(entry)
+    }
+
+    /// Gives a key a deadline, or takes it away; the one it had is returned.
+    pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
+        let entry = self.dict.at_mut(slot);
+        let old = std::mem::replace(&mut entry.deadline_ms, deadline_ms);
+        if old != deadline_ms {
+            if old != NEVER {
+                self.due.remove(&(old, slot));
+            }
+            if deadline_ms != NEVER {
+                self.due.insert((deadline_ms, slot));
+            }
+        }
+        old
+    }
+
+    /// Changes a value, and takes note of what that costs.
+    pub(crate) fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut Value) -> R) -> R {
+        let value = &mut self.dict.at_mut(slot).value;
+        let before = value.heap_bytes();
+        let result = change(value);
+        let after = value.heap_bytes();
+        self.dict.resized(before, after);
+        result
+    }
+}

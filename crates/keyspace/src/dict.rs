@@ -1,0 +1,318 @@
+//! The hash table under everything: keys of a database, fields of a hash, members of a set.
+//!
+//! Linear hashing: the table has `n` buckets, 2^k ≤ n < 2^(k+1), and grows and shrinks by one bucket at a time, so no
+//! insertion waits for a rehash and there is never a second table.
+//!
+//! ```text
+//!  buckets   0 … n-2^k-1 │ n-2^k … 2^k-1 │ 2^k … n-1        bucket = hash mod 2^(k+1), if there is such a bucket,
+//!  told by   k+1 bits    │ k bits        │ k+1 bits                  else hash mod 2^k
+//!  heads:    first slot of each bucket's chain        slots: the entries, each with the next slot of its chain
+//! ```
+//!
+//! A scan walks the hashes in the order of their *reversed* bits. In that order a bucket is an interval, whatever the
+//! size of the table, because it holds all hashes that end in its bits. A cursor is the first hash of the interval not
+//! yet visited: growing splits intervals, shrinking joins them, and an entry that stays is met at least once.
+//!
+//! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, some 7 more than the fastest
+//! keyed hashes, and is the only one of them whose resistance to chosen keys has been studied in public.
+
+use siphasher::sip::SipHasher13;
+
+use crate::chunked::Chunked;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+/// Fewest buckets of a table that holds something.
+const BUCKETS_MIN: usize = 4;
+/// Entries for each four buckets: more, and the table grows.
+const LOAD_MAX_OF_4: usize = 3;
+/// A table with more than this many buckets an entry shrinks.
+const BUCKETS_PER_ENTRY_MAX: usize = 8;
+/// Buckets joined at most when an entry goes: enough to keep up with any number of removals.
+const JOINS_PER_REMOVAL: usize = 16;
+/// Random slots tried before the next occupied one is taken.
+const RANDOM_TRIES: usize = 100;
+
+/// The secret key of the hash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seed(pub(crate) u64, pub(crate) u64);
+
+impl Seed {
+    #[inline]
+    pub(crate) fn hash(self, key: &[u8]) -> u64 {
+        SipHasher13::new_with_keys(self.0, self.1).hash(key)
+    }
+}
+
+/// What a table holds: something with a key, and room for the number of the next slot in its chain.
+pub(crate) trait Item {
+    fn key(&self) -> &[u8];
+    fn link(&self) -> u32;
+    fn set_link(&mut self, link: u32);
+    /// Bytes of the heap behind this item.
+    fn heap_bytes(&self) -> usize;
+}
+
+/// A hash table of items, addressed by key or by slot. A slot's number holds until its item is removed.
+#[derive(Clone, Debug)]
+pub(crate) struct Dict<T> {
+    seed: Seed,
+    heads: Chunked<u32>,
+    slots: Chunked<Option<T>>,
+    free: Vec<u32>,
+    len: usize,
+    /// 2^(k+1) - 1.
+    mask: u64,
+    items_heap_bytes: usize,
+}
+
+impl<T: Item> Dict<T> {
+    pub(crate) fn new(seed: Seed) -> Self {
+        let mut heads = Chunked::new();
+        for _ in 0..BUCKETS_MIN {
+            heads.push(NONE);
+        }
+        Self {
+            seed,
+            heads,
+            slots: Chunked::new(),
+            free: Vec::new(),
+            len: 0,
+            mask: 2 * BUCKETS_MIN as u64 - 1,
+            items_heap_bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of the heap behind the table and its items.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.heads.heap_bytes()
+            + self.slots.heap_bytes()
+            + self.free.capacity() * size_of::<u32>()
+            + self.items_heap_bytes
+    }
+
+    /// How many slots there are, occupied or not: all items are found below this number.
+    pub(crate) fn slots(&self) -> u32 {
+        u32::try_from(self.slots.len()).expect("slots are numbered in 32 bits")
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u64) -> usize {
+        let buckets = self.heads.len();
+        let wide = (hash & self.mask) as usize;
+        if wide < buckets {
+            wide
+        } else {
+            (hash & (self.mask >> 1)) as usize
+        }
+    }
+
+    /// The slot of a key.
+    #[inline]
+    pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
+        let mut slot = *self.heads.at(self.bucket(self.seed.hash(key)));
+        while slot != NONE {
+            let item = self.at(slot);
+            if item.key() == key {
+                return Some(slot);
+            }
+            slot = item.link();
+        }
+        None
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&T> {
+        self.find(key).map(|slot| self.at(slot))
+    }
+
+    /// The item in an occupied slot.
+    #[inline]
+    pub(crate) fn at(&self, slot: u32) -> &T {
+        let item = self.slots.at(slot as usize).as_ref();
+        item.expect("a slot's number is kept only as long as its item")
+    }
+
+    /// The item in a slot, if it is occupied.
+    pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
+        self.slots.at(slot as usize).as_ref()
+    }
+
+    /// The item in an occupied slot, to be changed. The key must stay, and what grows or shrinks on the heap is told
+    /// to [`Dict::resized`].
+    #[inline]
+    pub(crate) fn at_mut(&mut self, slot: u32) -> &mut T {
+        let item = self.slots.at_mut(slot as usize).as_mut();
+        item.expect("a slot's number is kept only as long as its item")
+    }
+
+    /// Takes note that an item had so many bytes on the heap, and now has so many.
+    pub(crate) fn resized(&mut self, before: usize, after: usize) {
+        self.items_heap_bytes = self.items_heap_bytes + after - before;
+    }
+
+    /// Adds an item whose key is not in the table.
+    pub(crate) fn insert(&mut self, mut item: T) -> u32 {
+        debug_assert!(self.find(item.key()).is_none(), "keys are unique");
+        self.len += 1;
+        while self.heads.len() * LOAD_MAX_OF_4 < self.len * 4 {
+            self.split();
+        }
+        self.items_heap_bytes += item.heap_bytes();
+        let bucket = self.bucket(self.seed.hash(item.key()));
+        item.set_link(*self.heads.at(bucket));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                *self.slots.at_mut(slot as usize) = Some(item);
+                slot
+            }
+            None => {
+                let slot = self.slots();
+                assert!(slot < NONE, "a table holds at most 2^32 - 1 items");
+                self.slots.push(Some(item));
+                slot
+            }
+        };
+        *self.heads.at_mut(bucket) = slot;
+        slot
+    }
+
+    /// Removes the item with this key.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<T> {
+        let bucket = self.bucket(self.seed.hash(key));
+        let mut before = NONE;
+        let mut slot = *self.heads.at(bucket);
+        while slot != NONE {
+            let item = self.at(slot);
+            let next = item.link();
+            if item.key() == key {
+                self.unlink(bucket, before, next);
+                return Some(self.vacate(slot));
+            }
+            before = slot;
+            slot = next;
+        }
+        None
+    }
+
+    fn unlink(&mut self, bucket: usize, before: u32, next: u32) {
+        if before == NONE {
+            *self.heads.at_mut(bucket) = next;
+        } else {
+            self.at_mut(before).set_link(next);
+        }
+    }
+
+    fn vacate(&mut self, slot: u32) -> T {
+        let item = self.slots.at_mut(slot as usize).take();
+        let item = item.expect("the chain led here");
+        self.items_heap_bytes -= item.heap_bytes();
+        self.len -= 1;
+        if self.len == 0 {
+            let bytes = self.items_heap_bytes;
+            *self = Self::new(self.seed);
+            assert!(
+                bytes == 0,
+                "an empty table has nothing behind it, not {bytes} bytes"
+            );
+            return item;
+        }
+        self.free.push(slot);
+        for _ in 0..JOINS_PER_REMOVAL {
+            if BUCKETS_MIN < self.heads.len() && self.len * BUCKETS_PER_ENTRY_MAX < self.heads.len()
+            {
+                self.join();
+            }
+        }
+        item
+    }
+
+    /// Adds one bucket, and moves to it what belongs there.
+    fn split(&mut self) {
+        let new = self.heads.len();
+        let old = new & (self.mask >> 1) as usize;
+        self.heads.push(NONE);
+        let mut slot = std::mem::replace(self.heads.at_mut(old), NONE);
+        while slot != NONE {
+            let hash = self.seed.hash(self.at(slot).key());
+            let target = if hash & self.mask == new as u64 {
+                new
+            } else {
+                old
+            };
+            let head = std::mem::replace(self.heads.at_mut(target), slot);
+            let item = self.at_mut(slot);
+            let next = item.link();
+            item.set_link(head);
+            slot = next;
+        }
+        if self.heads.len() as u64 == self.mask + 1 {
+            self.mask = 2 * self.mask + 1;
+        }
+    }
+
+    /// Takes the last bucket away; what it held goes to the one it was split from.
+    fn join(&mut self) {
+        if self.heads.len() as u64 == self.mask.div_ceil(2) {
+            self.mask >>= 1;
+        }
+        let chain = self.heads.pop().expect("there are buckets to join");
+        if chain == NONE {
+            return;
+        }
+        let target = self.heads.len() & (self.mask >> 1) as usize;
+        let mut last = chain;
+        while self.at(last).link() != NONE {
+            last = self.at(last).link();
+        }
+        let head = std::mem::replace(self.heads.at_mut(target), chain);
+        self.at_mut(last).set_link(head);
+    }
+
+    /// Visits one bucket and returns where to go on; 0 begins, and 0 is returned at the end.
+    pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(u32, &'a T)) -> u64 {
+        let bucket = self.bucket(cursor);
+        let half = self.mask.div_ceil(2) as usize;
+        let is_split = half <= bucket || bucket < self.heads.len() - half;
+        let bits = if is_split { self.mask } else { self.mask >> 1 };
+        let mut slot = *self.heads.at(bucket);
+        while slot != NONE {
+            let item = self.at(slot);
+            visit(slot, item);
+            slot = item.link();
+        }
+        let last = cursor | !bits;
+        last.reverse_bits().wrapping_add(1).reverse_bits()
+    }
+
+    /// A slot, each occupied one as likely as the others (nearly, in a table that is almost empty).
+    pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
+        let slots = self.slots();
+        for _ in 0..RANDOM_TRIES {
+            let slot = rng.u32(..slots);
+            if self.peek(slot).is_some() {
+                return Some(slot);
+            }
+        }
+        let start = rng.u32(..slots);
+        let mut around = (start..slots).chain(0..start);
+        around.find(|&slot| self.peek(slot).is_some())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests;

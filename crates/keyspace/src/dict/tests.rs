@@ -1,0 +1,157 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SEED: Seed = Seed(1, 2);
+
+#[derive(Clone, Debug)]
+struct Pair {
+    key: Vec<u8>,
+    value: u32,
+    link: u32,
+}
+
+impl Item for Pair {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.key.len()
+    }
+}
+
+fn pair(number: u32) -> Pair {
+    Pair {
+        key: number.to_string().into_bytes(),
+        value: number,
+        link: 0,
+    }
+}
+
+fn scan_all(dict: &Dict<Pair>) -> Vec<u32> {
+    let mut seen = Vec::new();
+    let mut cursor = 0;
+    loop {
+        cursor = dict.scan(cursor, |_, item| seen.push(item.value));
+        if cursor == 0 {
+            return seen;
+        }
+    }
+}
+
+#[test]
+fn holds_what_was_put_in() {
+    let mut dict = Dict::new(SEED);
+    for number in 0..20_000 {
+        dict.insert(pair(number));
+    }
+    for number in 0..20_000 {
+        assert_eq!(
+            dict.get(number.to_string().as_bytes()).map(|it| it.value),
+            Some(number)
+        );
+    }
+    assert!(dict.get(b"20000").is_none());
+    let mut seen = scan_all(&dict);
+    seen.sort_unstable();
+    assert_eq!(seen, (0..20_000).collect::<Vec<_>>());
+
+    for number in 0..20_000 {
+        if number % 50 != 0 {
+            assert!(dict.remove(number.to_string().as_bytes()).is_some());
+        }
+    }
+    assert_eq!(dict.len(), 400);
+    assert!(dict.heads.len() <= 400 * BUCKETS_PER_ENTRY_MAX);
+    let seen: BTreeSet<u32> = scan_all(&dict).into_iter().collect();
+    assert_eq!(seen.len(), 400);
+}
+
+#[test]
+fn random_reaches_everything() {
+    let mut dict = Dict::new(SEED);
+    for number in 0..64 {
+        dict.insert(pair(number));
+    }
+    let mut rng = fastrand::Rng::with_seed(7);
+    let seen: BTreeSet<u32> = (0..2000).filter_map(|_| dict.random(&mut rng)).collect();
+    assert_eq!(seen.len(), 64);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u32),
+    Remove(u32),
+    InsertMany(u32),
+    RemoveMany(u32),
+    Scan,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        (0..3000u32).prop_map(Step::Insert),
+        (0..3000u32).prop_map(Step::Remove),
+        (0..3000u32).prop_map(Step::InsertMany),
+        (0..3000u32).prop_map(Step::RemoveMany),
+        Just(Step::Scan),
+        Just(Step::Scan),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What was there during a whole scan is seen by it, however the table grew and shrank meanwhile.
+    #[test]
+    fn scan_misses_nothing(steps in steps()) {
+        let mut dict: Dict<Pair> = Dict::new(SEED);
+        let mut model = BTreeMap::new();
+        let mut staying: BTreeSet<u32> = BTreeSet::new();
+        let mut seen: BTreeSet<u32> = BTreeSet::new();
+        let mut cursor = 0;
+        for step in steps {
+            let (numbers, adds) = match step {
+                Step::Insert(number) => (number..number + 1, true),
+                Step::Remove(number) => (number..number + 1, false),
+                Step::InsertMany(number) => (number..number + 500, true),
+                Step::RemoveMany(number) => (number..number + 1500, false),
+                Step::Scan => {
+                    cursor = dict.scan(cursor, |_, item| { seen.insert(item.value); });
+                    if cursor == 0 {
+                        prop_assert!(staying.is_subset(&seen));
+                        seen.clear();
+                        staying = model.keys().copied().collect();
+                    }
+                    continue;
+                }
+            };
+            for number in numbers {
+                let key = number.to_string();
+                if adds && model.insert(number, ()).is_none() {
+                    dict.insert(pair(number));
+                } else if !adds {
+                    let removed = dict.remove(key.as_bytes()).is_some();
+                    prop_assert_eq!(removed, model.remove(&number).is_some());
+                    staying.remove(&number);
+                }
+            }
+            prop_assert_eq!(dict.len(), model.len());
+        }
+        while { cursor = dict.scan(cursor, |_, item| { seen.insert(item.value); }); cursor != 0 } {}
+        prop_assert!(staying.is_subset(&seen));
+        let bytes: usize = model.keys().map(|number| number.to_string().len()).sum();
+        prop_assert_eq!(dict.items_heap_bytes, bytes);
+    }
+}

@@ -1,0 +1,209 @@
+//! Memory: when keys were used, and which of them go when it is short.
+//!
+//! Each key has a stamp of 24 bits, as in Redis. Under the LRU policies it is the second of the last use; under the LFU
+//! policies 16 bits are the minute in which the counter last fell and 8 bits a counter that grows logarithmically.
+//!
+//! ```text
+//! access:  flags 8 │ stamp 24:  second   or   minute 16 │ counter 8
+//! ```
+
+use crate::db::{Db, Entry};
+use crate::keyspace::Keyspace;
+use crate::notify::Class;
+use crate::settings::Policy;
+use crate::value::Value;
+
+const STAMP_MASK: u32 = 0x00ff_ffff;
+/// SIEVE: used since the hand last passed.
+const VISITED: u32 = 1 << 24;
+/// Where an LFU counter begins, so that new keys are not the first to go.
+const COUNTER_START: u32 = 5;
+/// Slots tried for each sample before the keys with deadlines are taken in order.
+const SAMPLE_TRIES: usize = 16;
+
+impl Entry {
+    /// Seconds since the last use.
+    pub(crate) fn idle_s(&self, now: i64) -> u32 {
+        let second = second(now);
+        second.wrapping_sub(self.access & STAMP_MASK) & STAMP_MASK
+    }
+
+    /// The LFU counter, less what it lost since it was last looked at.
+    pub(crate) fn frequency(&self, now: i64, decay_minutes: u32) -> u32 {
+        let counter = self.access & 0xff;
+        let then = (self.access & STAMP_MASK) >> 8;
+        let passed = minute(now).wrapping_sub(then) & 0xffff;
+        match passed.checked_div(decay_minutes) {
+            Some(periods) => counter.saturating_sub(periods),
+            None => counter,
+        }
+    }
+}
+
+fn second(now: i64) -> u32 {
+    (now / 1000) as u32 & STAMP_MASK
+}
+
+fn minute(now: i64) -> u32 {
+    (now / 60_000) as u32 & 0xffff
+}
+
+/// The deadline of a new key, and the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Until {
+    pub(crate) deadline_ms: i64,
+    pub(crate) now: i64,
+}
+
+impl Keyspace {
+    /// The stamp of a key that is used for the first time.
+    pub(crate) fn first_stamp(&self, now: i64) -> u32 {
+        if self.limits.policy.is_lfu() {
+            minute(now) << 8 | COUNTER_START
+        } else {
+            second(now)
+        }
+    }
+
+    /// A key was used.
+    #[inline]
+    pub(crate) fn used(&mut self, db: usize, slot: u32, now: i64) {
+        let is_lfu = self.limits.policy.is_lfu();
+        let stamp = if is_lfu {
+            self.counted_stamp(db, slot, now)
+        } else {
+            second(now)
+        };
+        let entry = self.dbs[db].dict.at_mut(slot);
+        entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
+    }
+
+    fn counted_stamp(&mut self, db: usize, slot: u32, now: i64) -> u32 {
+        let entry = self.dbs[db].dict.at(slot);
+        let mut counter = entry.frequency(now, self.limits.lfu_decay_minutes);
+        if counter < 255 {
+            let above = f64::from(counter.saturating_sub(COUNTER_START));
+            let chance = 1.0 / (above * f64::from(self.limits.lfu_log_factor) + 1.0);
+            counter += u32::from(self.rng.f64() < chance);
+        }
+        minute(now) << 8 | counter
+    }
+
+    /// Adds a key that is not there.
+    pub(crate) fn insert(&mut self, db: usize, key: &[u8], value: Value, until: Until) -> u32 {
+        let stamp = self.first_stamp(until.now) | self.epoch();
+        let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
+        self.appeared(db, key);
+        slot
+    }
+
+    /// Evicts until the data fits; whether it does, or will after a few more turns.
+    pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
+        let max = self.limits.maxmemory_bytes;
+        if max == 0 {
+            return true;
+        }
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        for _ in 0..self.limits.evict_keys_per_turn {
+            if self.used_bytes() <= max {
+                return true;
+            }
+            let Some((db, slot)) = self.victim(now_ms as i64) else {
+                return false;
+            };
+            self.evict(db, slot);
+        }
+        true
+    }
+
+    fn evict(&mut self, db: usize, slot: u32) {
+        self.about_to_change(db, slot);
+        let key = self.dbs[db].dict.at(slot).key.clone();
+        self.dbs[db].remove(key.bytes());
+        self.stats.evicted += 1;
+        self.gone(db, key.bytes(), Class::Evicted, "evicted");
+    }
+
+    /// The key that goes next.
+    fn victim(&mut self, now: i64) -> Option<(usize, u32)> {
+        match self.limits.policy {
+            Policy::NoEviction => None,
+            Policy::VolatileTtl => {
+                let due = self.dbs.iter().enumerate();
+                let first = due.filter_map(|(db, it)| it.due.first().map(|due| (due.0, db, due.1)));
+                first.min().map(|(_, db, slot)| (db, slot))
+            }
+            Policy::AllKeysSieve => self.sieve(),
+            policy => self.worst_sample(policy, now),
+        }
+    }
+
+    fn worst_sample(&mut self, policy: Policy, now: i64) -> Option<(usize, u32)> {
+        let volatile = matches!(
+            policy,
+            Policy::VolatileLru | Policy::VolatileLfu | Policy::VolatileRandom
+        );
+        let random = matches!(policy, Policy::AllKeysRandom | Policy::VolatileRandom);
+        let samples = if random { 1 } else { self.limits.samples };
+        let decay = self.limits.lfu_decay_minutes;
+        let mut worst = None;
+        for db in 0..self.dbs.len() {
+            for _ in 0..samples {
+                let Some(slot) = sample(&self.dbs[db], volatile, &mut self.rng) else {
+                    break;
+                };
+                let entry = self.dbs[db].dict.at(slot);
+                let badness = if policy.is_lfu() {
+                    255 - entry.frequency(now, decay)
+                } else {
+                    entry.idle_s(now)
+                };
+                if worst.is_none_or(|(most, _, _)| most < badness) {
+                    worst = Some((badness, db, slot));
+                }
+            }
+        }
+        worst.map(|(_, db, slot)| (db, slot))
+    }
+
+    /// The next key the hand finds unused. It passes the slots in turn, so new keys and old ones alike, and takes the
+    /// mark of those that were used.
+    fn sieve(&mut self) -> Option<(usize, u32)> {
+        let total: usize = self.dbs.iter().map(|db| db.dict.slots() as usize).sum();
+        // After one round every mark is gone; the second finds a key, if there is one.
+        for _ in 0..2 * total {
+            let (db, slot) = self.hand;
+            let dict = &mut self.dbs[db].dict;
+            if dict.slots() <= slot {
+                self.hand = ((db + 1) % self.dbs.len(), 0);
+                continue;
+            }
+            self.hand.1 += 1;
+            if dict.peek(slot).is_none() {
+                continue;
+            }
+            let entry = dict.at_mut(slot);
+            if entry.access & VISITED == 0 {
+                return Some((db, slot));
+            }
+            entry.access &= !VISITED;
+        }
+        None
+    }
+}
+
+/// Some key, one with a deadline if those alone may go.
+fn sample(db: &Db, volatile: bool, rng: &mut fastrand::Rng) -> Option<u32> {
+    if !volatile {
+        return db.dict.random(rng);
+    }
+    let (first, last) = (db.due.first()?.0, db.due.last()?.0);
+    for _ in 0..SAMPLE_TRIES {
+        let slot = db.dict.random(rng)?;
+        if db.dict.at(slot).deadline().is_some() {
+            return Some(slot);
+        }
+    }
+    let from = rng.i64(first..=last);
+    db.due.range((from, 0)..).next().map(|due| due.1)
+}

@@ -1,0 +1,244 @@
+//! Hashes: packed while they are small, then a table.
+
+use resp::Out;
+
+use crate::dict::{Dict, Item, Seed};
+use crate::packed::Packed;
+use crate::settings::Encodings;
+use crate::string::Str;
+use crate::text::Key;
+
+/// A hash.
+#[derive(Clone, Debug)]
+pub(crate) enum Hash {
+    Packed(Packed),
+    Table(Dict<Field>),
+}
+
+/// A field and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Key,
+    pub(crate) value: Str,
+    link: u32,
+}
+
+impl Item for Field {
+    fn key(&self) -> &[u8] {
+        self.name.bytes()
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.name.heap_bytes() + self.value.heap_bytes()
+    }
+}
+
+/// A value, where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FieldValue<'a> {
+    Short(&'a [u8]),
+    Str(&'a Str),
+}
+
+impl<'a> FieldValue<'a> {
+    pub(crate) fn send(self, out: &mut Out) {
+        match self {
+            Self::Short(bytes) => out.bulk(bytes),
+            Self::Str(value) => value.send(out),
+        }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Short(bytes) => bytes.len(),
+            Self::Str(value) => value.len(),
+        }
+    }
+
+    pub(crate) fn bytes(self, buffer: &'a mut itoa::Buffer) -> &'a [u8] {
+        match self {
+            Self::Short(bytes) => bytes,
+            Self::Str(value) => value.bytes(buffer),
+        }
+    }
+}
+
+impl Hash {
+    pub(crate) fn new() -> Self {
+        Self::Packed(Packed::default())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Packed(packed) => packed.len() / 2,
+            Self::Table(table) => table.len(),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Packed(packed) => packed.heap_bytes(),
+                Self::Table(table) => table.heap_bytes(),
+            }
+    }
+
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self {
+            Self::Packed(_) => "listpack",
+            Self::Table(_) => "hashtable",
+        }
+    }
+
+    pub(crate) fn get(&self, name: &[u8]) -> Option<FieldValue<'_>> {
+        match self {
+            Self::Packed(packed) => {
+                let mut pairs = packed.pairs();
+                let found = pairs.find(|(field, _)| field.bytes == name);
+                found.map(|(_, value)| FieldValue::Short(value))
+            }
+            Self::Table(table) => table.get(name).map(|field| FieldValue::Str(&field.value)),
+        }
+    }
+
+    /// Sets a field; whether it is new.
+    pub(crate) fn set(&mut self, name: &[u8], value: Str, growth: Growth) -> bool {
+        let Growth { encodings, seed } = growth;
+        let is_long = encodings.hash_value_bytes_max < name.len().max(value.len());
+        if let Self::Packed(packed) = self {
+            let at = packed
+                .iter()
+                .step_by(2)
+                .position(|field| field.bytes == name);
+            let is_full = at.is_none() && encodings.hash_entries_max < packed.len() / 2 + 1;
+            if is_long || is_full {
+                self.unpack(seed);
+            } else {
+                let mut buffer = itoa::Buffer::new();
+                let value = value.bytes(&mut buffer);
+                if let Some(at) = at {
+                    let place = packed
+                        .element(at * 2 + 1)
+                        .expect("each field has a value")
+                        .at;
+                    packed.replace(place, value);
+                } else {
+                    packed.push_back(name);
+                    packed.push_back(value);
+                }
+                return at.is_none();
+            }
+        }
+        let Self::Table(table) = self else {
+            unreachable!("unpacked above");
+        };
+        if let Some(slot) = table.find(name) {
+            let field = table.at_mut(slot);
+            let before = std::mem::replace(&mut field.value, value).heap_bytes();
+            let after = field.value.heap_bytes();
+            table.resized(before, after);
+            return false;
+        }
+        table.insert(Field {
+            name: Key::new(name),
+            value,
+            link: 0,
+        });
+        true
+    }
+
+    fn unpack(&mut self, seed: Seed) {
+        let Self::Packed(packed) = self else {
+            return;
+        };
+        let mut table = Dict::new(seed);
+        for (name, value) in packed.pairs() {
+            table.insert(Field {
+                name: Key::new(name.bytes),
+                value: Str::copied(value),
+                link: 0,
+            });
+        }
+        *self = Self::Table(table);
+    }
+
+    pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
+        match self {
+            Self::Packed(packed) => {
+                let at = packed
+                    .iter()
+                    .step_by(2)
+                    .position(|field| field.bytes == name);
+                if let Some(at) = at {
+                    packed.remove_range(at * 2..at * 2 + 2);
+                }
+                at.is_some()
+            }
+            Self::Table(table) => table.remove(name).is_some(),
+        }
+    }
+
+    /// Visits every field.
+    pub(crate) fn each<'a>(&'a self, mut visit: impl FnMut(&'a [u8], FieldValue<'a>)) {
+        match self {
+            Self::Packed(packed) => {
+                for (name, value) in packed.pairs() {
+                    visit(name.bytes, FieldValue::Short(value));
+                }
+            }
+            Self::Table(table) => {
+                for field in table.iter() {
+                    visit(field.name.bytes(), FieldValue::Str(&field.value));
+                }
+            }
+        }
+    }
+
+    /// Visits some fields, and returns where to go on.
+    pub(crate) fn scan<'a>(
+        &'a self,
+        cursor: u64,
+        mut visit: impl FnMut(&'a [u8], FieldValue<'a>),
+    ) -> u64 {
+        match self {
+            Self::Packed(_) => {
+                self.each(visit);
+                0
+            }
+            Self::Table(table) => table.scan(cursor, |_, field| {
+                visit(field.name.bytes(), FieldValue::Str(&field.value));
+            }),
+        }
+    }
+
+    /// Some field, each as likely as the others.
+    pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(&[u8], FieldValue<'_>)> {
+        match self {
+            Self::Packed(packed) if packed.is_empty() => None,
+            Self::Packed(packed) => {
+                let index = rng.usize(..packed.len() / 2);
+                let (name, value) = packed.pairs().nth(index)?;
+                Some((name.bytes, FieldValue::Short(value)))
+            }
+            Self::Table(table) => {
+                let field = table.at(table.random(rng)?);
+                Some((field.name.bytes(), FieldValue::Str(&field.value)))
+            }
+        }
+    }
+}
+
+/// What a collection needs to know when it grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    pub(crate) encodings: Encodings,
+    pub(crate) seed: Seed,
+}

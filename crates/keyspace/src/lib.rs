@@ -1,0 +1,71 @@
+//! The data of a Redis-compatible store, and the commands on it. No sockets, no files, no clock.
+//!
+//! Principal type: [`Keyspace`]. It takes a command's arguments and the time, and appends the reply to a [`resp::Out`].
+//!
+//! ```text
+//! [Bytes] ─► execute ─► table ─► handler ─► Db ─► Dict ─► Value        reply ─► Out
+//!               │                    └─► effects: journal, events, ready keys
+//!               └─► Outcome: done, wait for these keys, not mine, run these (EXEC)
+//! ```
+//!
+//! ```
+//! use bytes::Bytes;
+//! use keyspace::{Keyspace, Limits, Session};
+//! use resp::{Out, Proto};
+//!
+//! let mut keyspace = Keyspace::new(Limits::default(), 7);
+//! let mut session = Session::new();
+//! let mut out = Out::new(Proto::Resp2);
+//! let args = ["LPUSH", "queue", "job"].map(Bytes::from);
+//! keyspace.execute(&mut session, &args, 0, &mut out);
+//! assert_eq!(out.to_bytes(), ":1\r\n");
+//! ```
+//!
+//! The same data is there for callers in the process: [`Keyspace::get`] hands out the buffer that replies refer to.
+//!
+//! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases, strings, memory and the
+//! work of one turn. `now` is an argument everywhere, one reading a turn.
+//! Errors: refused commands are replies with Redis's own texts, and the client's fault; nothing else can fail.
+//! Threads: plain values, owned by one core.
+//! Sources: the command reference of Redis 7.2, and what its servers answer.
+
+#![forbid(unsafe_code)]
+
+mod chunked;
+mod command;
+mod commands;
+mod context;
+mod db;
+mod debug;
+mod decimal;
+mod dict;
+mod evict;
+mod fault;
+mod hash;
+mod keyspace;
+mod list;
+mod notify;
+mod packed;
+pub mod rdb;
+mod session;
+mod set;
+mod settings;
+mod snapshot;
+mod string;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree;
+mod turn;
+mod value;
+mod zset;
+
+pub use command::{Command, Flags, Group, Keys};
+pub use keyspace::{Block, Effects, Keyspace, Outcome, Stats};
+pub use notify::{Class, Event, Notify};
+pub use session::Session;
+pub use settings::{Encodings, Limits, Policy};
+pub use table::{command, commands};
+pub use text::glob;
+pub use turn::Lifetime;

@@ -1,0 +1,257 @@
+//! A few short strings in one allocation: how small collections are kept.
+//!
+//! ```text
+//! element:  length │ bytes │ length        length:  one byte below 254, else 254 and four bytes (mirrored at the end)
+//! ```
+//!
+//! The length stands at both ends, so that a walk can begin at either.
+
+use std::ops::Range;
+
+/// Marks a length of five bytes.
+const LONG: u8 = 254;
+
+/// A sequence of byte strings, packed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packed {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+/// One element: where it stands, and what it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Element<'a> {
+    /// Where its record begins; the argument of [`Packed::remove`], [`Packed::insert`] and [`Packed::replace`].
+    pub(crate) at: usize,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Bytes a string takes, packed.
+pub(crate) fn record_bytes(len: usize) -> usize {
+    len + 2 * length_bytes(len)
+}
+
+fn length_bytes(len: usize) -> usize {
+    if len < LONG as usize { 1 } else { 5 }
+}
+
+impl Packed {
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes of all records.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    pub(crate) fn push_back(&mut self, value: &[u8]) {
+        let end = self.bytes.len();
+        self.insert(end, value);
+    }
+
+    pub(crate) fn push_front(&mut self, value: &[u8]) {
+        self.insert(0, value);
+    }
+
+    /// Inserts before the element at this place, or behind the last.
+    pub(crate) fn insert(&mut self, at: usize, value: &[u8]) {
+        self.put(at..at, value);
+        self.count += 1;
+    }
+
+    /// Puts a value in the place of another.
+    pub(crate) fn replace(&mut self, at: usize, value: &[u8]) {
+        let record = self.record(at);
+        self.put(record, value);
+    }
+
+    pub(crate) fn remove(&mut self, at: usize) {
+        let record = self.record(at);
+        self.bytes.drain(record);
+        self.count -= 1;
+    }
+
+    /// Removes every element in a range of indices.
+    pub(crate) fn remove_range(&mut self, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        let start = self.offset(range.start);
+        let end = self.offset(range.end);
+        self.bytes.drain(start..end);
+        self.count -= u32::try_from(range.len()).expect("a range within the count");
+    }
+
+    /// The second part, from an index on; the first stays.
+    pub(crate) fn split_off(&mut self, index: usize) -> Self {
+        let at = self.offset(index);
+        let count = self.count - u32::try_from(index).expect("an index within the count");
+        self.count -= count;
+        let bytes = self.bytes.split_off(at);
+        Self { bytes, count }
+    }
+
+    /// Gives back what was allocated ahead, when that is much.
+    pub(crate) fn shrink(&mut self) {
+        if self.bytes.len() * 2 < self.bytes.capacity() {
+            self.bytes.shrink_to_fit();
+        }
+    }
+
+    fn put(&mut self, place: Range<usize>, value: &[u8]) {
+        let mut front = [0; 5];
+        let mut back = [0; 5];
+        let width = length_bytes(value.len());
+        if width == 1 {
+            front[0] = value.len() as u8;
+            back[0] = value.len() as u8;
+        } else {
+            let len = u32::try_from(value.len()).expect("packed strings are short");
+            front[0] = LONG;
+            front[1..].copy_from_slice(&len.to_le_bytes());
+            back[..4].copy_from_slice(&len.to_le_bytes());
+            back[4] = LONG;
+        }
+        if place.start == self.bytes.len() {
+            self.bytes.extend_from_slice(&front[..width]);
+            self.bytes.extend_from_slice(value);
+            self.bytes.extend_from_slice(&back[..width]);
+            return;
+        }
+        let record = front[..width].iter().chain(value).chain(&back[..width]);
+        self.bytes
+            .splice(place, record.copied().collect::<Vec<u8>>());
+    }
+
+    fn record(&self, at: usize) -> Range<usize> {
+        let body = self.body(at);
+        at..body.end + length_bytes(body.len())
+    }
+
+    fn body(&self, at: usize) -> Range<usize> {
+        let first = self.bytes[at];
+        if first < LONG {
+            return at + 1..at + 1 + first as usize;
+        }
+        let len = u32::from_le_bytes(self.bytes[at + 1..at + 5].try_into().expect("four bytes"));
+        at + 5..at + 5 + len as usize
+    }
+
+    /// Where the element with this index begins; the count gives the end.
+    fn offset(&self, index: usize) -> usize {
+        if index == self.len() {
+            return self.bytes.len();
+        }
+        self.element(index).expect("an index within the count").at
+    }
+
+    /// The element with this index, found from the nearer end.
+    pub(crate) fn element(&self, index: usize) -> Option<Element<'_>> {
+        let len = self.len();
+        if len <= index {
+            None
+        } else if index < len / 2 {
+            self.iter().nth(index)
+        } else {
+            self.iter().nth_back(len - 1 - index)
+        }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&[u8]> {
+        self.element(index).map(|element| element.bytes)
+    }
+
+    pub(crate) fn iter(&self) -> Iter<'_> {
+        Iter {
+            packed: self,
+            front: 0,
+            back: self.bytes.len(),
+        }
+    }
+
+    /// Neighbours in twos: fields with values, members with scores.
+    pub(crate) fn pairs(&self) -> Pairs<'_> {
+        Pairs(self.iter())
+    }
+}
+
+/// Elements from both ends.
+#[derive(Clone)]
+pub(crate) struct Iter<'a> {
+    packed: &'a Packed,
+    front: usize,
+    back: usize,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Element<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'a>> {
+        if self.front == self.back {
+            return None;
+        }
+        let at = self.front;
+        let body = self.packed.body(at);
+        let bytes = &self.packed.bytes[body.clone()];
+        self.front = body.end + length_bytes(body.len());
+        Some(Element { at, bytes })
+    }
+}
+
+impl<'a> DoubleEndedIterator for Iter<'a> {
+    fn next_back(&mut self) -> Option<Element<'a>> {
+        if self.front == self.back {
+            return None;
+        }
+        let bytes = &self.packed.bytes;
+        let last = bytes[self.back - 1];
+        let end;
+        let len;
+        if last < LONG {
+            end = self.back - 1;
+            len = last as usize;
+        } else {
+            end = self.back - 5;
+            let length = bytes[end..end + 4].try_into().expect("four bytes");
+            len = u32::from_le_bytes(length) as usize;
+        }
+        self.back = end - len - length_bytes(len);
+        let at = self.back;
+        Some(Element {
+            at,
+            bytes: &bytes[end - len..end],
+        })
+    }
+}
+
+/// Neighbours in twos, from both ends.
+#[derive(Clone)]
+pub(crate) struct Pairs<'a>(Iter<'a>);
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (Element<'a>, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some((self.0.next()?, self.0.next()?.bytes))
+    }
+}
+
+impl DoubleEndedIterator for Pairs<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let second = self.0.next_back()?;
+        Some((self.0.next_back()?, second.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

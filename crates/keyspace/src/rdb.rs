@@ -1,0 +1,88 @@
+//! Redis's file format, as bytes: what a snapshot writes, what a file of Redis holds, what DUMP and RESTORE carry.
+//!
+//! ```text
+//! file:     "REDIS" version 4 │ aux … │ SELECTDB n │ entry … │ SELECTDB m │ entry … │ EOF │ CRC64
+//! entry:    [deadline] type │ key │ value          payload: type │ value │ version 2 │ CRC64
+//! ```
+//!
+//! We read versions 1 to 12 and every encoding of strings, lists, sets, hashes and sorted sets in them, and write the
+//! plain ones, which every Redis since 4 loads and packs by its own settings.
+//!
+//! Errors: what does not follow the format is [`Error`], with its place; nothing alleged by a file is believed before
+//! it was compared with what is there.
+
+mod decode;
+mod encode;
+mod load;
+mod lzf;
+mod packs;
+
+pub use load::{Error, LoadOptions, Loader};
+
+use crc::{CRC_64_REDIS, Crc, Table};
+
+pub(crate) use decode::{Cursor, Stop, read_value};
+pub(crate) use encode::{Writer, value_kind, write_value};
+
+/// The newest version that is read.
+pub(crate) const VERSION_MAX: u16 = 12;
+/// The version of payloads: Redis 7.0 takes it, and so do all later ones.
+pub(crate) const PAYLOAD_VERSION: u16 = 10;
+
+static CRC: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
+
+/// What a snapshot is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// 10, which Redis 7.0 reads, or 11.
+    pub version: u16,
+    /// Whether long strings are compressed.
+    pub compress: bool,
+    /// Whether this is the base of an append-only file.
+    pub aof_base: bool,
+    /// Unix time in milliseconds.
+    pub now_ms: u64,
+}
+
+pub(crate) mod opcode {
+    pub(crate) const FUNCTION: u8 = 245;
+    pub(crate) const FUNCTION_OLD: u8 = 246;
+    pub(crate) const MODULE_AUX: u8 = 247;
+    pub(crate) const IDLE: u8 = 248;
+    pub(crate) const FREQ: u8 = 249;
+    pub(crate) const AUX: u8 = 250;
+    pub(crate) const RESIZE: u8 = 251;
+    pub(crate) const EXPIRE_MS: u8 = 252;
+    pub(crate) const EXPIRE_S: u8 = 253;
+    pub(crate) const SELECT: u8 = 254;
+    pub(crate) const EOF: u8 = 255;
+}
+
+pub(crate) mod kind {
+    pub(crate) const STRING: u8 = 0;
+    pub(crate) const LIST: u8 = 1;
+    pub(crate) const SET: u8 = 2;
+    pub(crate) const ZSET_TEXT: u8 = 3;
+    pub(crate) const HASH: u8 = 4;
+    pub(crate) const ZSET: u8 = 5;
+    pub(crate) const HASH_ZIPMAP: u8 = 9;
+    pub(crate) const LIST_ZIPLIST: u8 = 10;
+    pub(crate) const SET_INTSET: u8 = 11;
+    pub(crate) const ZSET_ZIPLIST: u8 = 12;
+    pub(crate) const HASH_ZIPLIST: u8 = 13;
+    pub(crate) const QUICKLIST: u8 = 14;
+    pub(crate) const HASH_LISTPACK: u8 = 16;
+    pub(crate) const ZSET_LISTPACK: u8 = 17;
+    pub(crate) const QUICKLIST_2: u8 = 18;
+    pub(crate) const SET_LISTPACK: u8 = 20;
+}
+
+/// The checksum of bytes that follow others.
+pub(crate) fn crc64(before: u64, bytes: &[u8]) -> u64 {
+    let mut digest = CRC.digest_with_initial(before.reverse_bits());
+    digest.update(bytes);
+    digest.finalize()
+}
+
+#[cfg(test)]
+mod tests;

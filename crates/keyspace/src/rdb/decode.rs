@@ -1,0 +1,336 @@
+//! Bytes as values.
+
+use bytes::Bytes;
+
+use super::packs::{self, Piece};
+use super::{kind, lzf};
+use crate::hash::{Growth, Hash};
+use crate::list::{End, List, NodeLimit};
+use crate::set::Set;
+use crate::string::Str;
+use crate::text::parse_double;
+use crate::value::{Kind, Value};
+use crate::zset::Zset;
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// There is not enough yet.
+    Short,
+    /// It cannot be right, whatever follows.
+    Bad(&'static str),
+}
+
+/// A place in alleged bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
+}
+
+/// A length, or the form of a string that has none.
+enum Length {
+    Plain(u64),
+    Int8,
+    Int16,
+    Int32,
+    Lzf,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Stop> {
+        let end = self.at.checked_add(count).ok_or(Stop::Short)?;
+        let taken = self.bytes.get(self.at..end).ok_or(Stop::Short)?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Stop> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("so many were taken"))
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, Stop> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn length(&mut self) -> Result<Length, Stop> {
+        let first = self.byte()?;
+        let low = u64::from(first & 0x3f);
+        Ok(match (first >> 6, first) {
+            (0, _) => Length::Plain(low),
+            (1, _) => Length::Plain(low << 8 | u64::from(self.byte()?)),
+            (_, 0x80) => Length::Plain(u64::from(u32::from_be_bytes(self.array()?))),
+            (_, 0x81) => Length::Plain(u64::from_be_bytes(self.array()?)),
+            (_, 0xc0) => Length::Int8,
+            (_, 0xc1) => Length::Int16,
+            (_, 0xc2) => Length::Int32,
+            (_, 0xc3) => Length::Lzf,
+            _ => return Err(Stop::Bad("a length of an unknown form")),
+        })
+    }
+
+    pub(crate) fn len(&mut self) -> Result<usize, Stop> {
+        match self.length()? {
+            Length::Plain(len) => {
+                usize::try_from(len).map_err(|_| Stop::Bad("a length beyond memory"))
+            }
+            _ => Err(Stop::Bad("a string where a length is due")),
+        }
+    }
+
+    /// A string, with a bound for what it may be once it is no longer compressed.
+    pub(crate) fn string(&mut self, bytes_max: usize) -> Result<Text<'a>, Stop> {
+        let bounded = |len: usize| {
+            if len <= bytes_max {
+                Ok(len)
+            } else {
+                Err(Stop::Bad("a string beyond the limit"))
+            }
+        };
+        Ok(match self.length()? {
+            Length::Plain(len) => {
+                let len =
+                    usize::try_from(len).map_err(|_| Stop::Bad("a string beyond the limit"))?;
+                Text::Plain(self.take(bounded(len)?)?)
+            }
+            Length::Int8 => Text::Int(i64::from(i8::from_le_bytes(self.array()?))),
+            Length::Int16 => Text::Int(i64::from(i16::from_le_bytes(self.array()?))),
+            Length::Int32 => Text::Int(i64::from(i32::from_le_bytes(self.array()?))),
+            Length::Lzf => {
+                let short = self.len()?;
+                let long = bounded(self.len()?)?;
+                let short = self.take(short)?;
+                // LZF makes at most 264 bytes of three.
+                if short.len().saturating_mul(264) < long {
+                    return Err(Stop::Bad("a compressed string that cannot be so long"));
+                }
+                let long = lzf::decompress(short, long);
+                Text::Long(long.ok_or(Stop::Bad("a compressed string that is broken"))?)
+            }
+        })
+    }
+}
+
+/// A string, as it was written.
+pub(crate) enum Text<'a> {
+    Plain(&'a [u8]),
+    Int(i64),
+    Long(Vec<u8>),
+}
+
+impl Text<'_> {
+    pub(crate) fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Plain(text) => Bytes::copy_from_slice(text),
+            Self::Int(number) => Bytes::from(number.to_string()),
+            Self::Long(text) => Bytes::from(text),
+        }
+    }
+}
+
+/// What reading a value needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) growth: Growth,
+    pub(crate) string_bytes_max: usize,
+}
+
+/// Reads the value of a type. An empty collection is none, since no key holds one.
+pub(crate) fn read_value(
+    kind: u8,
+    from: &mut Cursor<'_>,
+    reading: Reading,
+) -> Result<Option<Value>, Stop> {
+    let value = match kind {
+        kind::STRING => Value::Str(Str::new(
+            &from.string(reading.string_bytes_max)?.into_bytes(),
+        )),
+        kind::LIST | kind::LIST_ZIPLIST | kind::QUICKLIST | kind::QUICKLIST_2 => {
+            read_list(kind, from, reading)?.into_value()
+        }
+        kind::SET | kind::SET_INTSET | kind::SET_LISTPACK => {
+            read_set(kind, from, reading)?.into_value()
+        }
+        kind::HASH | kind::HASH_ZIPMAP | kind::HASH_ZIPLIST | kind::HASH_LISTPACK => {
+            read_hash(kind, from, reading)?.into_value()
+        }
+        kind::ZSET_TEXT | kind::ZSET | kind::ZSET_ZIPLIST | kind::ZSET_LISTPACK => {
+            read_zset(kind, from, reading)?.into_value()
+        }
+        6 | 7 => return Err(Stop::Bad("a value of a module")),
+        15 | 19 | 21 => return Err(Stop::Bad("a stream, which this store does not have")),
+        22..=25 => {
+            return Err(Stop::Bad(
+                "a hash whose fields have deadlines, which this store does not have",
+            ));
+        }
+        _ => return Err(Stop::Bad("a value of an unknown type")),
+    };
+    Ok((!value.is_vacant()).then_some(value))
+}
+
+/// Reads a pack, which stands in a string.
+fn read_pack<T>(
+    from: &mut Cursor<'_>,
+    reading: Reading,
+    unpack: impl FnOnce(&[u8]) -> Option<Vec<Piece<'_>>>,
+    each: impl FnOnce(Vec<Piece<'_>>) -> T,
+) -> Result<T, Stop> {
+    let pack = from.string(reading.string_bytes_max)?.into_bytes();
+    let pieces = unpack(&pack).ok_or(Stop::Bad("a broken pack"))?;
+    Ok(each(pieces))
+}
+
+fn read_list(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<List, Stop> {
+    let mut list = List::new(NodeLimit(reading.growth.encodings.list_node_size));
+    let append = |list: &mut List, pieces: Vec<Piece<'_>>| {
+        pieces
+            .iter()
+            .for_each(|it| list.push(End::Right, &Bytes::from(it.to_vec())));
+    };
+    if kind == kind::LIST_ZIPLIST {
+        read_pack(from, reading, packs::ziplist, |pieces| {
+            append(&mut list, pieces)
+        })?;
+        return Ok(list);
+    }
+    for _ in 0..from.len()? {
+        match kind {
+            kind::QUICKLIST => {
+                read_pack(from, reading, packs::ziplist, |pieces| {
+                    append(&mut list, pieces)
+                })?;
+            }
+            kind::QUICKLIST_2 if from.len()? == 2 => {
+                read_pack(from, reading, packs::listpack, |pieces| {
+                    append(&mut list, pieces)
+                })?;
+            }
+            _ => {
+                let element = from.string(reading.string_bytes_max)?.into_bytes();
+                list.push(End::Right, &element);
+            }
+        }
+    }
+    Ok(list)
+}
+
+fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, Stop> {
+    let mut set = Set::new();
+    let growth = reading.growth;
+    if kind == kind::SET {
+        for _ in 0..from.len()? {
+            let member = from.string(reading.string_bytes_max)?.into_bytes();
+            if !set.add(&member, growth) {
+                return Err(Stop::Bad("a set with a member twice"));
+            }
+        }
+        return Ok(set);
+    }
+    let unpack = if kind == kind::SET_INTSET {
+        packs::intset
+    } else {
+        packs::listpack
+    };
+    read_pack(from, reading, unpack, |pieces| {
+        let all_new = pieces.iter().all(|piece| set.add(&piece.to_vec(), growth));
+        if all_new {
+            Ok(())
+        } else {
+            Err(Stop::Bad("a set with a member twice"))
+        }
+    })??;
+    Ok(set)
+}
+
+fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, Stop> {
+    let mut hash = Hash::new();
+    let growth = reading.growth;
+    let twice = Stop::Bad("a hash with a field twice");
+    if kind == kind::HASH {
+        for _ in 0..from.len()? {
+            let name = from.string(reading.string_bytes_max)?.into_bytes();
+            let value = from.string(reading.string_bytes_max)?.into_bytes();
+            if !hash.set(&name, Str::new(&value), growth) {
+                return Err(twice);
+            }
+        }
+        return Ok(hash);
+    }
+    let unpack = match kind {
+        kind::HASH_ZIPMAP => packs::zipmap,
+        kind::HASH_ZIPLIST => packs::ziplist,
+        _ => packs::listpack,
+    };
+    read_pack(from, reading, unpack, |pieces| {
+        let pairs = pieces.chunks_exact(2);
+        if !pairs.remainder().is_empty() {
+            return Err(Stop::Bad("a hash with a field without value"));
+        }
+        for pair in pairs {
+            if !hash.set(&pair[0].to_vec(), Str::copied(&pair[1].to_vec()), growth) {
+                return Err(twice);
+            }
+        }
+        Ok(())
+    })??;
+    Ok(hash)
+}
+
+fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, Stop> {
+    let mut zset = Zset::new();
+    let growth = reading.growth;
+    let twice = Stop::Bad("a sorted set with a member twice");
+    if kind == kind::ZSET || kind == kind::ZSET_TEXT {
+        for _ in 0..from.len()? {
+            let name = from.string(reading.string_bytes_max)?.into_bytes();
+            let score = if kind == kind::ZSET {
+                f64::from_le_bytes(from.array()?)
+            } else {
+                read_score(from)?
+            };
+            if score.is_nan() || zset.set(&name, score, growth).is_some() {
+                return Err(twice);
+            }
+        }
+        return Ok(zset);
+    }
+    let unpack = if kind == kind::ZSET_ZIPLIST {
+        packs::ziplist
+    } else {
+        packs::listpack
+    };
+    read_pack(from, reading, unpack, |pieces| {
+        let pairs = pieces.chunks_exact(2);
+        if !pairs.remainder().is_empty() {
+            return Err(Stop::Bad("a sorted set with a member without score"));
+        }
+        for pair in pairs {
+            let score =
+                parse_double(&pair[1].to_vec()).ok_or(Stop::Bad("a score that is no number"))?;
+            if zset.set(&pair[0].to_vec(), score, growth).is_some() {
+                return Err(twice);
+            }
+        }
+        Ok(())
+    })??;
+    Ok(zset)
+}
+
+/// A score of the old form: a length and text, or a length that stands for what is no number.
+fn read_score(from: &mut Cursor<'_>) -> Result<f64, Stop> {
+    match from.byte()? {
+        253 => Err(Stop::Bad("a score that is no number")),
+        254 => Ok(f64::INFINITY),
+        255 => Ok(f64::NEG_INFINITY),
+        len => {
+            let text = from.take(usize::from(len))?;
+            parse_double(text).ok_or(Stop::Bad("a score that is no number"))
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A file, piece by piece.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use super::decode::Reading;
+use super::{Cursor, Stop, VERSION_MAX, crc64, opcode, read_value};
+use crate::db::NEVER;
+use crate::evict::Until;
+use crate::keyspace::Keyspace;
+use crate::value::Value;
+
+/// Bytes of the magic and the version.
+const HEAD_BYTES: usize = 9;
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Unix time in milliseconds.
+    pub now_ms: u64,
+    /// Whether the checksum at the end must be right; a zero never needs to be.
+    pub check_crc: bool,
+    /// Whether keys are left out whose deadline has passed.
+    pub skip_expired: bool,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Bytes from the begin of the file.
+    pub offset: u64,
+    what: &'static str,
+    key: Option<Bytes>,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "byte {}: {}", self.offset, self.what)?;
+        match &self.key {
+            Some(key) => write!(to, ", at key {}", key.escape_ascii()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Reads a file into a keyspace, as its bytes come.
+#[derive(Debug)]
+pub struct Loader {
+    options: LoadOptions,
+    offset: u64,
+    crc: u64,
+    version: Option<u16>,
+    db: usize,
+    is_done: bool,
+}
+
+/// One thing that stands in a file.
+enum Item {
+    /// Something that matters no more.
+    Skip,
+    Head(u16),
+    Select(usize),
+    Entry {
+        key: Bytes,
+        value: Option<Value>,
+        deadline_ms: i64,
+    },
+    End,
+}
+
+impl Loader {
+    /// The begin of a file.
+    #[must_use]
+    pub fn new(options: LoadOptions) -> Self {
+        Self {
+            options,
+            offset: 0,
+            crc: 0,
+            version: None,
+            db: 0,
+            is_done: false,
+        }
+    }
+
+    /// Takes what is whole, and leaves the rest; whether the file has ended. Who gets `false` and nothing was taken
+    /// reads as much again as there is, so that a long value is not looked at too often.
+    ///
+    /// # Errors
+    /// When what there is cannot be right.
+    pub fn feed(&mut self, keyspace: &mut Keyspace, input: &mut BytesMut) -> Result<bool, Error> {
+        while !self.is_done {
+            let mut cursor = Cursor::new(input);
+            let mut key = None;
+            let item = match self.next(keyspace, &mut cursor, &mut key) {
+                Ok(item) => item,
+                Err(Stop::Short) => return Ok(false),
+                Err(Stop::Bad(what)) => {
+                    let offset = self.offset + cursor.at as u64;
+                    return Err(Error { offset, what, key });
+                }
+            };
+            let taken = cursor.at;
+            if !matches!(item, Item::End) {
+                self.crc = crc64(self.crc, &input[..taken]);
+            }
+            input.advance(taken);
+            self.offset += taken as u64;
+            self.apply(keyspace, item);
+        }
+        Ok(true)
+    }
+
+    fn apply(&mut self, keyspace: &mut Keyspace, item: Item) {
+        match item {
+            Item::Skip => {}
+            Item::Head(version) => self.version = Some(version),
+            Item::Select(db) => self.db = db,
+            Item::End => self.is_done = true,
+            Item::Entry {
+                key,
+                value,
+                deadline_ms,
+            } => {
+                let now = self.options.now_ms as i64;
+                let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
+                if let Some(value) = value.filter(|_| !is_late) {
+                    keyspace.dbs[self.db].remove(&key);
+                    keyspace.insert(self.db, &key, value, Until { deadline_ms, now });
+                }
+            }
+        }
+    }
+
+    fn next(
+        &self,
+        keyspace: &Keyspace,
+        from: &mut Cursor<'_>,
+        at_key: &mut Option<Bytes>,
+    ) -> Result<Item, Stop> {
+        let Some(version) = self.version else {
+            return read_head(from);
+        };
+        let reading = keyspace.reading();
+        let mut deadline_ms = NEVER;
+        loop {
+            match from.byte()? {
+                opcode::EXPIRE_MS => deadline_ms = i64::from_le_bytes(from.array()?),
+                opcode::EXPIRE_S => {
+                    deadline_ms = i64::from(i32::from_le_bytes(from.array()?)) * 1000;
+                }
+                opcode::IDLE => _ = from.len()?,
+                opcode::FREQ => _ = from.byte()?,
+                opcode::AUX => {
+                    from.string(reading.string_bytes_max)?;
+                    from.string(reading.string_bytes_max)?;
+                    return Ok(Item::Skip);
+                }
+                opcode::RESIZE => {
+                    from.len()?;
+                    from.len()?;
+                    return Ok(Item::Skip);
+                }
+                opcode::SELECT => {
+                    let db = from.len()?;
+                    let is_there = db < keyspace.dbs.len();
+                    return if is_there {
+                        Ok(Item::Select(db))
+                    } else {
+                        Err(Stop::Bad("a database beyond the number of databases"))
+                    };
+                }
+                opcode::FUNCTION => {
+                    from.string(reading.string_bytes_max)?;
+                    return Ok(Item::Skip);
+                }
+                opcode::FUNCTION_OLD => return Err(Stop::Bad("a function of a test version")),
+                opcode::MODULE_AUX => return Err(Stop::Bad("data of a module")),
+                opcode::EOF => return self.read_end(version, from),
+                kind => {
+                    let key = from.string(reading.string_bytes_max)?.into_bytes();
+                    *at_key = Some(key.clone());
+                    let value = read_value(kind, from, reading)?;
+                    return Ok(Item::Entry {
+                        key,
+                        value,
+                        deadline_ms,
+                    });
+                }
+            }
+        }
+    }
+
+    fn read_end(&self, version: u16, from: &mut Cursor<'_>) -> Result<Item, Stop> {
+        if version < 5 {
+            return Ok(Item::End);
+        }
+        let crc = crc64(self.crc, &from.bytes[..from.at]);
+        let alleged = u64::from_le_bytes(from.array()?);
+        if self.options.check_crc && alleged != 0 && alleged != crc {
+            return Err(Stop::Bad("the checksum is not that of what was read"));
+        }
+        Ok(Item::End)
+    }
+}
+
+fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
+    let head = from.take(HEAD_BYTES)?;
+    let version = std::str::from_utf8(&head[5..])
+        .ok()
+        .and_then(|text| text.parse().ok());
+    match version {
+        Some(version) if head.starts_with(b"REDIS") && (1..=VERSION_MAX).contains(&version) => {
+            Ok(Item::Head(version))
+        }
+        Some(_) if head.starts_with(b"REDIS") => Err(Stop::Bad("a version that is not known")),
+        _ => Err(Stop::Bad("not a Redis database file")),
+    }
+}
+
+impl Keyspace {
+    pub(crate) fn reading(&self) -> Reading {
+        Reading {
+            growth: crate::hash::Growth {
+                encodings: self.limits.encodings,
+                seed: self.seed,
+            },
+            string_bytes_max: self.limits.string_bytes_max,
+        }
+    }
+}

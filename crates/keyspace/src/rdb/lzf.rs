@@ -1,0 +1,125 @@
+//! LZF, the compression of long strings: literal runs and references into what was written so far.
+//!
+//! ```text
+//! 000LLLLL               L + 1 literal bytes follow
+//! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more byte of length comes first
+//! ```
+
+/// Literals in one run.
+const RUN_MAX: usize = 32;
+/// How far back a reference reaches.
+const OFFSET_MAX: usize = 1 << 13;
+/// Bytes of one reference.
+const COPY_MAX: usize = 264;
+const TABLE_BITS: u32 = 13;
+
+/// The bytes of which these are the compressed form; `None` if they are not exactly so many.
+pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
+    let mut to = Vec::with_capacity(len);
+    let mut at = 0;
+    while at < from.len() {
+        let control = usize::from(from[at]);
+        at += 1;
+        if control < RUN_MAX {
+            let run = from.get(at..at + control + 1)?;
+            to.extend_from_slice(run);
+            at += control + 1;
+        } else {
+            let mut count = control >> 5;
+            if count == 7 {
+                count += usize::from(*from.get(at)?);
+                at += 1;
+            }
+            let offset = (control & 0x1f) << 8 | usize::from(*from.get(at)?);
+            at += 1;
+            let start = to.len().checked_sub(offset + 1)?;
+            // The source may reach into what is being written.
+            for index in start..start + count + 2 {
+                to.push(to[index]);
+            }
+        }
+        if len < to.len() {
+            return None;
+        }
+    }
+    (to.len() == len).then_some(to)
+}
+
+/// The compressed form, if it is shorter.
+pub(super) fn compress(from: &[u8]) -> Option<Vec<u8>> {
+    let mut to: Vec<u8> = Vec::with_capacity(from.len());
+    let mut last_seen = vec![usize::MAX; 1 << TABLE_BITS];
+    let (mut at, mut literals) = (0, 0);
+    while at + 2 < from.len() {
+        let three = u32::from_be_bytes([0, from[at], from[at + 1], from[at + 2]]);
+        let slot = (three.wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS)) as usize;
+        let seen = std::mem::replace(&mut last_seen[slot], at);
+        let is_near = seen != usize::MAX && at - seen <= OFFSET_MAX;
+        if !is_near || from[seen..seen + 3] != from[at..at + 3] {
+            at += 1;
+            continue;
+        }
+        let most = (from.len() - at).min(COPY_MAX);
+        let count = (3..most)
+            .find(|&it| from[seen + it] != from[at + it])
+            .unwrap_or(most);
+        put_literals(&from[literals..at], &mut to);
+        put_reference(at - seen - 1, count - 2, &mut to);
+        at += count;
+        literals = at;
+        if from.len() <= to.len() {
+            return None;
+        }
+    }
+    put_literals(&from[literals..], &mut to);
+    (to.len() < from.len()).then_some(to)
+}
+
+fn put_literals(literals: &[u8], to: &mut Vec<u8>) {
+    for run in literals.chunks(RUN_MAX) {
+        to.push(run.len() as u8 - 1);
+        to.extend_from_slice(run);
+    }
+}
+
+fn put_reference(offset: usize, count: usize, to: &mut Vec<u8>) {
+    let high = (offset >> 8) as u8;
+    if count < 7 {
+        to.push((count as u8) << 5 | high);
+    } else {
+        to.push(7 << 5 | high);
+        to.push((count - 7) as u8);
+    }
+    to.push(offset as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn there_and_back(bytes in prop::collection::vec(0..4u8, 0..3000)) {
+            if let Some(short) = compress(&bytes) {
+                prop_assert_eq!(decompress(&short, bytes.len()), Some(bytes));
+            }
+        }
+
+        #[test]
+        fn nonsense_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0..600usize) {
+            if let Some(long) = decompress(&bytes, len) {
+                prop_assert_eq!(long.len(), len);
+            }
+        }
+    }
+
+    #[test]
+    fn repetition_shrinks() {
+        let bytes = b"abcabcabcabcabcabcabcabcabcabcabcabc";
+        let short = compress(bytes).expect("shorter");
+        assert!(short.len() < 12);
+        assert_eq!(decompress(&short, bytes.len()).expect("sound"), bytes);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a connection has chosen and begun.
+
+use bytes::Bytes;
+
+use crate::command::{Command, Flags};
+use crate::table;
+
+/// The state of one client that commands depend on.
+#[derive(Debug, Default)]
+pub struct Session {
+    pub(crate) db: usize,
+    pub(crate) queue: Option<Queue>,
+    pub(crate) watched: Vec<Watched>,
+    pub(crate) in_exec: bool,
+    deny_blocking: bool,
+    pub(crate) replay: bool,
+    pub(crate) no_touch: bool,
+    pub(crate) command: Option<&'static Command>,
+}
+
+/// Commands between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) commands: Vec<Vec<Bytes>>,
+    /// One of them was refused, so EXEC will be.
+    pub(crate) aborted: bool,
+}
+
+/// A watched key, and its version when the watch began.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Watched {
+    pub(crate) db: usize,
+    pub(crate) key: Bytes,
+    pub(crate) version: u64,
+    /// Its deadline had passed already, so that its removal is no change.
+    pub(crate) was_expired: bool,
+}
+
+impl Queue {
+    /// Whether one of the commands is refused when memory is short.
+    pub(crate) fn needs_memory(&self) -> bool {
+        let mut commands = self.commands.iter().filter_map(|args| table::command(args));
+        commands.any(|command| command.flags.has(Flags::DENYOOM))
+    }
+}
+
+impl Session {
+    /// A new client: database 0, nothing begun.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The selected database.
+    #[must_use]
+    pub fn db(&self) -> usize {
+        self.db
+    }
+
+    /// Whether commands are being queued.
+    #[must_use]
+    pub fn in_multi(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// The command that was executed last, if there is one of that name.
+    #[must_use]
+    pub fn command(&self) -> Option<&'static Command> {
+        self.command
+    }
+
+    /// How many commands are queued, if MULTI was sent.
+    #[must_use]
+    pub fn multi_len(&self) -> Option<usize> {
+        self.queue.as_ref().map(|queue| queue.commands.len())
+    }
+
+    /// Whether a queued command changes data or sends a message.
+    #[must_use]
+    pub fn multi_writes(&self) -> bool {
+        let commands = self.queue.iter().flat_map(|queue| &queue.commands);
+        let mut found = commands.filter_map(|args| table::command(args));
+        found.any(|command| command.flags.has(Flags::WRITE) || command.flags.has(Flags::PUBSUB))
+    }
+
+    /// How many keys are watched.
+    #[must_use]
+    pub fn watching(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// A command was refused before it came here: EXEC will fail.
+    pub fn abort_multi(&mut self) {
+        if let Some(queue) = &mut self.queue {
+            queue.aborted = true;
+        }
+    }
+
+    /// The commands of an EXEC have all been run.
+    pub fn exec_done(&mut self) {
+        self.in_exec = false;
+    }
+
+    /// Whether the commands of an EXEC are being run.
+    #[must_use]
+    pub fn in_exec(&self) -> bool {
+        self.in_exec
+    }
+
+    /// Blocking commands answer at once from now on, as if their time had passed.
+    pub fn set_deny_blocking(&mut self, deny: bool) {
+        self.deny_blocking = deny;
+    }
+
+    /// Commands come from a journal: nothing is refused for memory, no deadline passes, nothing is journaled again.
+    pub fn set_replay(&mut self, replay: bool) {
+        self.replay = replay;
+    }
+
+    /// Reads do not count as use: CLIENT NO-TOUCH.
+    pub fn set_no_touch(&mut self, no_touch: bool) {
+        self.no_touch = no_touch;
+    }
+
+    pub(crate) fn may_block(&self) -> bool {
+        !self.in_exec && !self.deny_blocking && !self.replay
+    }
+}

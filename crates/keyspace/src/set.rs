@@ -1,0 +1,228 @@
+//! Sets: sorted numbers, or packed strings, then a table.
+
+use resp::Out;
+
+use crate::dict::{Dict, Item};
+use crate::hash::Growth;
+use crate::packed::Packed;
+use crate::text::Key;
+
+/// A set.
+#[derive(Clone, Debug)]
+pub(crate) enum Set {
+    Ints(Vec<i64>),
+    Packed(Packed),
+    Table(Dict<Member>),
+}
+
+/// A member of a large set.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    name: Key,
+    link: u32,
+}
+
+impl Member {
+    fn new(name: &[u8]) -> Self {
+        let name = Key::new(name);
+        Self { name, link: 0 }
+    }
+}
+
+impl Item for Member {
+    fn key(&self) -> &[u8] {
+        self.name.bytes()
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.name.heap_bytes()
+    }
+}
+
+impl Set {
+    pub(crate) fn new() -> Self {
+        Self::Ints(Vec::new())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Ints(ints) => ints.len(),
+            Self::Packed(packed) => packed.len(),
+            Self::Table(table) => table.len(),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Ints(ints) => ints.capacity() * size_of::<i64>(),
+                Self::Packed(packed) => packed.heap_bytes(),
+                Self::Table(table) => table.heap_bytes(),
+            }
+    }
+
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self {
+            Self::Ints(_) => "intset",
+            Self::Packed(_) => "listpack",
+            Self::Table(_) => "hashtable",
+        }
+    }
+
+    pub(crate) fn contains(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Ints(ints) => {
+                resp::parse_int(name).is_some_and(|number| ints.binary_search(&number).is_ok())
+            }
+            Self::Packed(packed) => packed.iter().any(|member| member.bytes == name),
+            Self::Table(table) => table.find(name).is_some(),
+        }
+    }
+
+    /// Adds a member; whether it is new.
+    pub(crate) fn add(&mut self, name: &[u8], growth: Growth) -> bool {
+        if let Self::Ints(ints) = self {
+            if let Some(number) = resp::parse_int(name) {
+                let Err(at) = ints.binary_search(&number) else {
+                    return false;
+                };
+                ints.insert(at, number);
+                if growth.encodings.set_intset_entries_max < ints.len() {
+                    self.unpack_ints(growth, 0);
+                }
+                return true;
+            }
+            self.unpack_ints(growth, name.len());
+        }
+        if let Self::Packed(packed) = self {
+            if packed.iter().any(|member| member.bytes == name) {
+                return false;
+            }
+            let is_long = growth.encodings.set_value_bytes_max < name.len();
+            if !is_long && packed.len() < growth.encodings.set_entries_max {
+                packed.push_back(name);
+                return true;
+            }
+            let mut table = Dict::new(growth.seed);
+            for member in packed.iter() {
+                table.insert(Member::new(member.bytes));
+            }
+            *self = Self::Table(table);
+        }
+        let Self::Table(table) = self else {
+            unreachable!("the other encodings were left above");
+        };
+        if table.find(name).is_some() {
+            return false;
+        }
+        table.insert(Member::new(name));
+        true
+    }
+
+    /// Leaves the encoding for numbers, for one that has room for a name of this length.
+    fn unpack_ints(&mut self, growth: Growth, name_bytes: usize) {
+        let Self::Ints(ints) = self else {
+            return;
+        };
+        let mut buffer = itoa::Buffer::new();
+        let encodings = growth.encodings;
+        let is_long = encodings.set_value_bytes_max < name_bytes;
+        if !is_long && ints.len() < encodings.set_entries_max {
+            let mut packed = Packed::default();
+            for &number in ints.iter() {
+                packed.push_back(buffer.format(number).as_bytes());
+            }
+            *self = Self::Packed(packed);
+            return;
+        }
+        let mut table = Dict::new(growth.seed);
+        for &number in ints.iter() {
+            table.insert(Member::new(buffer.format(number).as_bytes()));
+        }
+        *self = Self::Table(table);
+    }
+
+    pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
+        match self {
+            Self::Ints(ints) => {
+                let number = resp::parse_int(name);
+                let at = number.and_then(|number| ints.binary_search(&number).ok());
+                at.map(|at| ints.remove(at)).is_some()
+            }
+            Self::Packed(packed) => {
+                let mut members = packed.iter();
+                let at = members
+                    .find(|member| member.bytes == name)
+                    .map(|member| member.at);
+                if let Some(at) = at {
+                    packed.remove(at);
+                }
+                at.is_some()
+            }
+            Self::Table(table) => table.remove(name).is_some(),
+        }
+    }
+
+    /// Visits members as long as `visit` says so.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&[u8]) -> bool) {
+        match self {
+            Self::Ints(ints) => {
+                let mut buffer = itoa::Buffer::new();
+                ints.iter()
+                    .all(|&number| visit(buffer.format(number).as_bytes()));
+            }
+            Self::Packed(packed) => {
+                packed.iter().all(|member| visit(member.bytes));
+            }
+            Self::Table(table) => {
+                table.iter().all(|member| visit(member.name.bytes()));
+            }
+        }
+    }
+
+    /// Visits some members, and returns where to go on.
+    pub(crate) fn scan(&self, cursor: u64, mut visit: impl FnMut(&[u8])) -> u64 {
+        match self {
+            Self::Ints(_) | Self::Packed(_) => {
+                self.each(|name| {
+                    visit(name);
+                    true
+                });
+                0
+            }
+            Self::Table(table) => table.scan(cursor, |_, member| visit(member.name.bytes())),
+        }
+    }
+
+    /// Some member, each as likely as the others.
+    pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<Key> {
+        match self {
+            Self::Ints(ints) => {
+                let number = rng.choice(ints)?;
+                Some(Key::new(itoa::Buffer::new().format(*number).as_bytes()))
+            }
+            Self::Packed(packed) if packed.is_empty() => None,
+            Self::Packed(packed) => {
+                let index = rng.usize(..packed.len());
+                packed.get(index).map(Key::new)
+            }
+            Self::Table(table) => Some(table.at(table.random(rng)?).name.clone()),
+        }
+    }
+
+    pub(crate) fn send(&self, out: &mut Out) {
+        out.set(self.len());
+        self.each(|name| {
+            out.bulk(name);
+            true
+        });
+    }
+}

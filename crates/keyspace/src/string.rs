@@ -1,0 +1,173 @@
+//! String values: numbers, bytes in place, bytes on the heap, and blobs that are shared with replies.
+
+use bytes::Bytes;
+use resp::{BLOB_BYTES_MIN, Out};
+
+use crate::text::allocated;
+
+/// Bytes that stand in the value itself.
+const TINY: usize = 22;
+/// Longest string that Redis would keep in one allocation with its object.
+const EMBEDDED_BYTES_MAX: usize = 44;
+
+/// A string, in 24 bytes and what it points to.
+#[derive(Clone, Debug)]
+pub(crate) enum Str {
+    /// The canonical text of a number.
+    Int(i64),
+    Tiny {
+        len: u8,
+        bytes: [u8; TINY],
+    },
+    /// Set as a whole, below [`BLOB_BYTES_MIN`].
+    Short(Box<[u8]>),
+    /// Changed in place once, so with room to grow, below [`BLOB_BYTES_MIN`].
+    #[expect(
+        clippy::box_collection,
+        reason = "a value has 24 bytes, its tag included"
+    )]
+    Raw(Box<Vec<u8>>),
+    /// Shared with whoever still sends it.
+    Blob(Box<Bytes>),
+}
+
+impl Str {
+    /// Keeps a blob as it came, and copies less.
+    pub(crate) fn new(value: &Bytes) -> Self {
+        if BLOB_BYTES_MIN <= value.len() {
+            Self::Blob(Box::new(value.clone()))
+        } else {
+            Self::copied(value)
+        }
+    }
+
+    /// As [`Str::new`], from bytes that nobody shares.
+    pub(crate) fn copied(value: &[u8]) -> Self {
+        if value.len() <= 20
+            && let Some(number) = resp::parse_int(value)
+        {
+            return Self::Int(number);
+        }
+        Self::text(value)
+    }
+
+    /// Bytes that were computed, and have room to grow.
+    pub(crate) fn raw(bytes: Vec<u8>) -> Self {
+        if bytes.len() < BLOB_BYTES_MIN {
+            Self::Raw(Box::new(bytes))
+        } else {
+            Self::Blob(Box::new(Bytes::from(bytes)))
+        }
+    }
+
+    /// Bytes that are not to be taken for a number.
+    pub(crate) fn text(value: &[u8]) -> Self {
+        if value.len() <= TINY {
+            let mut bytes = [0; TINY];
+            bytes[..value.len()].copy_from_slice(value);
+            let len = value.len() as u8;
+            Self::Tiny { len, bytes }
+        } else if value.len() < BLOB_BYTES_MIN {
+            Self::Short(value.into())
+        } else {
+            Self::Blob(Box::new(Bytes::copy_from_slice(value)))
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Int(number) => itoa::Buffer::new().format(*number).len(),
+            Self::Tiny { len, .. } => *len as usize,
+            Self::Short(bytes) => bytes.len(),
+            Self::Raw(bytes) => bytes.len(),
+            Self::Blob(bytes) => bytes.len(),
+        }
+    }
+
+    /// The bytes; a number's are written to the buffer.
+    pub(crate) fn bytes<'a>(&'a self, buffer: &'a mut itoa::Buffer) -> &'a [u8] {
+        match self {
+            Self::Int(number) => buffer.format(*number).as_bytes(),
+            Self::Tiny { len, bytes } => &bytes[..*len as usize],
+            Self::Short(bytes) => bytes,
+            Self::Raw(bytes) => bytes,
+            Self::Blob(bytes) => bytes,
+        }
+    }
+
+    /// The bytes to keep: a blob is shared, anything else copied.
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        match self {
+            Self::Blob(bytes) => (**bytes).clone(),
+            other => Bytes::copy_from_slice(other.bytes(&mut itoa::Buffer::new())),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send(&self, out: &mut Out) {
+        match self {
+            Self::Int(number) => out.bulk_int(*number),
+            Self::Tiny { len, bytes } => out.bulk(&bytes[..*len as usize]),
+            Self::Short(bytes) => out.bulk(bytes),
+            Self::Raw(bytes) => out.bulk(bytes),
+            Self::Blob(bytes) => out.blob(bytes),
+        }
+    }
+
+    /// Sends a part of it, a large part of a blob by reference.
+    pub(crate) fn send_range(&self, range: std::ops::Range<usize>, out: &mut Out) {
+        match self {
+            Self::Blob(bytes) => out.blob(&bytes.slice(range)),
+            other => out.bulk(&other.bytes(&mut itoa::Buffer::new())[range]),
+        }
+    }
+
+    pub(crate) fn int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            other if 20 < other.len() => None,
+            other => resp::parse_int(other.bytes(&mut itoa::Buffer::new())),
+        }
+    }
+
+    /// Changes the bytes in place; a blob that is being sent is copied first.
+    pub(crate) fn modify<R>(&mut self, change: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        if let Self::Raw(bytes) = self {
+            let result = change(bytes);
+            if BLOB_BYTES_MIN <= bytes.len() {
+                let bytes = std::mem::take(&mut **bytes);
+                *self = Self::Blob(Box::new(Bytes::from(bytes)));
+            }
+            return result;
+        }
+        let mut bytes = match std::mem::replace(self, Self::Int(0)) {
+            Self::Blob(bytes) => Vec::from(*bytes),
+            other => other.bytes(&mut itoa::Buffer::new()).to_vec(),
+        };
+        let result = change(&mut bytes);
+        *self = if bytes.len() < BLOB_BYTES_MIN {
+            Self::Raw(Box::new(bytes))
+        } else {
+            Self::Blob(Box::new(Bytes::from(bytes)))
+        };
+        result
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Int(_) | Self::Tiny { .. } => 0,
+            Self::Short(bytes) => allocated(bytes.len()),
+            Self::Raw(bytes) => allocated(bytes.capacity()) + 32,
+            Self::Blob(bytes) => allocated(bytes.len()) + 80,
+        }
+    }
+
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self {
+            Self::Int(_) => "int",
+            Self::Tiny { .. } => "embstr",
+            Self::Short(bytes) if bytes.len() <= EMBEDDED_BYTES_MAX => "embstr",
+            Self::Short(_) | Self::Raw(_) | Self::Blob(_) => "raw",
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The command table: every command that is known, in rows a family each.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+
+use crate::command::{Command, Handler};
+use crate::fault::Fault;
+
+mod collections;
+mod keys;
+mod server;
+mod strings;
+
+/// A row: `"name" arity FLAGS, keys, Group, "since", "complexity", handler, "summary";`
+macro_rules! rows {
+    ($($name:literal $arity:literal [$($flag:ident)*], $keys:expr, $group:ident, $since:literal, $complexity:literal,
+       $handler:expr, $summary:literal;)*) => {
+        /// Rows of this family.
+        pub(super) const ROWS: &[Command] = &[$(Command {
+            name: $name,
+            arity: $arity,
+            flags: Flags::NONE$(.and(Flags::$flag))*,
+            keys: $keys,
+            group: Group::$group,
+            since: $since,
+            complexity: $complexity,
+            summary: $summary,
+            handler: $handler,
+            index: 0,
+        }),*];
+    };
+}
+use rows;
+
+/// Longest name of a command with its subcommand.
+const NAME_BYTES_MAX: usize = 32;
+/// Buckets for names; the power of two above twice their number.
+const BUCKETS: usize = 1024;
+const ABSENT: u16 = u16::MAX;
+
+struct Table {
+    commands: Vec<Command>,
+    buckets: [u16; BUCKETS],
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
+
+impl Table {
+    fn build() -> Self {
+        let families = [strings::ROWS, keys::ROWS, collections::ROWS, server::ROWS];
+        let rows = families.into_iter().flatten().enumerate();
+        let commands: Vec<Command> = rows
+            .map(|(index, row)| Command {
+                index: u16::try_from(index).expect("there are a few hundred commands"),
+                ..*row
+            })
+            .collect();
+        let mut buckets = [ABSENT; BUCKETS];
+        for command in &commands {
+            let mut at = bucket(command.name.bytes());
+            while buckets[at] != ABSENT {
+                at = (at + 1) % BUCKETS;
+            }
+            buckets[at] = command.index;
+        }
+        Self { commands, buckets }
+    }
+
+    /// The command with this name, in small letters.
+    fn find(&self, name: &[u8]) -> Option<&Command> {
+        let mut at = bucket(name.iter().copied());
+        while self.buckets[at] != ABSENT {
+            let command = &self.commands[usize::from(self.buckets[at])];
+            if command.name.as_bytes() == name {
+                return Some(command);
+            }
+            at = (at + 1) % BUCKETS;
+        }
+        None
+    }
+}
+
+fn bucket(name: impl Iterator<Item = u8>) -> usize {
+    let hash = name.fold(0u32, |hash, byte| hash.wrapping_mul(31) + u32::from(byte));
+    (hash ^ hash >> 10) as usize % BUCKETS
+}
+
+/// All commands and subcommands, in the order of their index.
+#[must_use]
+pub fn commands() -> &'static [Command] {
+    &TABLE.commands
+}
+
+/// The command or subcommand of this name, such as `get` or `config|get`, whatever its case.
+pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
+    let mut small = [0; NAME_BYTES_MAX];
+    let small = small.get_mut(..name.len())?;
+    small.copy_from_slice(name);
+    small.make_ascii_lowercase();
+    TABLE.find(small)
+}
+
+/// The command or subcommand that a call means, if there is one.
+#[must_use]
+pub fn command(args: &[Bytes]) -> Option<&'static Command> {
+    resolve(args).ok()
+}
+
+/// The command or subcommand that a call means.
+pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
+    let name = args.first().expect("a call has a name");
+    let command = named(name).ok_or_else(|| unknown(args))?;
+    if args.len() < 2 {
+        return Ok(command);
+    }
+    match command.handler {
+        Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
+        // A service knows its subcommands itself, but for those that are about data.
+        Handler::Service => Ok(subcommand(args).unwrap_or(command)),
+        Handler::Run(_) | Handler::Wait(_) | Handler::Exec => Ok(command),
+    }
+}
+
+fn subcommand(args: &[Bytes]) -> Option<&'static Command> {
+    let full = [args[0].as_ref(), args[1].as_ref()].join(&b'|');
+    named(&full)
+}
+
+/// The subcommands of a container; they are named `container|subcommand`.
+pub(crate) fn subcommands(container: &Command) -> impl Iterator<Item = &'static Command> {
+    let name = container.name;
+    commands().iter().filter(move |command| {
+        let rest = command.name.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('|'))
+    })
+}
+
+/// Whether MULTI does not queue it.
+pub(crate) fn runs_at_once(name: &str) -> bool {
+    matches!(
+        name,
+        "exec" | "discard" | "multi" | "watch" | "quit" | "reset"
+    )
+}
+
+/// Bytes of an unknown name that are repeated in the reply, and of the arguments behind it.
+const ECHO_BYTES_MAX: usize = 128;
+
+fn unknown(args: &[Bytes]) -> Fault {
+    let name = &args[0][..args[0].len().min(ECHO_BYTES_MAX)];
+    let mut tail = Vec::new();
+    for arg in &args[1..] {
+        if ECHO_BYTES_MAX <= tail.len() {
+            break;
+        }
+        let room = ECHO_BYTES_MAX - tail.len();
+        tail.push(b'\'');
+        tail.extend_from_slice(&arg[..arg.len().min(room)]);
+        tail.extend_from_slice(b"' ");
+    }
+    let text = [
+        b"ERR unknown command '",
+        name,
+        b"', with args beginning with: ",
+        &tail,
+    ];
+    Fault::new(text.concat())
+}
+
+fn unknown_subcommand(container: &[u8], name: &[u8]) -> Fault {
+    let name = &name[..name.len().min(ECHO_BYTES_MAX)];
+    let upper = container.to_ascii_uppercase();
+    Fault::new(
+        [
+            b"ERR unknown subcommand '",
+            name,
+            b"'. Try ",
+            &upper,
+            b" HELP.",
+        ]
+        .concat(),
+    )
+}

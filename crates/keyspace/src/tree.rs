@@ -1,0 +1,264 @@
+//! An ordered sequence that knows ranks: the order of a sorted set.
+//!
+//! A B+tree whose inner nodes count what is below each child. The items are small and copied; how they compare is the
+//! caller's knowledge, since two members with one score are told apart by names that stand elsewhere.
+//!
+//! ```text
+//!            [first, count] [first, count] …            inner: up to 32 children
+//!             │              └─► [item item item …]     leaves: up to 64 items
+//! ```
+//!
+//! A node that falls below a quarter is joined with a neighbour if both fit into one.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+const LEAF_MAX: usize = 64;
+const CHILDREN_MAX: usize = 32;
+
+/// Items in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<T> {
+    root: Node<T>,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Node<T> {
+    Leaf(Vec<T>),
+    Inner(Vec<Child<T>>),
+}
+
+#[derive(Clone, Debug)]
+struct Child<T> {
+    first: T,
+    count: usize,
+    node: Node<T>,
+}
+
+impl<T: Copy> Tree<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            root: Node::Leaf(Vec::new()),
+            len: 0,
+        }
+    }
+
+    /// Bytes of the heap behind the tree, as full as such trees are on average.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let leaves = self.len * size_of::<T>() * 4 / 3;
+        leaves + self.len / 40 * size_of::<Child<T>>()
+    }
+
+    /// Inserts an item that compares equal to none.
+    pub(crate) fn insert(&mut self, item: T, order: &impl Fn(&T, &T) -> Ordering) {
+        self.len += 1;
+        if let Some(right) = self.root.insert(item, order) {
+            let left = std::mem::replace(&mut self.root, Node::Inner(Vec::new()));
+            let left = Child::new(left);
+            self.root = Node::Inner(vec![left, right]);
+        }
+    }
+
+    /// Removes the item that compares equal.
+    pub(crate) fn remove(&mut self, item: &T, order: &impl Fn(&T, &T) -> Ordering) -> bool {
+        let removed = self.root.remove(item, order);
+        self.len -= usize::from(removed);
+        if let Node::Inner(children) = &mut self.root
+            && children.len() == 1
+        {
+            self.root = children.pop().expect("there is one").node;
+        }
+        removed
+    }
+
+    /// How many items stand before all for which `is_before` does not hold.
+    pub(crate) fn rank(&self, is_before: impl Fn(&T) -> bool) -> usize {
+        let mut node = &self.root;
+        let mut rank = 0;
+        loop {
+            match node {
+                Node::Leaf(items) => return rank + items.partition_point(is_before),
+                Node::Inner(children) => {
+                    let next = children.partition_point(|child| is_before(&child.first));
+                    let next = next.saturating_sub(1);
+                    rank += children[..next]
+                        .iter()
+                        .map(|child| child.count)
+                        .sum::<usize>();
+                    node = &children[next].node;
+                }
+            }
+        }
+    }
+
+    /// Visits the items of a range of ranks in ascending order, as long as `visit` says so.
+    pub(crate) fn ascend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) {
+        self.root.ascend(range, visit);
+    }
+
+    /// Visits the items of a range of ranks in descending order, as long as `visit` says so.
+    pub(crate) fn descend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) {
+        self.root.descend(range, visit);
+    }
+}
+
+impl<T: Copy> Child<T> {
+    fn new(node: Node<T>) -> Self {
+        let (first, count) = match &node {
+            Node::Leaf(items) => (items[0], items.len()),
+            Node::Inner(children) => {
+                let count = children.iter().map(|child| child.count).sum();
+                (children[0].first, count)
+            }
+        };
+        Self { first, count, node }
+    }
+}
+
+impl<T: Copy> Node<T> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Leaf(items) => items.len(),
+            Self::Inner(children) => children.len(),
+        }
+    }
+
+    /// Inserts below; what comes back stands to the right of this node.
+    fn insert(&mut self, item: T, order: &impl Fn(&T, &T) -> Ordering) -> Option<Child<T>> {
+        match self {
+            Self::Leaf(items) => {
+                let at = items.partition_point(|other| order(other, &item).is_lt());
+                items.insert(at, item);
+                // Items that arrive in order would leave every leaf half full.
+                let cut = if at + 1 == items.len() {
+                    LEAF_MAX - 1
+                } else {
+                    LEAF_MAX / 2
+                };
+                (LEAF_MAX < items.len()).then(|| Child::new(Self::Leaf(items.split_off(cut))))
+            }
+            Self::Inner(children) => {
+                let at = children.partition_point(|child| order(&child.first, &item).is_lt());
+                let at = at.saturating_sub(1);
+                let child = &mut children[at];
+                child.count += 1;
+                if order(&item, &child.first).is_lt() {
+                    child.first = item;
+                }
+                let right = child.node.insert(item, order)?;
+                child.count -= right.count;
+                children.insert(at + 1, right);
+                let cut = if at + 2 == children.len() {
+                    CHILDREN_MAX - 1
+                } else {
+                    CHILDREN_MAX / 2
+                };
+                (CHILDREN_MAX < children.len())
+                    .then(|| Child::new(Self::Inner(children.split_off(cut))))
+            }
+        }
+    }
+
+    fn remove(&mut self, item: &T, order: &impl Fn(&T, &T) -> Ordering) -> bool {
+        match self {
+            Self::Leaf(items) => {
+                let found = items.binary_search_by(|other| order(other, item));
+                found.map(|at| items.remove(at)).is_ok()
+            }
+            Self::Inner(children) => {
+                let at = children.partition_point(|child| order(&child.first, item).is_le());
+                let Some(at) = at.checked_sub(1) else {
+                    return false;
+                };
+                let child = &mut children[at];
+                if !child.node.remove(item, order) {
+                    return false;
+                }
+                child.count -= 1;
+                if child.count == 0 {
+                    children.remove(at);
+                    return true;
+                }
+                child.first = match &child.node {
+                    Self::Leaf(items) => items[0],
+                    Self::Inner(grandchildren) => grandchildren[0].first,
+                };
+                join_around(children, at);
+                true
+            }
+        }
+    }
+
+    fn ascend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) -> bool {
+        match self {
+            Self::Leaf(items) => items[range].iter().all(|&item| visit(item)),
+            Self::Inner(children) => {
+                let mut start = 0;
+                children.iter().all(|child| {
+                    let here = within(&range, start, child.count);
+                    start += child.count;
+                    here.is_empty() || child.node.ascend(here, visit)
+                })
+            }
+        }
+    }
+
+    fn descend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) -> bool {
+        match self {
+            Self::Leaf(items) => items[range].iter().rev().all(|&item| visit(item)),
+            Self::Inner(children) => {
+                let mut end: usize = children.iter().map(|child| child.count).sum();
+                children.iter().rev().all(|child| {
+                    end -= child.count;
+                    let here = within(&range, end, child.count);
+                    here.is_empty() || child.node.descend(here, visit)
+                })
+            }
+        }
+    }
+}
+
+/// The part of a range that lies in a child, counted from the child's begin.
+fn within(range: &Range<usize>, start: usize, count: usize) -> Range<usize> {
+    let from = range.start.clamp(start, start + count) - start;
+    let to = range.end.clamp(start, start + count) - start;
+    from..to
+}
+
+/// Joins a child that has become small with a neighbour, if both fit into one node.
+fn join_around<T: Copy>(children: &mut Vec<Child<T>>, at: usize) {
+    let max = match children[at].node {
+        Node::Leaf(_) => LEAF_MAX,
+        Node::Inner(_) => CHILDREN_MAX,
+    };
+    let len = children[at].node.len();
+    if max / 4 <= len {
+        return;
+    }
+    let fits = |other: usize| {
+        children
+            .get(other)
+            .is_some_and(|child| child.node.len() + len <= max)
+    };
+    let left = if fits(at + 1) {
+        at
+    } else if 0 < at && fits(at - 1) {
+        at - 1
+    } else {
+        return;
+    };
+    let right = children.remove(left + 1);
+    let into = &mut children[left];
+    into.count += right.count;
+    match (&mut into.node, right.node) {
+        (Node::Leaf(items), Node::Leaf(mut more)) => items.append(&mut more),
+        (Node::Inner(nodes), Node::Inner(mut more)) => nodes.append(&mut more),
+        (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {
+            unreachable!("all leaves are at one depth")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! Sorted sets: packed pairs while they are small, then a table of scores and a tree of ranks.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::dict::{Dict, Item, Seed};
+use crate::hash::Growth;
+use crate::packed::{Element, Packed};
+use crate::text::Key;
+use crate::tree::Tree;
+
+/// A sorted set.
+#[derive(Clone, Debug)]
+pub(crate) enum Zset {
+    /// Members and their scores in turn, in order; a score is eight bytes.
+    Packed(Packed),
+    Large(Large),
+}
+
+/// By name and by rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Large {
+    members: Dict<Scored>,
+    order: Tree<Place>,
+}
+
+/// A score, and the slot of the member that has it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    score: f64,
+    slot: u32,
+}
+
+/// A member of a large sorted set.
+#[derive(Clone, Debug)]
+pub(crate) struct Scored {
+    name: Key,
+    score: f64,
+    link: u32,
+}
+
+impl Item for Scored {
+    fn key(&self) -> &[u8] {
+        self.name.bytes()
+    }
+
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.name.heap_bytes()
+    }
+}
+
+fn score_of(bytes: &[u8]) -> f64 {
+    f64::from_le_bytes(bytes.try_into().expect("a packed score has eight bytes"))
+}
+
+/// The order of members: by score, then by name. Scores are never NaN; 0 and -0 are one score.
+fn compare(left: (f64, &[u8]), right: (f64, &[u8])) -> Ordering {
+    let by_score = left.0.partial_cmp(&right.0).expect("a score is never NaN");
+    by_score.then_with(|| left.1.cmp(right.1))
+}
+
+impl Large {
+    fn new(seed: Seed) -> Self {
+        Self {
+            members: Dict::new(seed),
+            order: Tree::new(),
+        }
+    }
+
+    fn insert(&mut self, name: &[u8], score: f64) {
+        let name = Key::new(name);
+        let slot = self.members.insert(Scored {
+            name,
+            score,
+            link: 0,
+        });
+        let members = &self.members;
+        self.order.insert(Place { score, slot }, &order(members));
+    }
+
+    fn unrank(&mut self, slot: u32) {
+        let members = &self.members;
+        let score = members.at(slot).score;
+        let removed = self.order.remove(&Place { score, slot }, &order(members));
+        assert!(removed, "every member has a rank");
+    }
+
+    fn member(&self, place: Place) -> (&[u8], f64) {
+        (self.members.at(place.slot).name.bytes(), place.score)
+    }
+}
+
+fn order(members: &Dict<Scored>) -> impl Fn(&Place, &Place) -> Ordering {
+    |left, right| {
+        let name = |place: &Place| members.at(place.slot).name.bytes();
+        let by_score = left
+            .score
+            .partial_cmp(&right.score)
+            .expect("a score is never NaN");
+        by_score.then_with(|| name(left).cmp(name(right)))
+    }
+}
+
+impl Zset {
+    pub(crate) fn new() -> Self {
+        Self::Packed(Packed::default())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Packed(packed) => packed.len() / 2,
+            Self::Large(large) => large.members.len(),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Packed(packed) => packed.heap_bytes(),
+                Self::Large(large) => large.members.heap_bytes() + large.order.heap_bytes(),
+            }
+    }
+
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self {
+            Self::Packed(_) => "listpack",
+            Self::Large(_) => "skiplist",
+        }
+    }
+
+    pub(crate) fn score(&self, name: &[u8]) -> Option<f64> {
+        match self {
+            Self::Packed(packed) => {
+                let mut pairs = packed.pairs();
+                let found = pairs.find(|(member, _)| member.bytes == name);
+                found.map(|(_, score)| score_of(score))
+            }
+            Self::Large(large) => large.members.get(name).map(|member| member.score),
+        }
+    }
+
+    /// Gives a member a score, and returns the one it had.
+    pub(crate) fn set(&mut self, name: &[u8], score: f64, growth: Growth) -> Option<f64> {
+        let old = self.score(name);
+        if old == Some(score) {
+            return old;
+        }
+        if old.is_some() {
+            self.remove(name);
+        }
+        let Growth { encodings, seed } = growth;
+        if let Self::Packed(packed) = self {
+            let is_long = encodings.zset_value_bytes_max < name.len();
+            if !is_long && packed.len() / 2 < encodings.zset_entries_max {
+                let mut pairs = packed.pairs();
+                let behind = |other: &[u8], other_score| {
+                    compare((score, name), (other_score, other)).is_lt()
+                };
+                let next = pairs.find(|(other, it)| behind(other.bytes, score_of(it)));
+                let at = next.map_or(packed.bytes(), |(other, _)| other.at);
+                // As in Redis, whose small sorted sets keep whole scores as integers, there is no -0.
+                packed.insert(at, &(score + 0.0).to_le_bytes());
+                packed.insert(at, name);
+                return old;
+            }
+            let mut large = Large::new(seed);
+            for (member, score) in packed.pairs() {
+                large.insert(member.bytes, score_of(score));
+            }
+            *self = Self::Large(large);
+        }
+        let Self::Large(large) = self else {
+            unreachable!("unpacked above");
+        };
+        large.insert(name, score);
+        old
+    }
+
+    /// Removes a member, and returns its score.
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<f64> {
+        match self {
+            Self::Packed(packed) => {
+                let mut pairs = packed.pairs();
+                let found = pairs.find(|(member, _)| member.bytes == name);
+                let (at, score) = found.map(|(member, score)| (member.at, score_of(score)))?;
+                packed.remove(at);
+                packed.remove(at);
+                Some(score)
+            }
+            Self::Large(large) => {
+                let slot = large.members.find(name)?;
+                large.unrank(slot);
+                large.members.remove(name).map(|member| member.score)
+            }
+        }
+    }
+
+    /// How many members stand before all for which `is_before` does not hold.
+    pub(crate) fn rank(&self, is_before: impl Fn(f64, &[u8]) -> bool) -> usize {
+        match self {
+            Self::Packed(packed) => {
+                let pairs = packed.pairs();
+                let before = pairs.take_while(|(it, score)| is_before(score_of(score), it.bytes));
+                before.count()
+            }
+            Self::Large(large) => large
+                .order
+                .rank(|place| is_before(place.score, large.members.at(place.slot).name.bytes())),
+        }
+    }
+
+    /// The rank of a member from the lowest score on.
+    pub(crate) fn rank_of(&self, name: &[u8]) -> Option<usize> {
+        let score = self.score(name)?;
+        Some(self.rank(|other, it| compare((other, it), (score, name)).is_lt()))
+    }
+
+    /// Visits the members of a range of ranks, from either end of it, as long as `visit` says so.
+    pub(crate) fn each(
+        &self,
+        range: Range<usize>,
+        reverse: bool,
+        mut visit: impl FnMut(&[u8], f64) -> bool,
+    ) {
+        if range.is_empty() {
+            return;
+        }
+        match self {
+            Self::Packed(packed) => {
+                let mut visit = |pair: (Element<'_>, &[u8])| visit(pair.0.bytes, score_of(pair.1));
+                let pairs = packed.pairs();
+                if reverse {
+                    let skipped = pairs.rev().skip(self.len() - range.end);
+                    skipped.take(range.len()).all(&mut visit);
+                } else {
+                    pairs.skip(range.start).take(range.len()).all(&mut visit);
+                }
+            }
+            Self::Large(large) => {
+                let mut visit = |place| {
+                    let (name, score) = large.member(place);
+                    visit(name, score)
+                };
+                if reverse {
+                    large.order.descend(range, &mut visit);
+                } else {
+                    large.order.ascend(range, &mut visit);
+                }
+            }
+        }
+    }
+
+    /// Removes the members of a range of ranks.
+    pub(crate) fn remove_range(&mut self, range: Range<usize>) {
+        if let Self::Packed(packed) = self {
+            packed.remove_range(range.start * 2..range.end * 2);
+            return;
+        }
+        let mut names = Vec::with_capacity(range.len());
+        self.each(range, false, |name, _| {
+            names.push(Key::new(name));
+            true
+        });
+        for name in names {
+            self.remove(name.bytes());
+        }
+    }
+
+    /// Visits some members, and returns where to go on.
+    pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(&'a [u8], f64)) -> u64 {
+        match self {
+            Self::Packed(packed) => {
+                for (member, score) in packed.pairs() {
+                    visit(member.bytes, score_of(score));
+                }
+                0
+            }
+            Self::Large(large) => large.members.scan(cursor, |_, member| {
+                visit(member.name.bytes(), member.score);
+            }),
+        }
+    }
+
+    /// Some member, each as likely as the others.
+    pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(Key, f64)> {
+        match self {
+            Self::Packed(packed) if packed.is_empty() => None,
+            Self::Packed(packed) => {
+                let (member, score) = packed.pairs().nth(rng.usize(..packed.len() / 2))?;
+                Some((Key::new(member.bytes), score_of(score)))
+            }
+            Self::Large(large) => {
+                let member = large.members.at(large.members.random(rng)?);
+                Some((member.name.clone(), member.score))
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Clients that wait for a key, in the order they came.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use bytes::Bytes;
+use keyspace::Block;
+use resp::{Out, Proto};
+
+use crate::client::ClientKey;
+use crate::state::{Flow, State};
+
+/// A command that waits for one of its keys.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    /// Run again when one of the keys is ready.
+    pub(crate) args: Vec<Bytes>,
+    pub(crate) block: Block,
+    pub(crate) db: usize,
+}
+
+/// A key of a database.
+type Place = (usize, Bytes);
+
+/// Who waits for which key, and until when.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    by_key: HashMap<Place, VecDeque<ClientKey>>,
+    /// Deadlines in unix milliseconds.
+    due: BTreeSet<(u64, ClientKey)>,
+    /// Clients that wait.
+    pub(crate) clients: usize,
+}
+
+impl Waiting {
+    /// The first deadline.
+    pub(crate) fn next_due_ms(&self) -> Option<u64> {
+        self.due.first().map(|(due_ms, _)| *due_ms)
+    }
+
+    /// How many clients will not wait for ever.
+    pub(crate) fn with_deadline(&self) -> usize {
+        self.due.len()
+    }
+
+    /// How many keys somebody waits for.
+    pub(crate) fn keys(&self) -> usize {
+        self.by_key.len()
+    }
+}
+
+impl State {
+    /// Puts a client to sleep until one of the keys is ready or the deadline is over.
+    pub(crate) fn park(&mut self, key: ClientKey, args: &[Bytes], block: Block) -> Flow {
+        let db = self.clients[key].session.db();
+        for name in &block.keys {
+            let queue = self.waiting.by_key.entry((db, name.clone())).or_default();
+            queue.push_back(key);
+            self.keyspace.wait(db, name);
+        }
+        if let Some(deadline_ms) = block.deadline_ms {
+            self.waiting.due.insert((deadline_ms, key));
+            self.deadline_changed.notify_one();
+        }
+        self.waiting.clients += 1;
+        self.clients[key].last = self.clients[key].session.command();
+        let args = args.iter().map(keep).collect();
+        self.clients[key].parked = Some(Parked { args, block, db });
+        Flow::Blocked
+    }
+
+    /// Puts a client to sleep until something else wakes it that is no key.
+    pub(crate) fn park_without_keys(&mut self, key: ClientKey) {
+        let block = Block {
+            keys: Vec::new(),
+            deadline_ms: None,
+        };
+        self.park(key, &[], block);
+    }
+
+    /// Takes a client out of every queue. Returns what it waited with.
+    pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<Parked> {
+        let parked = self.clients[key].parked.take()?;
+        for name in &parked.block.keys {
+            self.keyspace.unwait(parked.db, name);
+            let place = (parked.db, name.clone());
+            if let Some(queue) = self.waiting.by_key.get_mut(&place) {
+                queue.retain(|waiting| *waiting != key);
+                if queue.is_empty() {
+                    self.waiting.by_key.remove(&place);
+                }
+            }
+        }
+        if let Some(deadline_ms) = parked.block.deadline_ms {
+            self.waiting.due.remove(&(deadline_ms, key));
+        }
+        self.waiting.clients -= 1;
+        self.clients[key].wake();
+        Some(parked)
+    }
+
+    /// Runs the commands that wait for `name` again, the longest waiting first, as long as it serves them.
+    pub(crate) fn serve_waiting(&mut self, db: usize, name: &Bytes) {
+        let place = (db, name.clone());
+        let waiting: Vec<_> = match self.waiting.by_key.get(&place) {
+            Some(queue) => queue.iter().copied().collect(),
+            None => return,
+        };
+        for key in waiting {
+            // An earlier one in the queue may have been two clients' key, or this client has been served meanwhile.
+            if let Some(parked) = self.clients[key].parked.take() {
+                let served = self.is_of_use(key, &parked, name)
+                    && self.run_again(key, &parked) != Flow::Blocked;
+                self.clients[key].parked = Some(parked);
+                if served {
+                    self.unpark(key);
+                }
+            }
+        }
+    }
+
+    /// Whether the key holds what the command waits for: another type than that does not wake it.
+    fn is_of_use(&mut self, key: ClientKey, parked: &Parked, name: &Bytes) -> bool {
+        let wanted = match parked.args.first() {
+            Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
+            _ => "+list\r\n",
+        };
+        let now_ms = self.now_ms();
+        let question = [Bytes::from_static(b"TYPE"), name.clone()];
+        let mut out = Out::new(Proto::Resp2);
+        let session = &mut self.clients[key].session;
+        self.keyspace.execute(session, &question, now_ms, &mut out);
+        out.to_bytes() == wanted
+    }
+
+    /// Answers those whose time is over.
+    pub(crate) fn time_out(&mut self) {
+        let now_ms = self.now_ms();
+        while let Some((due_ms, key)) = self.waiting.due.first().copied() {
+            if now_ms < due_ms {
+                return;
+            }
+            if self.unpark(key).is_some() {
+                self.clients[key].out.null_array();
+            }
+        }
+    }
+}
+
+/// An argument to keep for longer than a turn: a short one is a slice of the read buffer.
+pub(crate) fn keep(arg: &Bytes) -> Bytes {
+    match arg.len() < resp::BLOB_BYTES_MIN {
+        true => Bytes::copy_from_slice(arg),
+        false => arg.clone(),
+    }
+}

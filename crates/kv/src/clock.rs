@@ -1,0 +1,65 @@
+//! The time of day, set once a turn.
+
+use std::cell::Cell;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::time::Instant;
+
+/// Unix time that runs on with the runtime's clock, so that tests can pause it.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    /// Unix time at `base`.
+    base_us: Cell<u64>,
+    base: Cell<Instant>,
+    now_us: Cell<u64>,
+}
+
+impl Clock {
+    /// As the system says.
+    pub(crate) fn new() -> Clock {
+        let clock = Clock {
+            base_us: Cell::new(0),
+            base: Cell::new(Instant::now()),
+            now_us: Cell::new(0),
+        };
+        clock.follow_system();
+        clock
+    }
+
+    /// Takes over corrections of the system's clock; a time before 1970 is 1970.
+    pub(crate) fn follow_system(&self) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.base_us
+            .set(since.map_or(0, |since| since.as_micros() as u64));
+        self.base.set(Instant::now());
+        self.begin_turn();
+    }
+
+    /// Reads the time that the commands of this turn see.
+    pub(crate) fn begin_turn(&self) {
+        let passed = self.base.get().elapsed().as_micros() as u64;
+        self.now_us.set(self.base_us.get() + passed);
+    }
+
+    pub(crate) fn unix_us(&self) -> u64 {
+        self.now_us.get()
+    }
+
+    pub(crate) fn unix_ms(&self) -> u64 {
+        self.now_us.get() / 1000
+    }
+
+    /// How long from now until `unix_ms`.
+    pub(crate) fn until(&self, unix_ms: u64) -> Instant {
+        let passed_ms = unix_ms.saturating_sub(self.base_us.get() / 1000);
+        // A year is as good as never, and no overflow.
+        let passed_ms = passed_ms.min(365 * 24 * 3600 * 1000);
+        self.base.get() + std::time::Duration::from_millis(passed_ms + 1)
+    }
+
+    /// A number that another start does not have.
+    pub(crate) fn seed() -> u64 {
+        use std::hash::{BuildHasher, Hasher, RandomState};
+        RandomState::new().build_hasher().finish()
+    }
+}

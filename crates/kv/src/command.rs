@@ -1,0 +1,115 @@
+//! The commands that are about the server and its connections; those about keys are `keyspace`'s.
+
+mod auth;
+mod client;
+mod config;
+mod debug;
+mod emulated;
+mod info;
+mod latency;
+mod pubsub;
+mod server;
+mod slowlog;
+
+use bytes::Bytes;
+use keyspace::Command;
+use resp::Out;
+
+use crate::client::ClientKey;
+use crate::state::State;
+
+/// One command, while it runs.
+pub(crate) struct Call<'a> {
+    pub(crate) state: &'a mut State,
+    /// Who sent it.
+    pub(crate) key: ClientKey,
+    pub(crate) args: &'a [Bytes],
+}
+
+impl Call<'_> {
+    pub(crate) fn out(&mut self) -> &mut Out {
+        &mut self.state.clients[self.key].out
+    }
+
+    /// The argument at `index` in lower case, empty when there is none.
+    pub(crate) fn word(&self, index: usize) -> String {
+        let word = self.args.get(index).map_or(&[][..], |arg| arg);
+        String::from_utf8_lossy(word).to_ascii_lowercase()
+    }
+
+    pub(crate) fn error(&mut self, text: &str) {
+        self.out().error(text);
+    }
+
+    /// Refuses a subcommand that is none, or has another number of arguments.
+    pub(crate) fn unknown_subcommand(&mut self) {
+        let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
+        let sub = String::from_utf8_lossy(&self.args[1]).into_owned();
+        let text = format!(
+            "ERR unknown subcommand or wrong number of arguments for '{sub}'. Try {name} HELP."
+        );
+        self.error(&text);
+    }
+
+    /// A list of lines, as `HELP` answers.
+    pub(crate) fn help(&mut self, lines: &[&str]) {
+        let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
+        let head = format!("{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+        let out = self.out();
+        out.array(lines.len() + 3);
+        out.simple(&head);
+        for line in lines {
+            out.simple(line);
+        }
+        out.simple("HELP");
+        out.simple("    Print this help.");
+    }
+}
+
+/// Runs a command whose row in the table says that it is the server's.
+pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
+    state.clients[key].last = Some(command);
+    let name = command.name.split('|').next().unwrap_or(command.name);
+    let mut call = Call { state, key, args };
+    let handler = match name {
+        "ping" => pubsub::ping,
+        "publish" => pubsub::publish,
+        "spublish" => pubsub::spublish,
+        "subscribe" => pubsub::subscribe,
+        "psubscribe" => pubsub::psubscribe,
+        "ssubscribe" => pubsub::ssubscribe,
+        "unsubscribe" => pubsub::unsubscribe,
+        "punsubscribe" => pubsub::punsubscribe,
+        "sunsubscribe" => pubsub::sunsubscribe,
+        "pubsub" => pubsub::pubsub,
+        "auth" => auth::auth,
+        "hello" => auth::hello,
+        "reset" => auth::reset,
+        "quit" => auth::quit,
+        "acl" => auth::acl,
+        "client" => client::client,
+        "config" => config::config,
+        "info" => info::info,
+        "slowlog" => slowlog::slowlog,
+        "latency" => latency::latency,
+        "debug" => debug::debug,
+        "monitor" => server::monitor,
+        "save" => server::save,
+        "bgsave" => server::bgsave,
+        "bgrewriteaof" => server::bgrewriteaof,
+        "lastsave" => server::lastsave,
+        "shutdown" => server::shutdown,
+        "memory" => server::memory,
+        "role" => emulated::role,
+        "wait" => emulated::wait,
+        "waitaof" => emulated::waitaof,
+        "cluster" => emulated::cluster,
+        "module" => emulated::module,
+        "function" => emulated::function,
+        "script" => emulated::script,
+        "lolwut" => emulated::lolwut,
+        "replicaof" | "slaveof" => emulated::replicaof,
+        _ => emulated::not_built,
+    };
+    handler(&mut call);
+}

@@ -1,0 +1,166 @@
+//! Who a client is and how it speaks: AUTH, HELLO, RESET, QUIT and what there is of ACL.
+
+use bytes::Bytes;
+use resp::Proto;
+
+use super::Call;
+use super::client::valid_name;
+use crate::client::{Closing, Replies};
+
+/// The version whose commands and replies these are: clients decide by it what they use.
+pub(crate) const REDIS_VERSION: &str = "7.2.4";
+/// Ours, beside it.
+pub(crate) const SERVER_NAME: &str = "pelton";
+
+const WRONG_PASSWORD: &str = "WRONGPASS invalid username-password pair or user is disabled.";
+const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you \
+                           sure your configuration is correct?";
+
+/// AUTH \[username\] password
+pub(super) fn auth(call: &mut Call<'_>) {
+    let (user, password) = match &call.args[1..] {
+        [password] => {
+            if call.state.config.requirepass.is_empty() {
+                return call.error(NO_PASSWORD);
+            }
+            (&b"default"[..], password)
+        }
+        [user, password] => (&user[..], password),
+        _ => return call.error("ERR syntax error"),
+    };
+    match is_known(call, user, password) {
+        true => {
+            call.state.clients[call.key].authenticated = true;
+            call.out().ok();
+        }
+        false => call.error(WRONG_PASSWORD),
+    }
+}
+
+/// There is one user; without a password any will do for it, as in Redis.
+fn is_known(call: &Call<'_>, user: &[u8], password: &[u8]) -> bool {
+    let right = call.state.config.requirepass.as_bytes();
+    user == b"default" && (right.is_empty() || same(right, password))
+}
+
+/// Compares in a time that tells nothing of where the first difference is.
+fn same(right: &[u8], given: &[u8]) -> bool {
+    let differing = right.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
+    right.len() == given.len() && differing == 0
+}
+
+/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Nothing changes unless every option is accepted.
+pub(super) fn hello(call: &mut Call<'_>) {
+    let proto = match call.args.get(1) {
+        None => call.state.clients[call.key].out.proto(),
+        Some(version) => match resp::parse_int(version) {
+            Some(2) => Proto::Resp2,
+            Some(3) => Proto::Resp3,
+            Some(_) => return call.error("NOPROTO unsupported protocol version"),
+            None => {
+                return call.error("ERR Protocol version is not an integer or out of range");
+            }
+        },
+    };
+    let mut name = None;
+    let mut authenticated = call.state.clients[call.key].authenticated;
+    let mut at = 2;
+    while at < call.args.len() {
+        match (call.word(at).as_str(), &call.args[at + 1..]) {
+            ("auth", [user, password, ..]) => {
+                if !is_known(call, user, password) {
+                    return call.error(WRONG_PASSWORD);
+                }
+                authenticated = true;
+                at += 3;
+            }
+            ("setname", [given, ..]) => {
+                if !valid_name(given) {
+                    return call.error(
+                        "ERR Client names cannot contain spaces, newlines or special characters.",
+                    );
+                }
+                name = Some(Bytes::copy_from_slice(given));
+                at += 2;
+            }
+            (_, _) => {
+                let option = String::from_utf8_lossy(&call.args[at]).into_owned();
+                return call.error(&format!("ERR Syntax error in HELLO option '{option}'"));
+            }
+        }
+    }
+    if !authenticated {
+        return call.error(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
+             <user> <pass> option can be used to authenticate the client and select the RESP protocol version at \
+             the same time",
+        );
+    }
+    let client = &mut call.state.clients[call.key];
+    client.authenticated = true;
+    client.name = name.unwrap_or(client.name.clone());
+    client.set_proto(proto);
+    let id = client.id;
+    let out = call.out();
+    out.map(7);
+    out.bulk(b"server");
+    out.bulk(b"redis");
+    out.bulk(b"version");
+    out.bulk(REDIS_VERSION.as_bytes());
+    out.bulk(b"proto");
+    out.int(proto.number());
+    out.bulk(b"id");
+    out.int(id as i64);
+    out.bulk(b"mode");
+    out.bulk(b"standalone");
+    out.bulk(b"role");
+    out.bulk(b"master");
+    out.bulk(b"modules");
+    out.array(0);
+}
+
+/// RESET: as if the client had just connected.
+pub(super) fn reset(call: &mut Call<'_>) {
+    let state = &mut *call.state;
+    state.unsubscribe_all(call.key);
+    state.monitors.retain(|monitor| *monitor != call.key);
+    let authenticated = state.config.requirepass.is_empty();
+    let client = &mut state.clients[call.key];
+    state.keyspace.close(&mut client.session);
+    client.session = keyspace::Session::new();
+    client.monitor = false;
+    client.set_proto(Proto::Resp2);
+    client.name = Bytes::new();
+    client.replies = Replies::On;
+    client.no_evict = false;
+    client.no_touch = false;
+    client.authenticated = authenticated;
+    client.out.simple("RESET");
+}
+
+/// QUIT
+pub(super) fn quit(call: &mut Call<'_>) {
+    call.out().ok();
+    call.state.clients[call.key].close(Closing::AfterReply);
+}
+
+/// ACL: the one user there is.
+pub(super) fn acl(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("whoami", 2) => call.out().bulk(b"default"),
+        ("users", 2) => {
+            call.out().array(1);
+            call.out().bulk(b"default");
+        }
+        ("list", 2) => {
+            let password = match call.state.config.requirepass.is_empty() {
+                true => "nopass",
+                false => "#",
+            };
+            let line = format!("user default on {password} ~* &* +@all");
+            call.out().array(1);
+            call.out().bulk(line.as_bytes());
+        }
+        _ => call.error("ERR there are no users but 'default' here: ACL is not built yet"),
+    }
+}

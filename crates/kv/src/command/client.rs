@@ -1,0 +1,366 @@
+//! CLIENT.
+
+use bytes::Bytes;
+
+use super::Call;
+use crate::client::{Client, ClientKey, Closing, Replies};
+use crate::state::Pause;
+
+/// CLIENT subcommand
+pub(super) fn client(call: &mut Call<'_>) {
+    let count = call.args.len();
+    match (call.word(1).as_str(), count) {
+        ("id", 2) => {
+            let id = call.state.clients[call.key].id;
+            call.out().int(id as i64);
+        }
+        ("info", 2) => {
+            let now_ms = call.state.now_ms();
+            let mut line = call.state.clients[call.key].describe(now_ms);
+            line.push(b'\n');
+            call.out().verbatim(*b"txt", &line);
+        }
+        ("list", _) => list(call),
+        ("kill", 3..) => kill(call),
+        ("getname", 2) => {
+            let name = call.state.clients[call.key].name.clone();
+            match name.is_empty() {
+                true => call.out().null(),
+                false => call.out().bulk(&name),
+            }
+        }
+        ("setname", 3) => set_name(call),
+        ("setinfo", 4) => set_info(call),
+        ("reply", 3) => reply(call),
+        ("pause", 3 | 4) => pause(call),
+        ("unpause", 2) => {
+            call.state.unpause();
+            call.out().ok();
+        }
+        ("unblock", 3 | 4) => unblock(call),
+        ("no-evict", 3) => switch(call, |client, on| client.no_evict = on),
+        ("no-touch", 3) => switch(call, |client, on| {
+            client.no_touch = on;
+            client.session.set_no_touch(on);
+        }),
+        ("getredir", 2) => call.out().int(-1),
+        ("trackinginfo", 2) => tracking_info(call),
+        ("tracking" | "caching", 3..) => {
+            call.error("ERR client-side caching is not built yet in this server");
+        }
+        ("help", 2) => help(call),
+        _ => call.unknown_subcommand(),
+    }
+}
+
+/// Whether a name can stand in `CLIENT LIST`: printable, without spaces.
+pub(super) fn valid_name(name: &[u8]) -> bool {
+    name.iter().all(|byte| (b'!'..=b'~').contains(byte))
+}
+
+fn set_name(call: &mut Call<'_>) {
+    let name = Bytes::copy_from_slice(&call.args[2]);
+    if !valid_name(&name) {
+        return call
+            .error("ERR Client names cannot contain spaces, newlines or special characters.");
+    }
+    call.state.clients[call.key].name = name;
+    call.out().ok();
+}
+
+fn set_info(call: &mut Call<'_>) {
+    let value = Bytes::copy_from_slice(&call.args[3]);
+    let option = call.word(2);
+    if !matches!(option.as_str(), "lib-name" | "lib-ver") {
+        let given = String::from_utf8_lossy(&call.args[2]).into_owned();
+        return call.error(&format!("ERR Unrecognized option '{given}'"));
+    }
+    if !valid_name(&value) {
+        let text = format!("ERR {option} cannot contain spaces, newlines or special characters.");
+        return call.error(&text);
+    }
+    let library = &mut call.state.clients[call.key].library;
+    match option.as_str() {
+        "lib-name" => library.0 = value,
+        _ => library.1 = value,
+    }
+    call.out().ok();
+}
+
+fn reply(call: &mut Call<'_>) {
+    let replies = match call.word(2).as_str() {
+        "on" => Replies::On,
+        "off" => Replies::Off,
+        "skip" => Replies::SkipNext,
+        _ => return call.error("ERR syntax error"),
+    };
+    let client = &mut call.state.clients[call.key];
+    match replies {
+        Replies::On => {
+            client.replies = replies;
+            client.out.ok();
+        }
+        Replies::Off => client.replies = replies,
+        // Off already is stronger.
+        Replies::SkipNext if client.replies == Replies::Off => {}
+        Replies::SkipNext => client.replies = replies,
+    }
+}
+
+fn pause(call: &mut Call<'_>) {
+    let all = match call.word(3).as_str() {
+        "" | "all" => true,
+        "write" => false,
+        _ => return call.error("ERR CLIENT PAUSE mode must be WRITE or ALL"),
+    };
+    let Some(for_ms) = resp::parse_int(&call.args[2]) else {
+        return call.error("ERR timeout is not an integer or out of range");
+    };
+    let Ok(for_ms) = u64::try_from(for_ms) else {
+        return call.error("ERR timeout is negative");
+    };
+    let until_ms = call.state.now_ms().saturating_add(for_ms);
+    // A pause is only ever made longer and stronger.
+    let pause = match call.state.pause {
+        None => Pause { until_ms, all },
+        Some(pause) => Pause {
+            until_ms: pause.until_ms.max(until_ms),
+            all: pause.all || all,
+        },
+    };
+    call.state.pause = Some(pause);
+    call.state.deadline_changed.notify_one();
+    call.out().ok();
+}
+
+fn unblock(call: &mut Call<'_>) {
+    let with_error = match call.word(3).as_str() {
+        "" | "timeout" => false,
+        "error" => true,
+        _ => {
+            return call.error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+        }
+    };
+    let Some(id) = resp::parse_int(&call.args[2]) else {
+        return call.error("ERR value is not an integer or out of range");
+    };
+    let target = call.state.by_id.get(&(id as u64)).copied();
+    let parked = target.and_then(|target| Some((target, call.state.unpark(target)?)));
+    let Some((target, _)) = parked else {
+        return call.out().int(0);
+    };
+    let out = &mut call.state.clients[target].out;
+    match with_error {
+        true => out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
+        false => out.null_array(),
+    }
+    call.out().int(1);
+}
+
+fn switch(call: &mut Call<'_>, set: fn(&mut Client, bool)) {
+    let on = match call.word(2).as_str() {
+        "on" => true,
+        "off" => false,
+        _ => return call.error("ERR syntax error"),
+    };
+    set(&mut call.state.clients[call.key], on);
+    call.out().ok();
+}
+
+fn tracking_info(call: &mut Call<'_>) {
+    let out = call.out();
+    out.map(3);
+    out.bulk(b"flags");
+    out.set(1);
+    out.bulk(b"off");
+    out.bulk(b"redirect");
+    out.int(-1);
+    out.bulk(b"prefixes");
+    out.array(0);
+}
+
+/// CLIENT LIST \[TYPE type\] \[ID id …\]
+fn list(call: &mut Call<'_>) {
+    let keys: Vec<ClientKey> = match (call.word(2).as_str(), call.args.len()) {
+        ("", 2) => call.state.by_id.values().copied().collect(),
+        ("type", 4) => {
+            let Some(class) = class(&call.word(3)) else {
+                let given = String::from_utf8_lossy(&call.args[3]).into_owned();
+                return call.error(&format!("ERR Unknown client type '{given}'"));
+            };
+            let all = call.state.by_id.values();
+            let of_class = |key: &&ClientKey| call.state.clients[**key].class() == class;
+            all.filter(of_class).copied().collect()
+        }
+        ("id", 4..) => {
+            let ids: Option<Vec<i64>> = call.args[3..]
+                .iter()
+                .map(|id| resp::parse_int(id))
+                .collect();
+            let Some(ids) = ids else {
+                return call.error("ERR Invalid client ID");
+            };
+            let known = ids
+                .iter()
+                .filter_map(|id| call.state.by_id.get(&(*id as u64)));
+            known.copied().collect()
+        }
+        _ => return call.error("ERR syntax error"),
+    };
+    let now_ms = call.state.now_ms();
+    let mut text = Vec::new();
+    for key in keys {
+        text.extend_from_slice(&call.state.clients[key].describe(now_ms));
+        text.push(b'\n');
+    }
+    call.out().verbatim(*b"txt", &text);
+}
+
+fn class(word: &str) -> Option<&'static str> {
+    match word {
+        "normal" => Some("normal"),
+        "pubsub" => Some("pubsub"),
+        "master" => Some("master"),
+        "replica" | "slave" => Some("replica"),
+        _ => None,
+    }
+}
+
+/// Which clients CLIENT KILL means.
+#[derive(Default)]
+struct Filter {
+    id: Option<u64>,
+    address: Option<String>,
+    local: Option<String>,
+    class: Option<&'static str>,
+    user: Option<String>,
+    max_age_secs: Option<u64>,
+    spares_self: bool,
+}
+
+/// CLIENT KILL address, or CLIENT KILL filter value …
+fn kill(call: &mut Call<'_>) {
+    let old_form = call.args.len() == 3;
+    let filter = match old_form {
+        true => Ok(Filter {
+            address: Some(String::from_utf8_lossy(&call.args[2]).into_owned()),
+            ..Filter::default()
+        }),
+        false => read_filter(call),
+    };
+    let filter = match filter {
+        Ok(filter) => filter,
+        Err(text) => return call.error(&text),
+    };
+    let now_ms = call.state.now_ms();
+    let killed: Vec<ClientKey> = call
+        .state
+        .clients
+        .iter()
+        .filter(|(key, client)| filter.means(client, *key == call.key, now_ms))
+        .map(|(key, _)| key)
+        .collect();
+    for key in &killed {
+        // The reply still goes out when a client ends itself.
+        let closing = match *key == call.key {
+            true => Closing::AfterReply,
+            false => Closing::Now,
+        };
+        call.state.clients[*key].close(closing);
+    }
+    match (old_form, killed.len()) {
+        (true, 0) => call.error("ERR No such client"),
+        (true, _) => call.out().ok(),
+        (false, count) => call.out().int(count as i64),
+    }
+}
+
+fn read_filter(call: &Call<'_>) -> Result<Filter, String> {
+    let mut filter = Filter {
+        spares_self: true,
+        ..Filter::default()
+    };
+    let options = &call.args[2..];
+    if options.len() % 2 == 1 {
+        return Err("ERR syntax error".to_owned());
+    }
+    for (index, pair) in options.chunks_exact(2).enumerate() {
+        let text = String::from_utf8_lossy(&pair[1]).into_owned();
+        match call.word(2 + 2 * index).as_str() {
+            "id" => match resp::parse_int(&pair[1]) {
+                Some(id) if 0 < id => filter.id = Some(id as u64),
+                _ => return Err("ERR client-id should be greater than 0".to_owned()),
+            },
+            "addr" => filter.address = Some(text),
+            "laddr" => filter.local = Some(text),
+            "type" => match class(&text.to_ascii_lowercase()) {
+                Some(class) => filter.class = Some(class),
+                None => return Err(format!("ERR Unknown client type '{text}'")),
+            },
+            "user" if text == "default" => filter.user = Some(text),
+            "user" => return Err(format!("ERR No such user '{text}'")),
+            "maxage" => match text.parse() {
+                Ok(secs) => filter.max_age_secs = Some(secs),
+                Err(_) => return Err("ERR maxage is not an integer or out of range".to_owned()),
+            },
+            "skipme" => match text.to_ascii_lowercase().as_str() {
+                "yes" => filter.spares_self = true,
+                "no" => filter.spares_self = false,
+                _ => return Err("ERR syntax error".to_owned()),
+            },
+            _ => return Err("ERR syntax error".to_owned()),
+        }
+    }
+    Ok(filter)
+}
+
+impl Filter {
+    fn means(&self, client: &Client, is_self: bool, now_ms: u64) -> bool {
+        let age_secs = now_ms.saturating_sub(client.created_ms) / 1000;
+        self.id.is_none_or(|id| id == client.id)
+            && is_or_any(self.address.as_deref(), &client.peer.address)
+            && is_or_any(self.local.as_deref(), &client.peer.local)
+            && is_or_any(self.class, client.class())
+            && self.max_age_secs.is_none_or(|secs| secs <= age_secs)
+            && !(self.spares_self && is_self)
+    }
+}
+
+fn is_or_any(wanted: Option<&str>, is: &str) -> bool {
+    wanted.is_none_or(|wanted| wanted == is)
+}
+
+fn help(call: &mut Call<'_>) {
+    call.help(&[
+        "GETNAME",
+        "    Return the name of the current connection.",
+        "GETREDIR",
+        "    Return the client ID we are redirecting to when tracking is enabled.",
+        "ID",
+        "    Return the ID of the current connection.",
+        "INFO",
+        "    Return information about the current client connection.",
+        "KILL <ip:port>",
+        "    Kill connection made from <ip:port>.",
+        "KILL <option> <value> [<option> <value> [...]]",
+        "    Kill connections by ADDR, LADDR, ID, TYPE, USER, MAXAGE, SKIPME.",
+        "LIST [options ...]",
+        "    Return information about client connections, by TYPE or ID.",
+        "NO-EVICT (ON|OFF)",
+        "    Protect current client connection from eviction.",
+        "NO-TOUCH (ON|OFF)",
+        "    Will not touch LRU/LFU stats when this mode is on.",
+        "PAUSE <timeout> [WRITE|ALL]",
+        "    Suspend all, or just write, clients for <timeout> milliseconds.",
+        "REPLY (ON|OFF|SKIP)",
+        "    Control the replies sent to the current connection.",
+        "SETINFO (LIB-NAME|LIB-VER) <value>",
+        "    Tell the name and version of the client's library.",
+        "SETNAME <name>",
+        "    Assign the name <name> to the current connection.",
+        "UNBLOCK <clientid> [TIMEOUT|ERROR]",
+        "    Unblock the specified blocked client.",
+        "UNPAUSE",
+        "    Stop the current client pause, resuming traffic.",
+    ]);
+}

@@ -1,0 +1,118 @@
+//! The harmless parts of DEBUG.
+
+use std::time::Duration;
+
+use super::Call;
+use crate::config::Allowed;
+use crate::state::Pause;
+
+const NOT_ALLOWED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
+                           can run it from a local connection, otherwise you need to set this option in the \
+                           configuration file, and then restart the server.";
+
+/// DEBUG subcommand
+pub(super) fn debug(call: &mut Call<'_>) {
+    let allowed = match call.state.config.enable_debug_command {
+        Allowed::Yes => true,
+        Allowed::No => false,
+        Allowed::Local => call.state.clients[call.key].peer.is_local,
+    };
+    if !allowed {
+        return call.error(NOT_ALLOWED);
+    }
+    match (call.word(1).as_str(), call.args.len()) {
+        ("sleep", 3) => sleep(call),
+        ("log", 3) => {
+            let message = String::from_utf8_lossy(&call.args[2]).into_owned();
+            tracing::info!(message, "DEBUG LOG");
+            call.out().ok();
+        }
+        ("set-active-expire", 3) => {
+            call.state.keyspace.set_active_expire(call.word(2) != "0");
+            call.out().ok();
+        }
+        ("jmap" | "replybuffer" | "pause-cron" | "set-disable-deny-scripts", _) => call.out().ok(),
+        ("error", 3) => {
+            let text = call.args[2].clone();
+            call.out().error(text);
+        }
+        ("protocol", 3) => protocol(call),
+        ("reload", _) => match call.state.reload() {
+            Ok(()) => call.out().ok(),
+            Err(text) => call.error(&text),
+        },
+        _ => {
+            let client = &mut call.state.clients[call.key];
+            let known = call
+                .state
+                .keyspace
+                .debug(&client.session, call.args, &mut client.out);
+            if !known {
+                call.unknown_subcommand();
+            }
+        }
+    }
+}
+
+/// Nothing runs for so long, the asking client's next command included. The core goes on meanwhile.
+fn sleep(call: &mut Call<'_>) {
+    let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();
+    let Ok(duration) = Duration::try_from_secs_f64(secs.unwrap_or(-1.0)) else {
+        return call.error("ERR value is not a valid float");
+    };
+    let until_ms = call
+        .state
+        .now_ms()
+        .saturating_add(duration.as_millis() as u64);
+    call.state.pause = Some(Pause {
+        until_ms,
+        all: true,
+    });
+    call.state.deadline_changed.notify_one();
+    call.out().ok();
+}
+
+/// DEBUG PROTOCOL type: one reply of that type.
+fn protocol(call: &mut Call<'_>) {
+    let kind = call.word(2);
+    let out = call.out();
+    match kind.as_str() {
+        "string" => out.bulk(b"Hello World"),
+        "integer" => out.int(12345),
+        #[expect(
+            clippy::approx_constant,
+            reason = "it is Redis's example and no circle"
+        )]
+        "double" => out.double(3.141),
+        "null" => out.null(),
+        "array" | "set" => {
+            match kind.as_str() {
+                "array" => out.array(3),
+                _ => out.set(3),
+            }
+            for value in 0..3 {
+                out.int(value);
+            }
+        }
+        "map" => {
+            out.map(3);
+            for value in 0..3 {
+                out.int(value);
+                out.bool(value == 1);
+            }
+        }
+        "bignum" => out.big_number("1234567999999999999999999999999999999"),
+        "verbatim" => out.verbatim(*b"txt", b"This is a verbatim\nstring"),
+        "true" => out.bool(true),
+        "false" => out.bool(false),
+        "push" => {
+            out.push(2);
+            out.bulk(b"server-cpu-usage");
+            out.int(42);
+        }
+        _ => out.error(
+            "ERR Wrong protocol type name. Please use one of the following: \
+             string|integer|double|null|array|set|map|attrib|push|verbatim|true|false",
+        ),
+    }
+}

@@ -1,0 +1,95 @@
+//! Commands whose subject does not exist here (replicas, a cluster, modules, scripts), answered as a server that has
+//! none of it answers, so that clients which only look go on.
+
+use super::Call;
+
+const NO_SCRIPTS: &str = "ERR scripting is not built yet in this server";
+
+/// ROLE
+pub(super) fn role(call: &mut Call<'_>) {
+    let out = call.out();
+    out.array(3);
+    out.bulk(b"master");
+    out.int(0);
+    out.array(0);
+}
+
+/// WAIT numreplicas timeout: there are none.
+pub(super) fn wait(call: &mut Call<'_>) {
+    call.out().int(0);
+}
+
+/// WAITAOF numlocal numreplicas timeout: a reply comes when the journal is where its setting says.
+pub(super) fn waitaof(call: &mut Call<'_>) {
+    let local = i64::from(call.state.config.appendonly);
+    if resp::parse_int(&call.args[1]).is_some_and(|wanted| local < wanted) {
+        return call
+            .error("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+    }
+    let out = call.out();
+    out.array(2);
+    out.int(local);
+    out.int(0);
+}
+
+/// CLUSTER: one node that is none.
+pub(super) fn cluster(call: &mut Call<'_>) {
+    call.error("ERR This instance has cluster support disabled");
+}
+
+/// MODULE
+pub(super) fn module(call: &mut Call<'_>) {
+    match call.word(1).as_str() {
+        "list" => call.out().array(0),
+        _ => call.error("ERR modules are not supported by this server"),
+    }
+}
+
+/// FUNCTION: there are none, and there is nothing to forget.
+pub(super) fn function(call: &mut Call<'_>) {
+    match call.word(1).as_str() {
+        "flush" => call.out().ok(),
+        "list" => call.out().array(0),
+        _ => call.error(NO_SCRIPTS),
+    }
+}
+
+/// SCRIPT: as FUNCTION.
+pub(super) fn script(call: &mut Call<'_>) {
+    match call.word(1).as_str() {
+        "flush" => call.out().ok(),
+        "exists" => {
+            let asked = call.args.len() - 2;
+            let out = call.out();
+            out.array(asked);
+            for _ in 0..asked {
+                out.int(0);
+            }
+        }
+        _ => call.error(NO_SCRIPTS),
+    }
+}
+
+/// LOLWUT
+pub(super) fn lolwut(call: &mut Call<'_>) {
+    let text = format!(
+        "{} {}\n",
+        super::auth::SERVER_NAME,
+        env!("CARGO_PKG_VERSION")
+    );
+    call.out().verbatim(*b"txt", text.as_bytes());
+}
+
+/// REPLICAOF NO ONE: it is none already.
+pub(super) fn replicaof(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.word(2).as_str()) {
+        ("no", "one") => call.out().ok(),
+        _ => call.error("ERR replication is not built yet in this server"),
+    }
+}
+
+/// What is in the table and not built.
+pub(super) fn not_built(call: &mut Call<'_>) {
+    let name = call.word(0);
+    call.error(&format!("ERR '{name}' is not built yet in this server"));
+}

@@ -1,0 +1,321 @@
+//! INFO: the fields that clients and their tests look at, by the names Redis gives them.
+
+use std::fmt::{Display, Write};
+
+use super::Call;
+use super::auth::{REDIS_VERSION, SERVER_NAME};
+use crate::process;
+use crate::state::State;
+use crate::text::size;
+
+type Section = (&'static str, fn(&State, &mut Fields));
+
+/// Shown without being asked for.
+const DEFAULT: &[Section] = &[
+    ("Server", server),
+    ("Clients", clients),
+    ("Memory", memory),
+    ("Persistence", persistence),
+    ("Stats", stats),
+    ("Replication", replication),
+    ("CPU", cpu),
+    ("Modules", |_, _| {}),
+    ("Errorstats", errors),
+    ("Cluster", cluster),
+    ("Keyspace", keyspace),
+];
+
+/// Shown by `all`, `everything` or their names.
+const MORE: &[Section] = &[("Commandstats", calls)];
+
+/// INFO \[section …\]
+pub(super) fn info(call: &mut Call<'_>) {
+    call.state.note_peak();
+    let asked: Vec<String> = (1..call.args.len()).map(|index| call.word(index)).collect();
+    let all = asked
+        .iter()
+        .any(|word| matches!(word.as_str(), "all" | "everything"));
+    let default = asked.is_empty() || asked.iter().any(|word| word == "default");
+    let by_name = |name: &str| asked.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let mut fields = Fields(String::new());
+    for (section, is_default) in DEFAULT
+        .iter()
+        .map(|row| (row, true))
+        .chain(MORE.iter().map(|row| (row, false)))
+    {
+        let (name, write) = *section;
+        if all || (default && is_default) || by_name(name) {
+            fields.head(name);
+            write(call.state, &mut fields);
+        }
+    }
+    call.out().verbatim(*b"txt", fields.0.as_bytes());
+}
+
+/// Lines `name:value` under heads.
+struct Fields(String);
+
+impl Fields {
+    fn head(&mut self, name: &str) {
+        if !self.0.is_empty() {
+            self.0.push_str("\r\n");
+        }
+        self.line(format_args!("# {name}"));
+    }
+
+    fn add(&mut self, name: &str, value: impl Display) {
+        self.line(format_args!("{name}:{value}"));
+    }
+
+    fn line(&mut self, line: impl Display) {
+        write!(self.0, "{line}\r\n").expect("a string takes everything");
+    }
+
+    /// The same value for several fields of things that are not there.
+    fn all(&mut self, names: &[&str], value: impl Display) {
+        for name in names {
+            self.add(name, &value);
+        }
+    }
+}
+
+fn server(state: &State, fields: &mut Fields) {
+    let uptime_secs = state.now_ms().saturating_sub(state.stats.started_ms) / 1000;
+    fields.add("redis_version", REDIS_VERSION);
+    fields.add("server_name", SERVER_NAME);
+    fields.add("pelton_version", env!("CARGO_PKG_VERSION"));
+    fields.add("redis_git_sha1", "00000000");
+    fields.add("redis_git_dirty", 0);
+    fields.add("redis_build_id", "0");
+    fields.add("redis_mode", "standalone");
+    fields.add("os", process::system());
+    fields.add("arch_bits", usize::BITS);
+    fields.add("monotonic_clock", "POSIX clock_gettime");
+    fields.add("multiplexing_api", "epoll");
+    fields.add("process_id", std::process::id());
+    fields.add("process_supervised", "no");
+    fields.add("run_id", &state.run_id);
+    fields.add("tcp_port", state.config.port.0);
+    fields.add("server_time_usec", state.clock.unix_us());
+    fields.add("uptime_in_seconds", uptime_secs);
+    fields.add("uptime_in_days", uptime_secs / 86_400);
+    fields.add("hz", state.config.hz.0);
+    fields.add("configured_hz", state.config.hz.0);
+    fields.add("lru_clock", (state.now_ms() / 1000) & 0xff_ffff);
+    let file = state.config.file.as_deref();
+    fields.add(
+        "config_file",
+        file.map_or(String::new(), |file| file.display().to_string()),
+    );
+    fields.add("io_threads_active", 0);
+}
+
+fn clients(state: &State, fields: &mut Fields) {
+    let blocked = state.waiting.clients;
+    let postponed = state
+        .clients
+        .iter()
+        .filter(|(_, client)| client.postponed)
+        .count();
+    let input = state
+        .clients
+        .iter()
+        .map(|(_, client)| client.input_bytes)
+        .max();
+    let output = state
+        .clients
+        .iter()
+        .map(|(_, client)| client.out.len())
+        .max();
+    fields.add("connected_clients", state.clients.len());
+    fields.add("cluster_connections", 0);
+    fields.add("maxclients", state.config.maxclients.0);
+    fields.add("client_recent_max_input_buffer", input.unwrap_or(0));
+    fields.add("client_recent_max_output_buffer", output.unwrap_or(0));
+    fields.add("blocked_clients", blocked + postponed);
+    fields.add("tracking_clients", 0);
+    fields.add(
+        "pubsub_clients",
+        state
+            .clients
+            .iter()
+            .filter(|(_, client)| client.class() == "pubsub")
+            .count(),
+    );
+    fields.add("clients_in_timeout_table", state.waiting.with_deadline());
+    fields.add("total_blocking_keys", state.waiting.keys());
+}
+
+fn memory(state: &State, fields: &mut Fields) {
+    let used = state.keyspace.used_bytes() as u64;
+    let peak = state.stats.peak_bytes.max(used);
+    let resident = process::resident_bytes();
+    let maxmemory = state.config.maxmemory.0;
+    fields.add("used_memory", used);
+    fields.add("used_memory_human", size(used));
+    fields.add("used_memory_rss", resident);
+    fields.add("used_memory_rss_human", size(resident));
+    fields.add("used_memory_peak", peak);
+    fields.add("used_memory_peak_human", size(peak));
+    fields.add("used_memory_overhead", 0);
+    fields.add("used_memory_startup", 0);
+    fields.add("used_memory_dataset", used);
+    fields.add("used_memory_lua", 0);
+    fields.add("used_memory_scripts", 0);
+    fields.add("number_of_cached_scripts", 0);
+    fields.add("maxmemory", maxmemory);
+    fields.add("maxmemory_human", size(maxmemory));
+    fields.add("maxmemory_policy", state.config.maxmemory_policy.0.name());
+    let ratio = resident as f64 / used.max(1) as f64;
+    fields.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
+    fields.add("mem_clients_normal", state.client_bytes());
+    fields.add("mem_aof_buffer", state.persist.waiting_bytes());
+    fields.all(
+        &[
+            "mem_not_counted_for_evict",
+            "mem_replication_backlog",
+            "mem_clients_slaves",
+            "mem_cluster_links",
+        ],
+        0,
+    );
+    fields.add("mem_allocator", "libc");
+    fields.all(
+        &[
+            "active_defrag_running",
+            "lazyfree_pending_objects",
+            "lazyfreed_objects",
+        ],
+        0,
+    );
+}
+
+fn persistence(state: &State, fields: &mut Fields) {
+    state.persist.describe(
+        state.keyspace.effects.changes,
+        state.now_ms(),
+        |name, value| fields.add(name, value),
+    );
+}
+
+fn stats(state: &State, fields: &mut Fields) {
+    let stats = &state.stats;
+    let keys = state.keyspace.stats();
+    fields.add("total_connections_received", stats.connections_received);
+    fields.add("total_commands_processed", stats.commands);
+    fields.add("instantaneous_ops_per_sec", stats.ops.mean());
+    fields.add("total_net_input_bytes", stats.net_input_bytes);
+    fields.add("total_net_output_bytes", stats.net_output_bytes);
+    fields.add(
+        "instantaneous_input_kbps",
+        format_args!("{:.2}", stats.input.mean() as f64 / 1024.0),
+    );
+    fields.add(
+        "instantaneous_output_kbps",
+        format_args!("{:.2}", stats.output.mean() as f64 / 1024.0),
+    );
+    fields.add("rejected_connections", stats.rejected_connections);
+    fields.all(&["sync_full", "sync_partial_ok", "sync_partial_err"], 0);
+    fields.add("expired_keys", keys.expired);
+    fields.add("evicted_keys", keys.evicted);
+    fields.add("evicted_clients", 0);
+    fields.add("keyspace_hits", keys.hits);
+    fields.add("keyspace_misses", keys.misses);
+    fields.add("pubsub_channels", state.hub.channels.len());
+    fields.add("pubsub_patterns", state.hub.patterns.len());
+    fields.add("pubsubshard_channels", state.hub.shard_channels.len());
+    fields.all(
+        &["latest_fork_usec", "total_forks", "migrate_cached_sockets"],
+        0,
+    );
+    fields.all(
+        &[
+            "slave_expires_tracked_keys",
+            "active_defrag_hits",
+            "active_defrag_misses",
+        ],
+        0,
+    );
+    fields.all(
+        &[
+            "tracking_total_keys",
+            "tracking_total_items",
+            "tracking_total_prefixes",
+        ],
+        0,
+    );
+    fields.add("unexpected_error_replies", 0);
+    fields.add("total_error_replies", stats.error_replies);
+    fields.add("dump_payload_sanitizations", 0);
+    fields.add("total_reads_processed", stats.reads);
+    fields.add("total_writes_processed", stats.writes);
+    fields.add(
+        "client_output_buffer_limit_disconnections",
+        stats.output_limit_disconnections,
+    );
+}
+
+fn replication(state: &State, fields: &mut Fields) {
+    fields.add("role", "master");
+    fields.add("connected_slaves", 0);
+    fields.add("master_failover_state", "no-failover");
+    fields.add("master_replid", &state.run_id);
+    fields.add("master_replid2", "0".repeat(40));
+    fields.add("master_repl_offset", 0);
+    fields.add("second_repl_offset", -1);
+    fields.all(
+        &[
+            "repl_backlog_active",
+            "repl_backlog_size",
+            "repl_backlog_first_byte_offset",
+            "repl_backlog_histlen",
+        ],
+        0,
+    );
+}
+
+fn cpu(_: &State, fields: &mut Fields) {
+    let (user, system) = process::cpu_seconds();
+    fields.add("used_cpu_sys", format_args!("{system:.6}"));
+    fields.add("used_cpu_user", format_args!("{user:.6}"));
+    fields.all(
+        &["used_cpu_sys_children", "used_cpu_user_children"],
+        "0.000000",
+    );
+}
+
+fn calls(state: &State, fields: &mut Fields) {
+    for (name, calls) in state.stats.all_calls() {
+        let per_call = calls.took_us as f64 / calls.calls.max(1) as f64;
+        fields.add(
+            &format!("cmdstat_{name}"),
+            format_args!(
+                "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
+                calls.calls, calls.took_us, calls.rejected, calls.failed
+            ),
+        );
+    }
+}
+
+fn errors(state: &State, fields: &mut Fields) {
+    for (code, count) in &state.stats.errors {
+        fields.add(&format!("errorstat_{code}"), format_args!("count={count}"));
+    }
+}
+
+fn cluster(_: &State, fields: &mut Fields) {
+    fields.add("cluster_enabled", 0);
+}
+
+fn keyspace(state: &State, fields: &mut Fields) {
+    let now_ms = state.now_ms();
+    for db in 0..state.keyspace.limits().databases {
+        let (keys, expires, avg_ttl) = state.keyspace.db_figures(db, now_ms);
+        if 0 < keys {
+            fields.add(
+                &format!("db{db}"),
+                format_args!("keys={keys},expires={expires},avg_ttl={avg_ttl}"),
+            );
+        }
+    }
+}

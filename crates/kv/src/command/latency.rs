@@ -1,0 +1,85 @@
+//! LATENCY.
+
+use super::Call;
+
+/// LATENCY LATEST | HISTORY event | RESET \[event …\] | DOCTOR | HISTOGRAM
+pub(super) fn latency(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("latest", 2) => latest(call),
+        ("history", 3) => history(call),
+        ("reset", _) => reset(call),
+        ("doctor", 2) => doctor(call),
+        ("histogram", _) => call.out().map(0),
+        ("help", 2) => call.help(&[
+            "DOCTOR",
+            "    Return a human readable latency analysis report.",
+            "HISTORY <event>",
+            "    Return time-latency samples for the <event> class.",
+            "LATEST",
+            "    Return the latest latency samples for all events.",
+            "RESET [<event> ...]",
+            "    Reset latency data of one or more <event> classes.",
+            "    (default: reset all data for all event classes)",
+        ]),
+        _ => call.unknown_subcommand(),
+    }
+}
+
+fn latest(call: &mut Call<'_>) {
+    let out = &mut call.state.clients[call.key].out;
+    let events = &call.state.latency.events;
+    out.array(events.len());
+    for (name, event) in events {
+        let last = event.samples.back();
+        out.array(4);
+        out.bulk(name.as_bytes());
+        out.int(last.map_or(0, |sample| sample.unix_secs as i64));
+        out.int(last.map_or(0, |sample| sample.took_ms as i64));
+        out.int(event.max_ms as i64);
+    }
+}
+
+fn history(call: &mut Call<'_>) {
+    let name = call.word(2);
+    let out = &mut call.state.clients[call.key].out;
+    let Some(event) = call.state.latency.events.get(name.as_str()) else {
+        return out.array(0);
+    };
+    out.array(event.samples.len());
+    for sample in &event.samples {
+        out.array(2);
+        out.int(sample.unix_secs as i64);
+        out.int(sample.took_ms as i64);
+    }
+}
+
+fn reset(call: &mut Call<'_>) {
+    let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
+    let events = &mut call.state.latency.events;
+    let before = events.len();
+    events.retain(|name, _| !names.is_empty() && !names.iter().any(|reset| reset == name));
+    let removed = before - events.len();
+    call.out().int(removed as i64);
+}
+
+fn doctor(call: &mut Call<'_>) {
+    let events = &call.state.latency.events;
+    let mut text = match (events.len(), call.state.config.latency_monitor_threshold.0) {
+        (_, 0) => {
+            "Delays are not watched: set latency-monitor-threshold to a number of milliseconds.\n"
+                .to_owned()
+        }
+        (0, _) => "No delay was as long as latency-monitor-threshold.\n".to_owned(),
+        (_, _) => String::new(),
+    };
+    for (name, event) in events {
+        let count = event.samples.len();
+        let total: u64 = event.samples.iter().map(|sample| sample.took_ms).sum();
+        let mean = total / count.max(1) as u64;
+        text += &format!(
+            "{name}: {count} delays, {mean} ms in the mean, {} ms at most\n",
+            event.max_ms
+        );
+    }
+    call.out().verbatim(*b"txt", text.as_bytes());
+}

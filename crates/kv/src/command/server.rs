@@ -1,0 +1,131 @@
+//! What concerns the whole server: MONITOR, snapshots, SHUTDOWN, MEMORY.
+
+use super::Call;
+
+/// MONITOR
+pub(super) fn monitor(call: &mut Call<'_>) {
+    let client = &mut call.state.clients[call.key];
+    if !client.monitor {
+        client.monitor = true;
+        call.state.monitors.push(call.key);
+    }
+    call.out().ok();
+}
+
+/// MEMORY DOCTOR | STATS | PURGE | MALLOC-STATS; USAGE is the data's.
+pub(super) fn memory(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("doctor", 2) => {
+            let used = crate::text::size(call.state.keyspace.used_bytes() as u64);
+            let text =
+                format!("Data and its overhead take {used}; nothing else is known to be wrong.\n");
+            call.out().verbatim(*b"txt", text.as_bytes());
+        }
+        // The allocator gives back what it does not need by itself.
+        ("purge", 2) => call.out().ok(),
+        ("malloc-stats", 2) => call
+            .out()
+            .bulk(b"Stats not supported for the current allocator"),
+        ("stats", 2) => stats(call),
+        ("help", 2) => call.help(&[
+            "DOCTOR",
+            "    Return memory problems reports.",
+            "MALLOC-STATS",
+            "    Return internal statistics report from the memory allocator.",
+            "PURGE",
+            "    Attempt to purge dirty pages for reclamation by the allocator.",
+            "STATS",
+            "    Return information about the memory usage of the server.",
+            "USAGE <key> [SAMPLES <count>]",
+            "    Return memory in bytes used by <key> and its value.",
+        ]),
+        _ => call.unknown_subcommand(),
+    }
+}
+
+fn stats(call: &mut Call<'_>) {
+    let used = call.state.keyspace.used_bytes() as i64;
+    let peak = call.state.stats.peak_bytes as i64;
+    let now_ms = call.state.now_ms();
+    let databases = 0..call.state.keyspace.limits().databases;
+    let keys: usize = databases
+        .map(|db| call.state.keyspace.db_figures(db, now_ms).0)
+        .sum();
+    let rows = [
+        ("peak.allocated", peak.max(used)),
+        ("total.allocated", used),
+        ("startup.allocated", 0),
+        ("replication.backlog", 0),
+        ("clients.slaves", 0),
+        ("clients.normal", call.state.client_bytes() as i64),
+        ("cluster.links", 0),
+        ("aof.buffer", call.state.persist.waiting_bytes() as i64),
+        ("lua.caches", 0),
+        ("functions.caches", 0),
+        ("overhead.total", 0),
+        ("keys.count", keys as i64),
+        ("keys.bytes-per-key", used / (keys.max(1) as i64)),
+        ("dataset.bytes", used),
+    ];
+    let out = call.out();
+    out.map(rows.len());
+    for (name, value) in rows {
+        out.bulk(name.as_bytes());
+        out.int(value);
+    }
+}
+
+/// SAVE: the client waits, the server does not.
+pub(super) fn save(call: &mut Call<'_>) {
+    match call.state.save_for(call.key) {
+        Ok(()) => call.state.park_without_keys(call.key),
+        Err(text) => call.error(&text),
+    }
+}
+
+/// BGSAVE \[SCHEDULE\]
+pub(super) fn bgsave(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("", 1) | ("schedule", 2) => {}
+        _ => return call.error("ERR syntax error"),
+    }
+    match call.state.begin_save() {
+        Ok(()) => call.out().simple("Background saving started"),
+        Err(text) => call.error(&text),
+    }
+}
+
+/// LASTSAVE
+pub(super) fn lastsave(call: &mut Call<'_>) {
+    let secs = call.state.persist.last_save_ms() / 1000;
+    call.out().int(secs as i64);
+}
+
+/// BGREWRITEAOF
+pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
+    match call.state.begin_rewrite() {
+        Ok(text) => call.out().simple(text),
+        Err(text) => call.error(&text),
+    }
+}
+
+/// SHUTDOWN \[NOSAVE | SAVE\] \[NOW\] \[FORCE\] \[ABORT\]
+pub(super) fn shutdown(call: &mut Call<'_>) {
+    let mut save = call.state.saves_at_end();
+    for index in 1..call.args.len() {
+        match call.word(index).as_str() {
+            "nosave" => save = false,
+            "save" => save = true,
+            "now" | "force" => {}
+            "abort" if call.args.len() == 2 => {
+                return call.error("ERR No shutdown in progress.");
+            }
+            _ => return call.error("ERR syntax error"),
+        }
+    }
+    tracing::info!(save, "asked to stop by a client");
+    // Redis's clients take the end of the connection for the answer; only a failure is told.
+    call.state.shut_down(save);
+    call.state.persist.savers.push(call.key);
+    call.state.park_without_keys(call.key);
+}

@@ -1,0 +1,59 @@
+//! SLOWLOG.
+
+use super::Call;
+
+/// SLOWLOG GET \[count\] | LEN | RESET
+pub(super) fn slowlog(call: &mut Call<'_>) {
+    match (call.word(1).as_str(), call.args.len()) {
+        ("len", 2) => {
+            let len = call.state.slowlog.entries.len();
+            call.out().int(len as i64);
+        }
+        ("reset", 2) => {
+            call.state.slowlog.entries.clear();
+            call.out().ok();
+        }
+        ("get", 2 | 3) => get(call),
+        ("help", 2) => call.help(&[
+            "GET [<count>]",
+            "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+            "    Entries are made of:",
+            "    id, timestamp, time in microseconds, arguments array, client IP and port,",
+            "    client name",
+            "LEN",
+            "    Return the length of the slowlog.",
+            "RESET",
+            "    Reset the slowlog.",
+        ]),
+        _ => call.unknown_subcommand(),
+    }
+}
+
+fn get(call: &mut Call<'_>) {
+    let count = match call.args.get(2).map(|count| resp::parse_int(count)) {
+        None => 10,
+        Some(None) => return call.error("ERR value is not an integer or out of range"),
+        Some(Some(-1)) => usize::MAX,
+        Some(Some(count)) => match usize::try_from(count) {
+            Ok(count) => count,
+            Err(_) => {
+                return call.error("ERR count should be greater than or equal to -1");
+            }
+        },
+    };
+    let out = &mut call.state.clients[call.key].out;
+    let entries = &call.state.slowlog.entries;
+    out.array(count.min(entries.len()));
+    for slow in entries.iter().take(count) {
+        out.array(6);
+        out.int(slow.id as i64);
+        out.int(slow.unix_secs as i64);
+        out.int(slow.took_us as i64);
+        out.array(slow.args.len());
+        for arg in &slow.args {
+            out.bulk(arg);
+        }
+        out.bulk(slow.peer.as_bytes());
+        out.bulk(&slow.name);
+    }
+}

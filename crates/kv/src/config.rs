@@ -1,0 +1,361 @@
+//! What the server was told: redis.conf syntax, from a file, from the command line and over `CONFIG`.
+
+mod table;
+mod value;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub(crate) use table::{ACCEPTED, DIRECTIVES, Directive};
+pub use value::LogLevel;
+pub(crate) use value::{
+    Allowed, Events, EvictionPolicy, Fsync, Int, Memory, Mode, OutputLimit, OutputLimits,
+    SavePoint, Words,
+};
+
+/// Files that include files, one in the other.
+const INCLUDE_DEPTH_MAX: usize = 8;
+
+/// Every setting, as the directive of the same name says it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Addresses to listen on; one that begins with `-` may be missing on this host.
+    pub(crate) bind: Words,
+    /// TCP port; 0 for none.
+    pub(crate) port: Int<0, 65_535>,
+    /// Path of a Unix socket; empty for none.
+    pub(crate) unixsocket: String,
+    /// Its mode; 0 leaves what the umask makes.
+    pub(crate) unixsocketperm: Mode,
+    /// Without a password, only clients of this machine are let in.
+    pub(crate) protected_mode: bool,
+    /// Connections between handshake and accept.
+    pub(crate) tcp_backlog: Int<0, { i32::MAX as i64 }>,
+    /// Seconds between probes of an idle connection; 0 for none.
+    pub(crate) tcp_keepalive: Int<0, { i32::MAX as i64 }>,
+    /// Seconds after which an idle client is ended; 0 for never.
+    pub(crate) timeout: Int<0, { i32::MAX as i64 }>,
+    /// Open connections.
+    pub(crate) maxclients: Int<1, { u32::MAX as i64 }>,
+    /// The password; empty for none.
+    pub(crate) requirepass: String,
+    /// Databases.
+    pub(crate) databases: Int<1, 1024>,
+    /// What is logged.
+    pub(crate) loglevel: LogLevel,
+    /// Where the process id is written; empty for nowhere.
+    pub(crate) pidfile: String,
+    /// Housekeeping per second.
+    pub(crate) hz: Int<1, 500>,
+    /// Where the files are.
+    pub(crate) dir: String,
+    /// Name of the snapshot.
+    pub(crate) dbfilename: String,
+    /// When a snapshot is due.
+    pub(crate) save: Vec<SavePoint>,
+    /// Whether long strings in a snapshot are compressed.
+    pub(crate) rdbcompression: bool,
+    /// Whether a snapshot's checksum is looked at.
+    pub(crate) rdbchecksum: bool,
+    /// Version of the snapshots written: 10 is read by Redis 7.0, 11 needs 7.2.
+    pub(crate) rdb_version: Int<10, 11>,
+    /// Whether writes are refused after a snapshot failed.
+    pub(crate) stop_writes_on_bgsave_error: bool,
+    /// Whether there is a journal.
+    pub(crate) appendonly: bool,
+    /// First part of the names of its files.
+    pub(crate) appendfilename: String,
+    /// Directory of its files, below `dir`.
+    pub(crate) appenddirname: String,
+    /// When it reaches the disk.
+    pub(crate) appendfsync: Fsync,
+    /// Whether a journal whose last command is cut is loaded without it.
+    pub(crate) aof_load_truncated: bool,
+    /// Growth, in percent, after which the journal is rewritten; 0 for never.
+    pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
+    /// Size below which it is not.
+    pub(crate) auto_aof_rewrite_min_size: Memory,
+    /// Bytes of replies that may wait, for each class of clients.
+    pub(crate) client_output_buffer_limit: OutputLimits,
+    /// Bytes of one unfinished command.
+    pub(crate) client_query_buffer_limit: Memory,
+    /// Bytes of one argument.
+    pub(crate) proto_max_bulk_len: Memory,
+    /// Microseconds from which on a command is slow; negative for never.
+    pub(crate) slowlog_log_slower_than: Int<-1, { i64::MAX }>,
+    /// Slow commands kept.
+    pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
+    /// Milliseconds from which on an event counts as a delay; 0 for never.
+    pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
+    /// Who may use `DEBUG`.
+    pub(crate) enable_debug_command: Allowed,
+    /// Bytes of data and its overhead; 0 for no bound.
+    pub(crate) maxmemory: Memory,
+    /// What leaves when they are used up.
+    pub(crate) maxmemory_policy: EvictionPolicy,
+    /// Keys looked at for each one that leaves.
+    pub(crate) maxmemory_samples: Int<1, 64>,
+    /// How long to go on looking, from 0 to 100.
+    pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
+    /// How slowly the frequency of a key grows.
+    pub(crate) lfu_log_factor: Int<0, { i32::MAX as i64 }>,
+    /// Minutes after which it halves.
+    pub(crate) lfu_decay_time: Int<0, { i32::MAX as i64 }>,
+    /// Which events of keys are published.
+    pub(crate) notify_keyspace_events: Events,
+    /// Fields of a hash kept packed.
+    pub(crate) hash_max_listpack_entries: Int<0, { i64::MAX }>,
+    /// Bytes of each of them.
+    pub(crate) hash_max_listpack_value: Int<0, { i64::MAX }>,
+    /// Elements of a list's node, or as a negative number its size.
+    pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
+    /// Nodes at each end of a list that are not compressed; kept for its encoding's name.
+    pub(crate) list_compress_depth: Int<0, { i32::MAX as i64 }>,
+    /// Members of a set of integers kept packed.
+    pub(crate) set_max_intset_entries: Int<0, { i64::MAX }>,
+    /// Members of a set kept packed.
+    pub(crate) set_max_listpack_entries: Int<0, { i64::MAX }>,
+    /// Bytes of each of them.
+    pub(crate) set_max_listpack_value: Int<0, { i64::MAX }>,
+    /// Members of a sorted set kept packed.
+    pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
+    /// Bytes of each of them.
+    pub(crate) zset_max_listpack_value: Int<0, { i64::MAX }>,
+    /// Values of [`ACCEPTED`], in its order.
+    pub(crate) accepted: Vec<String>,
+    /// The file all this came from.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        let point = |seconds, changes| SavePoint { seconds, changes };
+        Config {
+            bind: Words(vec!["127.0.0.1".to_owned(), "-::1".to_owned()]),
+            port: Int(6379),
+            unixsocket: String::new(),
+            unixsocketperm: Mode(0),
+            protected_mode: true,
+            tcp_backlog: Int(511),
+            tcp_keepalive: Int(300),
+            timeout: Int(0),
+            maxclients: Int(10_000),
+            requirepass: String::new(),
+            databases: Int(16),
+            loglevel: LogLevel::Notice,
+            pidfile: String::new(),
+            hz: Int(10),
+            dir: "./pelton-data/store".to_owned(),
+            dbfilename: "dump.rdb".to_owned(),
+            save: vec![point(3600, 1), point(300, 100), point(60, 10_000)],
+            rdbcompression: true,
+            rdbchecksum: true,
+            rdb_version: Int(10),
+            stop_writes_on_bgsave_error: true,
+            appendonly: false,
+            appendfilename: "appendonly.aof".to_owned(),
+            appenddirname: "appendonlydir".to_owned(),
+            appendfsync: Fsync::EverySecond,
+            aof_load_truncated: true,
+            auto_aof_rewrite_percentage: Int(100),
+            auto_aof_rewrite_min_size: Memory(64 << 20),
+            client_output_buffer_limit: OutputLimits::default(),
+            client_query_buffer_limit: Memory(1 << 30),
+            proto_max_bulk_len: Memory(512 << 20),
+            slowlog_log_slower_than: Int(10_000),
+            slowlog_max_len: Int(128),
+            latency_monitor_threshold: Int(0),
+            enable_debug_command: Allowed::No,
+            maxmemory: Memory(0),
+            maxmemory_policy: EvictionPolicy(keyspace::Policy::NoEviction),
+            maxmemory_samples: Int(5),
+            maxmemory_eviction_tenacity: Int(10),
+            lfu_log_factor: Int(10),
+            lfu_decay_time: Int(1),
+            notify_keyspace_events: Events::default(),
+            hash_max_listpack_entries: Int(512),
+            hash_max_listpack_value: Int(64),
+            list_max_listpack_size: Int(-2),
+            list_compress_depth: Int(0),
+            set_max_intset_entries: Int(512),
+            set_max_listpack_entries: Int(128),
+            set_max_listpack_value: Int(64),
+            zset_max_listpack_entries: Int(128),
+            zset_max_listpack_value: Int(64),
+            accepted: ACCEPTED.iter().map(|row| row.default.to_owned()).collect(),
+            file: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads `pelton store`'s arguments: a file's path first, if there is one, then directives, each with `--` before
+    /// its name, as redis-server takes them.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or the first line that does not fit.
+    pub fn from_args(args: &[String]) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        let mut args = args;
+        if let [file, rest @ ..] = args
+            && !file.starts_with("--")
+        {
+            config.include(Path::new(file), 0)?;
+            config.file = Some(PathBuf::from(file));
+            args = rest;
+        }
+        for (place, line) in directive_lines(args) {
+            config.set_words(&line).map_err(|fault| ConfigError {
+                place: place.to_owned(),
+                fault,
+            })?;
+        }
+        Ok(config)
+    }
+
+    /// Reads the text of a configuration file, of which `place` is the name in errors.
+    ///
+    /// # Errors
+    /// The first line that does not fit.
+    pub fn read(&mut self, text: &str, place: &Path) -> Result<(), ConfigError> {
+        self.read_lines(text, place, 0)
+    }
+
+    fn include(&mut self, file: &Path, depth: usize) -> Result<(), ConfigError> {
+        let error = |fault| ConfigError {
+            place: file.display().to_string(),
+            fault,
+        };
+        if depth == INCLUDE_DEPTH_MAX {
+            return Err(error("includes are nested too deep".to_owned()));
+        }
+        let text = std::fs::read_to_string(file).map_err(|err| error(format!("read it: {err}")))?;
+        self.read_lines(&text, file, depth)
+    }
+
+    fn read_lines(&mut self, text: &str, file: &Path, depth: usize) -> Result<(), ConfigError> {
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let error = |fault: String| ConfigError {
+                place: format!("{}:{}", file.display(), index + 1),
+                fault,
+            };
+            let words = resp::split_line(line.as_bytes())
+                .ok_or_else(|| error("unbalanced quotes".to_owned()))?;
+            let words: Result<Vec<String>, _> = words
+                .iter()
+                .map(|word| String::from_utf8(word.to_vec()))
+                .collect();
+            let words = words.map_err(|_| error("not UTF-8".to_owned()))?;
+            match words.as_slice() {
+                [name, path] if name.eq_ignore_ascii_case("include") => {
+                    self.include(Path::new(path), depth + 1)?;
+                }
+                words => self.set_words(words).map_err(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One directive, as a line's words.
+    fn set_words(&mut self, words: &[String]) -> Result<(), String> {
+        let (name, words) = words.split_first().ok_or("no directive".to_owned())?;
+        match self.set(name, words) {
+            Err(SetFault::Unknown) => Err(unknown(name)),
+            Err(SetFault::Value(fault)) => Err(format!("{name}: {fault}")),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Sets the directive called `name`.
+    pub(crate) fn set(&mut self, name: &str, words: &[String]) -> Result<(), SetFault> {
+        if let Some(row) = directive(name) {
+            return (row.read)(self, words).map_err(SetFault::Value);
+        }
+        let row = ACCEPTED
+            .iter()
+            .position(|row| row.name.eq_ignore_ascii_case(name))
+            .ok_or(SetFault::Unknown)?;
+        self.accepted[row] = words.join(" ");
+        Ok(())
+    }
+
+    /// The least important lines that are logged.
+    pub fn log_level(&self) -> LogLevel {
+        self.loglevel
+    }
+
+    /// Every directive's name and value, an older name beside the newer.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let rows = DIRECTIVES.iter().flat_map(|row| {
+            let names = std::iter::once(row.name).chain(row.alias);
+            names.map(|name| (name, (row.show)(self)))
+        });
+        let accepted = ACCEPTED.iter().zip(&self.accepted);
+        rows.chain(accepted.map(|(row, value)| (row.name, value.clone())))
+    }
+}
+
+/// The row called `name`, by its newer or its older name.
+pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
+    DIRECTIVES.iter().find(|row| {
+        row.name.eq_ignore_ascii_case(name)
+            || row
+                .alias
+                .is_some_and(|alias| alias.eq_ignore_ascii_case(name))
+    })
+}
+
+/// Arguments as lines: each `--name` begins one. A word is where the line began, for errors.
+fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+    for arg in args {
+        match (arg.strip_prefix("--"), lines.last_mut()) {
+            (Some(name), _) => lines.push((arg, vec![name.to_owned()])),
+            (None, Some((_, words))) => words.push(arg.clone()),
+            (None, None) => lines.push((arg, vec![arg.clone()])),
+        }
+    }
+    lines
+}
+
+fn unknown(name: &str) -> String {
+    let known = DIRECTIVES.iter().map(|row| row.name);
+    let known = known.chain(ACCEPTED.iter().map(|row| row.name));
+    let nearest = known.min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    match nearest {
+        Some(nearest) if strsim::damerau_levenshtein(nearest, name) <= 3 => {
+            format!("unknown directive '{name}', did you mean '{nearest}'?")
+        }
+        _ => format!("unknown directive '{name}'"),
+    }
+}
+
+/// Why a directive was not set.
+pub(crate) enum SetFault {
+    /// There is none of this name.
+    Unknown,
+    /// Its value does not fit.
+    Value(String),
+}
+
+/// A configuration that cannot be used: whoever wrote it is at fault.
+#[derive(Debug)]
+pub struct ConfigError {
+    place: String,
+    fault: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.fault)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+// tidy: long because it is a list: a row a directive.
+//! Every directive: its name, its value, and when it may change.
+
+use super::Config;
+use super::value::Value;
+
+/// One directive of redis.conf, which is also a parameter of `CONFIG GET` and `CONFIG SET`.
+pub(crate) struct Directive {
+    pub(crate) name: &'static str,
+    /// The name it had before.
+    pub(crate) alias: Option<&'static str>,
+    /// Whether `CONFIG SET` may change it.
+    pub(crate) live: bool,
+    pub(crate) show: fn(&Config) -> String,
+    pub(crate) read: fn(&mut Config, &[String]) -> Result<(), String>,
+}
+
+macro_rules! directive {
+    ($name:literal, $field:ident, $live:literal) => {
+        directive!($name, None, $field, $live)
+    };
+    ($name:literal = $alias:literal, $field:ident, $live:literal) => {
+        directive!($name, Some($alias), $field, $live)
+    };
+    ($name:literal, $alias:expr, $field:ident, $live:literal) => {
+        Directive {
+            name: $name,
+            alias: $alias,
+            live: $live,
+            show: |config| config.$field.show(),
+            read: |config, words| {
+                config.$field = Value::read(words)?;
+                Ok(())
+            },
+        }
+    };
+}
+
+pub(crate) const DIRECTIVES: &[Directive] = &[
+    directive!("bind", bind, false),
+    directive!("port", port, false),
+    directive!("unixsocket", unixsocket, false),
+    directive!("unixsocketperm", unixsocketperm, false),
+    directive!("protected-mode", protected_mode, true),
+    directive!("tcp-backlog", tcp_backlog, false),
+    directive!("tcp-keepalive", tcp_keepalive, true),
+    directive!("timeout", timeout, true),
+    directive!("maxclients", maxclients, true),
+    directive!("requirepass", requirepass, true),
+    directive!("databases", databases, false),
+    directive!("loglevel", loglevel, false),
+    directive!("pidfile", pidfile, false),
+    directive!("hz", hz, true),
+    directive!("dir", dir, true),
+    directive!("dbfilename", dbfilename, true),
+    directive!("save", save, true),
+    directive!("rdbcompression", rdbcompression, true),
+    directive!("rdbchecksum", rdbchecksum, false),
+    directive!("rdb-version", rdb_version, true),
+    directive!(
+        "stop-writes-on-bgsave-error",
+        stop_writes_on_bgsave_error,
+        true
+    ),
+    directive!("appendonly", appendonly, true),
+    directive!("appendfilename", appendfilename, false),
+    directive!("appenddirname", appenddirname, false),
+    directive!("appendfsync", appendfsync, true),
+    directive!("aof-load-truncated", aof_load_truncated, true),
+    directive!(
+        "auto-aof-rewrite-percentage",
+        auto_aof_rewrite_percentage,
+        true
+    ),
+    directive!("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, true),
+    Directive {
+        name: "client-output-buffer-limit",
+        alias: None,
+        live: true,
+        show: |config| config.client_output_buffer_limit.show(),
+        read: |config, words| config.client_output_buffer_limit.update(words),
+    },
+    directive!("client-query-buffer-limit", client_query_buffer_limit, true),
+    directive!("proto-max-bulk-len", proto_max_bulk_len, true),
+    directive!("slowlog-log-slower-than", slowlog_log_slower_than, true),
+    directive!("slowlog-max-len", slowlog_max_len, true),
+    directive!("latency-monitor-threshold", latency_monitor_threshold, true),
+    directive!("enable-debug-command", enable_debug_command, false),
+    directive!("maxmemory", maxmemory, true),
+    directive!("maxmemory-policy", maxmemory_policy, true),
+    directive!("maxmemory-samples", maxmemory_samples, true),
+    directive!(
+        "maxmemory-eviction-tenacity",
+        maxmemory_eviction_tenacity,
+        true
+    ),
+    directive!("lfu-log-factor", lfu_log_factor, true),
+    directive!("lfu-decay-time", lfu_decay_time, true),
+    directive!("notify-keyspace-events", notify_keyspace_events, true),
+    directive!(
+        "hash-max-listpack-entries" = "hash-max-ziplist-entries",
+        hash_max_listpack_entries,
+        true
+    ),
+    directive!(
+        "hash-max-listpack-value" = "hash-max-ziplist-value",
+        hash_max_listpack_value,
+        true
+    ),
+    directive!(
+        "list-max-listpack-size" = "list-max-ziplist-size",
+        list_max_listpack_size,
+        true
+    ),
+    directive!("list-compress-depth", list_compress_depth, true),
+    directive!("set-max-intset-entries", set_max_intset_entries, true),
+    directive!("set-max-listpack-entries", set_max_listpack_entries, true),
+    directive!("set-max-listpack-value", set_max_listpack_value, true),
+    directive!(
+        "zset-max-listpack-entries" = "zset-max-ziplist-entries",
+        zset_max_listpack_entries,
+        true
+    ),
+    directive!(
+        "zset-max-listpack-value" = "zset-max-ziplist-value",
+        zset_max_listpack_value,
+        true
+    ),
+];
+
+/// A directive of Redis that is read, kept and shown, so that a configuration people have goes on working, and that
+/// changes nothing here: what it tunes does not exist, or is always as its default says.
+pub(crate) struct Accepted {
+    pub(crate) name: &'static str,
+    pub(crate) default: &'static str,
+}
+
+macro_rules! accepted {
+    ($($name:literal $default:literal),+ $(,)?) => {
+        &[$(Accepted { name: $name, default: $default }),+]
+    };
+}
+
+pub(crate) const ACCEPTED: &[Accepted] = accepted![
+    "acl-pubsub-default" "resetchannels",
+    "acllog-max-len" "128",
+    "active-defrag-cycle-max" "25",
+    "active-defrag-cycle-min" "1",
+    "active-defrag-ignore-bytes" "104857600",
+    "active-defrag-max-scan-fields" "1000",
+    "active-defrag-threshold-lower" "10",
+    "active-defrag-threshold-upper" "100",
+    "active-expire-effort" "1",
+    "activedefrag" "no",
+    "activerehashing" "yes",
+    "always-show-logo" "no",
+    "aof-disable-auto-gc" "no",
+    "aof-rewrite-incremental-fsync" "yes",
+    "aof-timestamp-enabled" "no",
+    "aof-use-rdb-preamble" "yes",
+    "busy-reply-threshold" "5000",
+    "crash-log-enabled" "yes",
+    "crash-memcheck-enabled" "yes",
+    "daemonize" "no",
+    "disable-thp" "yes",
+    "dynamic-hz" "yes",
+    "enable-module-command" "no",
+    "enable-protected-configs" "no",
+    "hll-sparse-max-bytes" "3000",
+    "ignore-warnings" "",
+    "io-threads" "1",
+    "io-threads-do-reads" "no",
+    "jemalloc-bg-thread" "yes",
+    "latency-tracking" "yes",
+    "latency-tracking-info-percentiles" "50 99 99.9",
+    "lazyfree-lazy-eviction" "no",
+    "lazyfree-lazy-expire" "no",
+    "lazyfree-lazy-server-del" "no",
+    "lazyfree-lazy-user-del" "no",
+    "lazyfree-lazy-user-flush" "no",
+    "locale-collate" "",
+    "logfile" "",
+    "lua-time-limit" "5000",
+    "maxmemory-clients" "0",
+    "min-replicas-max-lag" "10",
+    "min-replicas-to-write" "0",
+    "min-slaves-max-lag" "10",
+    "min-slaves-to-write" "0",
+    "no-appendfsync-on-rewrite" "no",
+    "oom-score-adj" "no",
+    "oom-score-adj-values" "0 200 800",
+    "proc-title-template" "{title} {listen-addr} {server-mode}",
+    "propagation-error-behavior" "ignore",
+    "rdb-del-sync-files" "no",
+    "rdb-save-incremental-fsync" "yes",
+    "repl-backlog-size" "1048576",
+    "repl-backlog-ttl" "3600",
+    "repl-disable-tcp-nodelay" "no",
+    "repl-diskless-load" "disabled",
+    "repl-diskless-sync" "yes",
+    "repl-diskless-sync-delay" "5",
+    "repl-diskless-sync-max-replicas" "0",
+    "repl-ping-replica-period" "10",
+    "repl-timeout" "60",
+    "replica-announced" "yes",
+    "replica-ignore-disk-write-errors" "no",
+    "replica-ignore-maxmemory" "yes",
+    "replica-lazy-flush" "no",
+    "replica-priority" "100",
+    "replica-read-only" "yes",
+    "replica-serve-stale-data" "yes",
+    "sanitize-dump-payload" "no",
+    "set-proc-title" "yes",
+    "shutdown-on-sigint" "default",
+    "shutdown-on-sigterm" "default",
+    "shutdown-timeout" "10",
+    "slave-priority" "100",
+    "slave-read-only" "yes",
+    "slave-serve-stale-data" "yes",
+    "stream-node-max-bytes" "4096",
+    "stream-node-max-entries" "100",
+    "supervised" "no",
+    "syslog-enabled" "no",
+    "syslog-facility" "local0",
+    "syslog-ident" "redis",
+    "tracking-table-max-keys" "1000000",
+];

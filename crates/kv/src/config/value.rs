@@ -1,0 +1,416 @@
+//! What a directive's words may be, and how each prints.
+
+use std::fmt::Debug;
+
+/// A value of a directive: read from its words, shown as `CONFIG GET` does. The errors are Redis's texts.
+pub(super) trait Value: Sized {
+    fn read(words: &[String]) -> Result<Self, String>;
+    fn show(&self) -> String;
+}
+
+fn one(words: &[String]) -> Result<&str, String> {
+    match words {
+        [word] => Ok(word),
+        _ => Err("wrong number of arguments".to_owned()),
+    }
+}
+
+impl Value for bool {
+    fn read(words: &[String]) -> Result<bool, String> {
+        match one(words)?.to_ascii_lowercase().as_str() {
+            "yes" => Ok(true),
+            "no" => Ok(false),
+            _ => Err("argument must be 'yes' or 'no'".to_owned()),
+        }
+    }
+
+    fn show(&self) -> String {
+        if *self { "yes" } else { "no" }.to_owned()
+    }
+}
+
+impl Value for String {
+    fn read(words: &[String]) -> Result<String, String> {
+        Ok(one(words)?.to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+/// An integer within bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Int<const MIN: i64, const MAX: i64>(pub(crate) i64);
+
+impl<const MIN: i64, const MAX: i64> Value for Int<MIN, MAX> {
+    fn read(words: &[String]) -> Result<Self, String> {
+        let value = one(words)?
+            .parse()
+            .map_err(|_| "argument couldn't be parsed into an integer".to_owned())?;
+        match (MIN..=MAX).contains(&value) {
+            true => Ok(Int(value)),
+            false => Err(format!(
+                "argument must be between {MIN} and {MAX} inclusive"
+            )),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Bytes, with an optional unit: `1k` is 1000, `1kb` is 1024.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory(pub(crate) u64);
+
+impl Value for Memory {
+    fn read(words: &[String]) -> Result<Memory, String> {
+        let word = one(words)?;
+        memory(word)
+            .map(Memory)
+            .ok_or_else(|| "argument must be a memory value".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+pub(crate) fn memory(word: &str) -> Option<u64> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = word.split_at(digits);
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1_000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+/// An octal mode of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mode(pub(crate) u32);
+
+impl Value for Mode {
+    fn read(words: &[String]) -> Result<Mode, String> {
+        match u32::from_str_radix(one(words)?, 8) {
+            Ok(mode) if mode <= 0o777 => Ok(Mode(mode)),
+            _ => Err("argument couldn't be parsed into an integer".to_owned()),
+        }
+    }
+
+    fn show(&self) -> String {
+        format!("{:o}", self.0)
+    }
+}
+
+/// Any words, shown with a space between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
+impl Value for Words {
+    fn read(words: &[String]) -> Result<Words, String> {
+        let words = words.iter().flat_map(|word| word.split_ascii_whitespace());
+        Ok(Words(words.map(str::to_owned).collect()))
+    }
+
+    fn show(&self) -> String {
+        self.0.join(" ")
+    }
+}
+
+/// What leaves when memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EvictionPolicy(pub(crate) keyspace::Policy);
+
+impl Value for EvictionPolicy {
+    fn read(words: &[String]) -> Result<EvictionPolicy, String> {
+        keyspace::Policy::from_name(one(words)?.as_bytes())
+            .map(EvictionPolicy)
+            .ok_or_else(|| {
+                "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, \
+                 volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, allkeys-sieve, noeviction"
+                    .to_owned()
+            })
+    }
+
+    fn show(&self) -> String {
+        self.0.name().to_owned()
+    }
+}
+
+/// Which events of keys are published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Events(pub(crate) keyspace::Notify);
+
+impl Value for Events {
+    fn read(words: &[String]) -> Result<Events, String> {
+        keyspace::Notify::parse(one(words)?.as_bytes())
+            .map(Events)
+            .ok_or_else(|| "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.0.letters()
+    }
+}
+
+/// When a snapshot is due: after so many seconds with at least so many changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SavePoint {
+    /// Since the last snapshot.
+    pub(crate) seconds: u64,
+    /// Since the last snapshot.
+    pub(crate) changes: u64,
+}
+
+impl Value for Vec<SavePoint> {
+    fn read(words: &[String]) -> Result<Vec<SavePoint>, String> {
+        let words = Words::read(words)?.0;
+        if words.len() % 2 == 1 {
+            return Err("Invalid save parameters".to_owned());
+        }
+        let number = |word: &String, min| match word.parse() {
+            Ok(number) if min <= number => Ok(number),
+            _ => Err("Invalid save parameters".to_owned()),
+        };
+        words
+            .chunks_exact(2)
+            .map(|pair| {
+                Ok(SavePoint {
+                    seconds: number(&pair[0], 1)?,
+                    changes: number(&pair[1], 0)?,
+                })
+            })
+            .collect()
+    }
+
+    fn show(&self) -> String {
+        let points = self.iter();
+        let points = points.map(|point| format!("{} {}", point.seconds, point.changes));
+        points.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Bounds of what waits for one class of clients: at once, or for so many seconds on end. Zero is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OutputLimit {
+    /// Bytes that end the connection at once.
+    pub(crate) hard_bytes: u64,
+    /// Bytes that end it after `soft_seconds`.
+    pub(crate) soft_bytes: u64,
+    /// How long `soft_bytes` may be passed.
+    pub(crate) soft_seconds: u64,
+}
+
+/// The bounds of the classes of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutputLimits {
+    /// Those that neither subscribe nor replicate; monitors too.
+    pub(crate) normal: OutputLimit,
+    /// Kept for replication.
+    pub(crate) replica: OutputLimit,
+    /// Those in pub/sub mode.
+    pub(crate) pubsub: OutputLimit,
+}
+
+impl Default for OutputLimits {
+    fn default() -> OutputLimits {
+        let limit = |hard_bytes, soft_bytes| OutputLimit {
+            hard_bytes,
+            soft_bytes,
+            soft_seconds: 60,
+        };
+        OutputLimits {
+            normal: OutputLimit::default(),
+            replica: limit(256 << 20, 64 << 20),
+            pubsub: limit(32 << 20, 8 << 20),
+        }
+    }
+}
+
+impl OutputLimits {
+    /// Takes over the classes that `words` name.
+    pub(super) fn update(&mut self, words: &[String]) -> Result<(), String> {
+        let words = Words::read(words)?.0;
+        if words.is_empty() || words.len() % 4 != 0 {
+            return Err("Wrong number of arguments in buffer limit configuration.".to_owned());
+        }
+        let bad = |what| format!("Error in {what} buffer limit configuration.");
+        let mut updated = *self;
+        for group in words.chunks_exact(4) {
+            let class = match group[0].to_ascii_lowercase().as_str() {
+                "normal" => &mut updated.normal,
+                "slave" | "replica" => &mut updated.replica,
+                "pubsub" => &mut updated.pubsub,
+                _ => {
+                    return Err(
+                        "Invalid client class specified in buffer limit configuration.".to_owned(),
+                    );
+                }
+            };
+            *class = OutputLimit {
+                hard_bytes: memory(&group[1]).ok_or_else(|| bad("hard"))?,
+                soft_bytes: memory(&group[2]).ok_or_else(|| bad("soft"))?,
+                soft_seconds: group[3].parse().map_err(|_| bad("soft_seconds"))?,
+            };
+        }
+        *self = updated;
+        Ok(())
+    }
+
+    pub(super) fn show(&self) -> String {
+        let class = |name: &str, limit: &OutputLimit| {
+            let OutputLimit {
+                hard_bytes,
+                soft_bytes,
+                soft_seconds,
+            } = limit;
+            format!("{name} {hard_bytes} {soft_bytes} {soft_seconds}")
+        };
+        [
+            class("normal", &self.normal),
+            class("slave", &self.replica),
+            class("pubsub", &self.pubsub),
+        ]
+        .join(" ")
+    }
+}
+
+/// A closed set of words.
+macro_rules! choice {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$variant_doc])* $variant),+
+        }
+
+        impl Value for $name {
+            fn read(words: &[String]) -> Result<$name, String> {
+                match one(words)?.to_ascii_lowercase().as_str() {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(concat!("argument(s) must be one of the following: ", choice!(@list $($word),+)).to_owned()),
+                }
+            }
+
+            fn show(&self) -> String {
+                match self { $($name::$variant => $word),+ }.to_owned()
+            }
+        }
+    };
+    (@list $first:literal $(, $rest:literal)*) => { concat!($first $(, ", ", $rest)*) };
+}
+
+choice! {
+    /// When the journal reaches the disk.
+    pub(crate) Fsync {
+        /// Before the reply.
+        Always = "always",
+        /// Once a second.
+        EverySecond = "everysec",
+        /// When the system pleases.
+        No = "no",
+    }
+}
+
+choice! {
+    /// How much is logged.
+    pub LogLevel {
+        /// Everything.
+        Debug = "debug",
+        /// Much.
+        Verbose = "verbose",
+        /// What matters.
+        Notice = "notice",
+        /// What is wrong.
+        Warning = "warning",
+    }
+}
+
+choice! {
+    /// What `DEBUG` is allowed to do, and for whom.
+    pub(crate) Allowed {
+        /// Nobody.
+        No = "no",
+        /// Everybody.
+        Yes = "yes",
+        /// Who connects from this machine.
+        Local = "local",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn units_of_memory() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("1k", 1000),
+            ("1KB", 1024),
+            ("2gb", 2 << 30),
+            ("3b", 3),
+        ] {
+            assert_eq!(Memory::read(&words(text)), Ok(Memory(bytes)), "{text}");
+        }
+        for text in ["", "k", "-1", "1x", "99999999999gb"] {
+            assert_eq!(
+                Memory::read(&words(text)),
+                Err("argument must be a memory value".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_as_redis_does() {
+        assert_eq!(
+            Int::<0, 9>::read(&words("10")),
+            Err("argument must be between 0 and 9 inclusive".to_owned())
+        );
+        assert_eq!(
+            Fsync::read(&words("sometimes")),
+            Err("argument(s) must be one of the following: always, everysec, no".to_owned())
+        );
+        assert_eq!(
+            bool::read(&words("maybe")),
+            Err("argument must be 'yes' or 'no'".to_owned())
+        );
+    }
+
+    #[test]
+    fn save_points() {
+        let points = Vec::<SavePoint>::read(&words("3600 1 300 100")).expect("two points");
+        assert_eq!(points.show(), "3600 1 300 100");
+        assert_eq!(
+            Vec::<SavePoint>::read(&words("")).map(|points| points.len()),
+            Ok(0)
+        );
+        assert!(Vec::<SavePoint>::read(&words("10")).is_err());
+    }
+
+    #[test]
+    fn output_limits_name_their_class() {
+        let mut limits = OutputLimits::default();
+        limits
+            .update(&words("normal 1mb 2kb 60 replica 3 4 5"))
+            .expect("two classes");
+        assert_eq!(
+            limits.show(),
+            "normal 1048576 2048 60 slave 3 4 5 pubsub 33554432 8388608 60"
+        );
+        assert!(limits.update(&words("other 1 1 1")).is_err());
+    }
+}

@@ -1,0 +1,312 @@
+//! One connection's life: read what came, run every whole command in it, write once.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use resp::Parser;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::task::yield_now;
+
+use crate::Limits;
+use crate::client::{ClientKey, Closing, Peer};
+use crate::state::{Flow, State};
+
+/// A left-over of a read up to this size is copied, so that it does not hold the core's read buffer.
+const REST_COPIED_MAX: usize = 4 << 10;
+
+/// What the connections of a core share.
+pub(crate) struct Shared {
+    pub(crate) state: RefCell<State>,
+    pub(crate) limits: Limits,
+    /// Where sockets are read into; what was read is split off and comes back when nothing refers to it any more.
+    buffer: RefCell<BytesMut>,
+}
+
+impl Shared {
+    pub(crate) fn new(state: State) -> Shared {
+        Shared {
+            limits: state.limits,
+            buffer: RefCell::new(BytesMut::new()),
+            state: RefCell::new(state),
+        }
+    }
+}
+
+/// Serves a client until either side ends it.
+pub(crate) async fn serve<S>(shared: Rc<Shared>, mut stream: S, peer: Peer)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let admitted = shared.state.borrow_mut().admit(peer);
+    let key = match admitted {
+        Ok(key) => key,
+        Err(refusal) => return refuse(stream, refusal).await,
+    };
+    let parser = Parser::new(shared.state.borrow().parser_limits());
+    let mut connection = Connection {
+        place: Place { shared, key },
+        parser,
+        input: BytesMut::new(),
+        postponed: None,
+    };
+    // How the client takes its leave changes nothing any more.
+    drop(connection.run(&mut stream).await);
+}
+
+/// Tells a client that it is not served. It has sent nothing yet that is read here, so the answer may be lost; to wait
+/// for that would take the room there is not.
+async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
+    let line = format!("-{text}\r\n");
+    let parts = [IoSlice::new(line.as_bytes())];
+    drop(poll_fn(|context| Pin::new(&mut stream).poll_write_vectored(context, &parts)).await);
+    drop(poll_fn(|context| Pin::new(&mut stream).poll_shutdown(context)).await);
+}
+
+/// A client's place in the table, which is given up with it.
+struct Place {
+    shared: Rc<Shared>,
+    key: ClientKey,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.borrow_mut();
+        state.forget(self.key);
+        state.settle_effects();
+    }
+}
+
+struct Connection {
+    place: Place,
+    parser: Parser,
+    /// What was read and is no command yet.
+    input: BytesMut,
+    /// A command that is run again after a pause.
+    postponed: Option<Vec<Bytes>>,
+}
+
+/// What a connection waits for, when it came.
+enum Event {
+    /// Something was read; the socket may hold more.
+    Read { more: bool },
+    /// Something was written.
+    Written,
+    /// Something happened to the client elsewhere.
+    Woken,
+    /// The client sends no more.
+    End,
+}
+
+impl Connection {
+    async fn run<S>(&mut self, stream: &mut S) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut more = false;
+        loop {
+            self.run_commands();
+            self.committed().await;
+            let all_written = self.write(stream).await?;
+            let closing = self.place.shared.state.borrow().clients[self.place.key].closing;
+            match closing {
+                Closing::Now => return Ok(()),
+                Closing::AfterReply if all_written => return self.shut_down(stream).await,
+                Closing::AfterReply | Closing::No => {}
+            }
+            if more {
+                yield_now().await;
+            }
+            more = match poll_fn(|context| self.poll_event(stream, context)).await? {
+                Event::Read { more } => more,
+                Event::Written | Event::Woken => false,
+                Event::End => return Ok(()),
+            };
+        }
+    }
+
+    /// Runs every whole command that was read, until one has to wait.
+    fn run_commands(&mut self) {
+        let Place { shared, key } = &self.place;
+        let mut state = shared.state.borrow_mut();
+        let state = &mut *state;
+        state.clock.begin_turn();
+        state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
+        loop {
+            let client = &state.clients[*key];
+            if client.closing != Closing::No || client.parked.is_some() || client.postponed {
+                break;
+            }
+            let flow = if let Some(args) = self.postponed.take() {
+                let flow = state.command(*key, &args);
+                if flow == Flow::Postponed {
+                    self.postponed = Some(args);
+                }
+                flow
+            } else {
+                self.parser.set_authenticated(client.authenticated);
+                match self.parser.next(&mut self.input) {
+                    Ok(false) => break,
+                    Err(error) => {
+                        state.protocol_error(*key, error);
+                        break;
+                    }
+                    Ok(true) => {
+                        let flow = state.command(*key, self.parser.args());
+                        if flow == Flow::Postponed {
+                            self.postponed = Some(self.parser.take_args());
+                        }
+                        flow
+                    }
+                }
+            };
+            if flow != Flow::Next {
+                break;
+            }
+        }
+        self.parser.release();
+        state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        } else if self.input.len() <= REST_COPIED_MAX {
+            self.input = BytesMut::from(&self.input[..]);
+        }
+    }
+
+    /// Waits until what the commands changed is where a reply may promise it.
+    async fn committed(&self) {
+        let shared = &self.place.shared;
+        let commit = shared
+            .state
+            .borrow()
+            .persist
+            .commit(shared.limits.journal_bytes_max);
+        if let Some(commit) = commit {
+            commit.wait().await;
+        }
+    }
+
+    /// Gives what waits to the socket, with turns for others in between. Whether nothing waits any more.
+    async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
+        loop {
+            if self.place.shared.state.borrow().clients[self.place.key]
+                .out
+                .is_empty()
+            {
+                return Ok(true);
+            }
+            let written = poll_fn(|context| match self.poll_write(stream, context) {
+                Poll::Pending => Poll::Ready(Ok(None)),
+                Poll::Ready(Ok(written)) => Poll::Ready(Ok(Some(written))),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            });
+            match written.await? {
+                None => return Ok(false),
+                Some(written) if written < self.place.shared.limits.write_slice_bytes => {}
+                Some(_) => yield_now().await,
+            }
+        }
+    }
+
+    /// One vectored write, of a slice at most.
+    fn poll_write<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let Place { shared, key } = &self.place;
+        let mut state = shared.state.borrow_mut();
+        let state = &mut *state;
+        let out = &mut state.clients[*key].out;
+        let mut parts = [IoSlice::new(&[]); PARTS];
+        let count = out.parts(&mut parts, shared.limits.write_slice_bytes);
+        let written = match Pin::new(stream).poll_write_vectored(context, &parts[..count]) {
+            Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            Poll::Ready(Ok(written)) => written,
+            other => return other,
+        };
+        out.advance(written);
+        state.stats.net_output_bytes += written as u64;
+        state.stats.writes += 1;
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_event<S>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<Event>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let (waits_to_write, reads) = {
+            let mut state = self.place.shared.state.borrow_mut();
+            let client = &mut state.clients[self.place.key];
+            if std::mem::take(&mut client.woken) {
+                return Poll::Ready(Ok(Event::Woken));
+            }
+            match &mut client.waker {
+                Some(waker) => waker.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+            let held_back = client.parked.is_some() || client.postponed;
+            let room = self.input.len() < self.place.shared.limits.ahead_bytes_max;
+            let ends = client.closing != Closing::No;
+            (!client.out.is_empty(), !ends && (!held_back || room))
+        };
+        if waits_to_write && let Poll::Ready(written) = self.poll_write(stream, context) {
+            return Poll::Ready(written.map(|_| Event::Written));
+        }
+        match reads {
+            true => self.poll_read(stream, context),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Reads once: into a blob that is on its way, or else through the core's buffer.
+    fn poll_read<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<Event>> {
+        let shared = Rc::clone(&self.place.shared);
+        let (read, room) = if let Some(blob) = self.parser.blob_mut() {
+            let room = blob.remaining_mut().min(shared.limits.blob_read_bytes);
+            let mut place = blob.limit(room);
+            let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
+            // A blob's end is not the end of what came.
+            (read, room.min(read))
+        } else {
+            let mut buffer = shared.buffer.borrow_mut();
+            let room = shared.limits.read_bytes;
+            buffer.reserve(room);
+            let read = std::task::ready!(pin!(stream.read_buf(&mut *buffer)).poll(context))?;
+            let came = buffer.split();
+            if self.input.is_empty() {
+                self.input = came;
+            } else {
+                self.input.extend_from_slice(&came);
+            }
+            (read, room)
+        };
+        if read == 0 {
+            return Poll::Ready(Ok(Event::End));
+        }
+        let mut state = shared.state.borrow_mut();
+        state.stats.net_input_bytes += read as u64;
+        state.stats.reads += 1;
+        Poll::Ready(Ok(Event::Read { more: room <= read }))
+    }
+
+    /// Ends our side so that what was written arrives.
+    async fn shut_down<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<()> {
+        poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await
+    }
+}
+
+/// Parts of one vectored write.
+const PARTS: usize = 64;

@@ -1,0 +1,313 @@
+//! One command: may it run, what does it do, and what follows from it.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use keyspace::{Command, Flags, Outcome};
+
+use crate::block::Parked;
+use crate::client::{ClientKey, Closing, Replies};
+use crate::command;
+use crate::latency::Sample;
+use crate::slowlog::{self, Slow};
+use crate::state::{Flow, State};
+
+/// Commands that a RESP2 client may send while it listens.
+const WHILE_LISTENING: &[&str] = &[
+    "ping",
+    "subscribe",
+    "unsubscribe",
+    "psubscribe",
+    "punsubscribe",
+    "ssubscribe",
+    "sunsubscribe",
+    "quit",
+    "reset",
+];
+
+/// What the gate says of a command.
+enum Gate {
+    Open,
+    Refused,
+    Postponed,
+}
+
+impl State {
+    /// Runs one command of a client, its reply and all that follows from it included.
+    pub(crate) fn command(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
+        let now_ms = self.now_ms();
+        let client = &mut self.clients[key];
+        client.active_ms = now_ms;
+        let guarded = !client.authenticated || client.only_subscribes();
+        if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
+            match self.gate(key, args) {
+                Gate::Open => {}
+                Gate::Refused => return Flow::Next,
+                Gate::Postponed => {
+                    self.clients[key].postponed = true;
+                    return Flow::Postponed;
+                }
+            }
+        }
+        let client = &mut self.clients[key];
+        let mark = client.out.mark();
+        let replies = client.replies;
+        if replies == Replies::SkipNext {
+            client.replies = Replies::On;
+        }
+        self.running = Some(key);
+        let flow = self.execute(key, args);
+        self.running = None;
+        let client = &mut self.clients[key];
+        // What a client subscribes to is told as a message, and messages come all the same.
+        let is_message = |command: &Command| command.name.ends_with("subscribe");
+        let told = client.session.command().is_some_and(is_message);
+        let silent = match (replies, client.replies) {
+            (Replies::Off, Replies::On) => false,
+            (Replies::On, Replies::On | Replies::SkipNext) => false,
+            (_, _) => true,
+        };
+        if silent && !told {
+            client.out.truncate(mark);
+        }
+        client.append_later();
+        self.settle_effects();
+        flow
+    }
+
+    /// Runs the command of a client that was waiting.
+    pub(crate) fn run_again(&mut self, key: ClientKey, parked: &Parked) -> Flow {
+        self.running = Some(key);
+        self.retrying = true;
+        let flow = self.execute(key, &parked.args);
+        self.retrying = false;
+        self.running = None;
+        self.clients[key].append_later();
+        flow
+    }
+
+    /// Runs one command, alone or within an EXEC, and counts it.
+    fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
+        let now_ms = self.now_ms();
+        if !self.monitors.is_empty() {
+            self.monitor(key, args);
+        }
+        let begun = Instant::now();
+        let client = &mut self.clients[key];
+        let mark = client.out.mark();
+        let errors = client.out.errors();
+        let outcome = self
+            .keyspace
+            .execute(&mut client.session, args, now_ms, &mut client.out);
+        let command = client.session.command();
+        let flow = match outcome {
+            Outcome::Done => Flow::Next,
+            Outcome::Service(command) => {
+                command::run(self, key, command, args);
+                Flow::Next
+            }
+            Outcome::Block(_) if self.retrying => Flow::Blocked,
+            Outcome::Block(block) => self.park(key, args, block),
+            Outcome::Exec(commands) => {
+                for args in &commands {
+                    self.execute(key, args);
+                }
+                self.clients[key].session.exec_done();
+                Flow::Next
+            }
+        };
+        // A command may end its own client.
+        if let Some(client) = self.clients.get(key) {
+            let failed = client.out.errors() != errors;
+            if failed && let Some(text) = client.out.error_at(mark) {
+                let text = text.to_owned();
+                self.stats.error(&text, self.limits.error_names_max);
+            }
+            if flow != Flow::Blocked {
+                self.account(key, command, args, begun, failed);
+            }
+        }
+        flow
+    }
+
+    /// Counts a command that ran, and notes it when it was slow.
+    fn account(
+        &mut self,
+        key: ClientKey,
+        command: Option<&'static Command>,
+        args: &[Bytes],
+        begun: Instant,
+        failed: bool,
+    ) {
+        self.stats.commands += 1;
+        let Some(command) = command else {
+            return;
+        };
+        let took_us = begun.elapsed().as_micros() as u64;
+        let calls = self.stats.calls_of(command);
+        calls.calls += 1;
+        calls.took_us += took_us;
+        calls.failed += u64::from(failed);
+        self.clients[key].last = Some(command);
+        let slower_than = self.config.slowlog_log_slower_than.0;
+        if 0 <= slower_than && slower_than as u64 <= took_us {
+            self.note_slow(key, command, args, took_us);
+        }
+        let threshold_ms = self.config.latency_monitor_threshold.0 as u64;
+        if 0 < threshold_ms && threshold_ms <= took_us / 1000 {
+            let event = match command.flags.has(Flags::FAST) {
+                true => "fast-command",
+                false => "command",
+            };
+            self.note_latency(event, took_us / 1000);
+        }
+    }
+
+    fn note_slow(&mut self, key: ClientKey, command: &Command, args: &[Bytes], took_us: u64) {
+        if self.config.slowlog_max_len.0 == 0 || command.flags.has(Flags::SKIP_SLOWLOG) {
+            return;
+        }
+        let client = &self.clients[key];
+        let slow = Slow {
+            id: 0,
+            unix_secs: self.now_ms() / 1000,
+            took_us,
+            args: slowlog::shorten(args),
+            peer: client.peer.address.clone(),
+            name: client.name.clone(),
+        };
+        let entries_max = self.config.slowlog_max_len.0 as usize;
+        self.slowlog.add(slow, entries_max);
+    }
+
+    /// Notes a delay under its event's name.
+    pub(crate) fn note_latency(&mut self, event: &'static str, took_ms: u64) {
+        let sample = Sample {
+            unix_secs: self.now_ms() / 1000,
+            took_ms,
+        };
+        self.latency
+            .add(event, sample, self.limits.latency_samples_max);
+    }
+
+    /// Whether a command may run, asked only when something is in its way: no password yet, pub/sub mode, a pause, a
+    /// disk that takes nothing.
+    fn gate(&mut self, key: ClientKey, args: &[Bytes]) -> Gate {
+        // What is no command at all is refused by `execute`, with its own text.
+        let Some(command) = keyspace::command(args) else {
+            return match self.clients[key].authenticated {
+                true => Gate::Open,
+                false => self.refuse(key, None, "NOAUTH Authentication required."),
+            };
+        };
+        let client = &self.clients[key];
+        if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
+            return self.refuse(key, Some(command), "NOAUTH Authentication required.");
+        }
+        if client.only_subscribes() && !WHILE_LISTENING.contains(&command.name) {
+            let text = format!(
+                "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+                command.name
+            );
+            return self.refuse(key, Some(command), &text);
+        }
+        if command.flags.has(Flags::WRITE)
+            && let Some(text) = self.persist.refuses_writes(&self.config)
+        {
+            return self.refuse(key, Some(command), &text);
+        }
+        match self.pause {
+            Some(pause) if pause.all || self.changes_data(key, command) => Gate::Postponed,
+            _ => Gate::Open,
+        }
+    }
+
+    /// Whether a command, or the queue that an EXEC runs, may change data or is sent on as if it did.
+    fn changes_data(&self, key: ClientKey, command: &Command) -> bool {
+        match command.name {
+            "exec" => self.clients[key].session.multi_writes(),
+            "publish" | "spublish" | "pfcount" => true,
+            _ => command.flags.has(Flags::WRITE),
+        }
+    }
+
+    fn refuse(&mut self, key: ClientKey, command: Option<&'static Command>, text: &str) -> Gate {
+        let client = &mut self.clients[key];
+        client.session.abort_multi();
+        client.out.error(text);
+        self.stats
+            .error(text.as_bytes(), self.limits.error_names_max);
+        if let Some(command) = command {
+            self.stats.calls_of(command).rejected += 1;
+        }
+        Gate::Refused
+    }
+
+    /// Shows a command to those who monitor, unless it is being queued or is nobody's business.
+    fn monitor(&mut self, key: ClientKey, args: &[Bytes]) {
+        let Some(command) = keyspace::command(args) else {
+            return;
+        };
+        let hidden = command.flags.has(Flags::SKIP_MONITOR) || command.flags.has(Flags::ADMIN);
+        let client = &self.clients[key];
+        let queued =
+            client.session.in_multi() && !client.session.in_exec() && command.name != "exec";
+        if !queued && !hidden {
+            self.show_monitors(key, args);
+        }
+    }
+
+    /// Does what the commands before asked for beyond their replies: the journal, notifications, clients that waited
+    /// for a key; until there is nothing left.
+    pub(crate) fn settle_effects(&mut self) {
+        loop {
+            let effects = &mut self.keyspace.effects;
+            if !effects.journal.is_empty() {
+                let journal = std::mem::take(&mut effects.journal);
+                self.persist.append(&journal);
+            }
+            let effects = &mut self.keyspace.effects;
+            if !effects.events.is_empty() {
+                let events = std::mem::take(&mut effects.events);
+                self.publish_events(&events);
+            }
+            let effects = &mut self.keyspace.effects;
+            if effects.ready.is_empty() {
+                return;
+            }
+            for (db, name) in std::mem::take(&mut effects.ready) {
+                self.serve_waiting(db, &name);
+            }
+        }
+    }
+
+    fn publish_events(&mut self, events: &[keyspace::Event]) {
+        let notify = self.keyspace.notify();
+        for event in events {
+            let name = Bytes::from_static(event.name.as_bytes());
+            if notify.keyspace() {
+                let mut channel = format!("__keyspace@{}__:", event.db).into_bytes();
+                channel.extend_from_slice(&event.key);
+                self.publish(&channel.into(), &name);
+            }
+            if notify.keyevent() {
+                let channel = format!("__keyevent@{}__:{}", event.db, event.name);
+                self.publish(&channel.into(), &event.key);
+            }
+        }
+    }
+
+    /// Answers what is no request, and closes.
+    pub(crate) fn protocol_error(&mut self, key: ClientKey, error: resp::ProtocolError) {
+        let client = &mut self.clients[key];
+        if error == resp::ProtocolError::QueryTooLarge {
+            client.close(Closing::Now);
+            return;
+        }
+        let text = format!("ERR {error}");
+        client.out.error(&text);
+        client.close(Closing::AfterReply);
+        self.stats
+            .error(text.as_bytes(), self.limits.error_names_max);
+    }
+}

@@ -1,0 +1,41 @@
+//! Everything the service bounds that redis.conf has no directive for.
+
+/// Bounds of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes taken from a socket by one read; the buffer is the core's, an idle connection holds none.
+    /// Default 64 KiB.
+    pub read_bytes: usize,
+    /// Bytes of a blob taken from a socket before other connections get their turn. Default 256 KiB.
+    pub blob_read_bytes: usize,
+    /// Bytes given to a socket before other connections get their turn. Default 256 KiB.
+    pub write_slice_bytes: usize,
+    /// Bytes that wait for one client whatever `client-output-buffer-limit` says. Default 1 GiB.
+    pub out_bytes_max: usize,
+    /// Bytes taken from a client while it is blocked or postponed. Default 1 MiB.
+    pub ahead_bytes_max: usize,
+    /// Samples kept for one event of `LATENCY`. Default 160.
+    pub latency_samples_max: usize,
+    /// Different errors that are counted apart. Default 128.
+    pub error_names_max: usize,
+    /// Bytes of the journal that wait for the disk; beyond it clients do. Default 64 MiB.
+    pub journal_bytes_max: usize,
+    /// Bytes a snapshot encodes in one turn. Default 64 KiB.
+    pub snapshot_turn_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            read_bytes: 64 << 10,
+            blob_read_bytes: 256 << 10,
+            write_slice_bytes: 256 << 10,
+            out_bytes_max: 1 << 30,
+            ahead_bytes_max: 1 << 20,
+            latency_samples_max: 160,
+            error_names_max: 128,
+            journal_bytes_max: 64 << 20,
+            snapshot_turn_bytes: 64 << 10,
+        }
+    }
+}

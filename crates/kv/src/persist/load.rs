@@ -1,0 +1,327 @@
+//! From files to data, before the server serves.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use bytes::{Bytes, BytesMut};
+use keyspace::{Keyspace, Outcome, Session, rdb};
+use resp::{Out, Parser, Proto};
+
+use super::journal;
+use super::manifest::{Listed, Manifest};
+use crate::Error;
+use crate::config::Config;
+
+/// Bytes read from a file at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Where the files of a configuration are.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(crate) snapshot: PathBuf,
+    pub(crate) journals: PathBuf,
+    pub(crate) manifest: PathBuf,
+    /// What Redis before 7 wrote.
+    pub(crate) old_journal: PathBuf,
+    /// First part of the names of journals.
+    pub(crate) stem: String,
+}
+
+impl Places {
+    pub(crate) fn new(config: &Config) -> Places {
+        let dir = Path::new(&config.dir);
+        let journals = dir.join(&config.appenddirname);
+        let stem = config.appendfilename.clone();
+        Places {
+            snapshot: dir.join(&config.dbfilename),
+            manifest: journals.join(format!("{stem}.manifest")),
+            old_journal: dir.join(&stem),
+            journals,
+            stem,
+        }
+    }
+
+    pub(crate) fn journal(&self, listed: &Listed) -> PathBuf {
+        self.journals.join(&listed.name)
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// The journal's files, when that is where the data came from.
+    pub(crate) manifest: Option<Manifest>,
+    /// Bytes of them.
+    pub(crate) journal_bytes: u64,
+    /// Bytes of the base alone, from which growth is counted.
+    pub(crate) base_bytes: u64,
+}
+
+/// Loads the journal if there is to be one and it is there, else the snapshot if that is there.
+pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
+    let places = Places::new(config);
+    if config.appendonly {
+        adopt_old_journal(&places)?;
+        if places.manifest.exists() {
+            return load_journals(config, &places, keyspace, now_ms);
+        }
+    }
+    if places.snapshot.exists() {
+        let mut replay = Replay::new(config, keyspace, now_ms);
+        replay.file(&places.snapshot, false)?;
+    }
+    Ok(Loaded::default())
+}
+
+/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it.
+fn adopt_old_journal(places: &Places) -> Result<(), Error> {
+    if places.manifest.exists() || !places.old_journal.is_file() {
+        return Ok(());
+    }
+    let base = Listed {
+        name: places.stem.clone(),
+        seq: 1,
+    };
+    let moved = fs::create_dir_all(&places.journals)
+        .and_then(|()| fs::rename(&places.old_journal, places.journal(&base)))
+        .and_then(|()| {
+            let manifest = Manifest {
+                base: Some(base),
+                ..Manifest::default()
+            };
+            journal::replace(&places.manifest, manifest.print().as_bytes())
+        });
+    moved.map_err(|error| {
+        let old = places.old_journal.display();
+        Error::host(format!(
+            "move {old} into {}: {error}",
+            places.journals.display()
+        ))
+    })
+}
+
+fn load_journals(
+    config: &Config,
+    places: &Places,
+    keyspace: &mut Keyspace,
+    now_ms: u64,
+) -> Result<Loaded, Error> {
+    let path = &places.manifest;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
+    let manifest = Manifest::parse(&text)
+        .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
+    let mut replay = Replay::new(config, keyspace, now_ms);
+    let mut loaded = Loaded::default();
+    if let Some(base) = &manifest.base {
+        loaded.base_bytes = replay.file(&places.journal(base), manifest.increments.is_empty())?;
+        loaded.journal_bytes = loaded.base_bytes;
+    }
+    for (index, increment) in manifest.increments.iter().enumerate() {
+        let is_last = index + 1 == manifest.increments.len();
+        loaded.journal_bytes += replay.file(&places.journal(increment), is_last)?;
+    }
+    loaded.manifest = Some(manifest);
+    Ok(loaded)
+}
+
+/// Replaces all data by what a snapshot in memory holds.
+pub(crate) fn reload(
+    keyspace: &mut Keyspace,
+    snapshot: &[u8],
+    now_ms: u64,
+) -> Result<(), rdb::Error> {
+    let mut session = Session::new();
+    session.set_replay(true);
+    let flush = [Bytes::from_static(b"FLUSHALL")];
+    keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
+    let options = rdb::LoadOptions {
+        now_ms,
+        check_crc: true,
+        skip_expired: true,
+    };
+    rdb::Loader::new(options).feed(keyspace, &mut BytesMut::from(snapshot))?;
+    Ok(())
+}
+
+/// Reads files into a keyspace.
+struct Replay<'a> {
+    keyspace: &'a mut Keyspace,
+    session: Session,
+    now_ms: u64,
+    check_crc: bool,
+    may_cut: bool,
+}
+
+impl<'a> Replay<'a> {
+    fn new(config: &Config, keyspace: &'a mut Keyspace, now_ms: u64) -> Replay<'a> {
+        let mut session = Session::new();
+        session.set_replay(true);
+        Replay {
+            keyspace,
+            session,
+            now_ms,
+            check_crc: config.rdbchecksum,
+            may_cut: config.aof_load_truncated,
+        }
+    }
+
+    /// Loads one file: a snapshot, commands, or the one and then the other. The last one's torn end may be cut off.
+    /// Returns the file's length.
+    fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
+        let show = path.display();
+        let mut source =
+            Source::open(path).map_err(|error| Error::host(format!("open {show}: {error}")))?;
+        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
+        source.fill().map_err(read)?;
+        if source.input.starts_with(b"REDIS") {
+            let mut loader = rdb::Loader::new(rdb::LoadOptions {
+                now_ms: self.now_ms,
+                check_crc: self.check_crc,
+                skip_expired: true,
+            });
+            while !loader
+                .feed(self.keyspace, &mut source.input)
+                .map_err(|error| {
+                    Error::data(format!("{show}: at byte {}: {error}", error.offset))
+                })?
+            {
+                if source.fill().map_err(read)? == 0 {
+                    let text = format!(
+                        "{show}: the snapshot ends at byte {}, before its end",
+                        source.read
+                    );
+                    return Err(Error::data(text));
+                }
+            }
+        }
+        self.session = Session::new();
+        self.session.set_replay(true);
+        let whole = self.commands(path, &mut source)?;
+        if whole == source.read {
+            return Ok(whole);
+        }
+        if !is_last || !self.may_cut {
+            let text = format!(
+                "{show}: the last command begins at byte {whole} and is cut at {}; {}",
+                source.read,
+                match is_last {
+                    true => "aof-load-truncated yes would drop it",
+                    false => "more files follow, so this is no end a crash left",
+                }
+            );
+            return Err(Error::data(text));
+        }
+        tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the journal's last command was cut by a crash and is dropped");
+        let cut = File::options()
+            .write(true)
+            .open(path)
+            .and_then(|file| file.set_len(whole).and_then(|()| file.sync_all()));
+        cut.map_err(|error| Error::host(format!("cut {show} at byte {whole}: {error}")))?;
+        Ok(whole)
+    }
+
+    /// Runs commands to the end of the file. Returns where the last whole one ends, or the last whole transaction.
+    fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
+        let show = path.display();
+        let mut parser = Parser::new(resp::Limits {
+            // What was accepted once is accepted again, whatever the limit has become.
+            bulk_bytes_max: i32::MAX as usize,
+            query_bytes_max: usize::MAX,
+            ..resp::Limits::default()
+        });
+        let mut whole = source.at();
+        loop {
+            // The parser would take a line of words too.
+            let begins = source.input.first().filter(|_| parser.is_between());
+            if let Some(byte) = begins.filter(|byte| **byte != b'*') {
+                let text = format!(
+                    "{show}: at byte {}: {byte:#04x} begins no command",
+                    source.at()
+                );
+                return Err(Error::data(text));
+            }
+            match parser.next(&mut source.input) {
+                Err(error) => {
+                    return Err(Error::data(format!(
+                        "{show}: in the command at byte {whole}: {error}"
+                    )));
+                }
+                Ok(true) => {
+                    let args = parser.take_args();
+                    self.run(&args).map_err(|fault| {
+                        Error::data(format!("{show}: the command at byte {whole}: {fault}"))
+                    })?;
+                    if !self.session.in_multi() {
+                        whole = source.at();
+                    }
+                }
+                Ok(false) => {
+                    let more = source.fill();
+                    if more.map_err(|error| Error::host(format!("read {show}: {error}")))? == 0 {
+                        return Ok(whole);
+                    }
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, args: &[Bytes]) -> Result<(), String> {
+        let mut out = Out::new(Proto::Resp2);
+        let outcome = self
+            .keyspace
+            .execute(&mut self.session, args, self.now_ms, &mut out);
+        if 0 < out.errors() {
+            let reply = out.to_bytes();
+            let text = String::from_utf8_lossy(&reply);
+            return Err(text.trim_start_matches('-').trim_end().to_owned());
+        }
+        match outcome {
+            Outcome::Done => Ok(()),
+            Outcome::Exec(commands) => {
+                for args in &commands {
+                    self.run(args)?;
+                }
+                self.session.exec_done();
+                Ok(())
+            }
+            Outcome::Block(_) => Err("it would wait".to_owned()),
+            Outcome::Service(command) => Err(format!("'{}' changes no data", command.name)),
+        }
+    }
+}
+
+/// A file that is read in pieces.
+struct Source {
+    file: File,
+    input: BytesMut,
+    /// Bytes read of it.
+    read: u64,
+}
+
+impl Source {
+    fn open(path: &Path) -> io::Result<Source> {
+        Ok(Source {
+            file: File::open(path)?,
+            input: BytesMut::new(),
+            read: 0,
+        })
+    }
+
+    /// Reads a piece; 0 at the end. As much again as is there, so that one large value is not looked at too often.
+    fn fill(&mut self) -> io::Result<usize> {
+        let old = self.input.len();
+        self.input.resize(old + CHUNK_BYTES.max(old), 0);
+        let read = self.file.read(&mut self.input[old..]);
+        self.input.truncate(old + *read.as_ref().unwrap_or(&0));
+        let read = read?;
+        self.read += read as u64;
+        Ok(read)
+    }
+
+    /// Where in the file the next byte of `input` is.
+    fn at(&self) -> u64 {
+        self.read - self.input.len() as u64
+    }
+}

@@ -1,0 +1,160 @@
+//! The list of a journal's files: `file NAME seq N type b|i|h` a line, as Redis 7 writes it.
+
+use std::fmt::Write;
+
+/// A base, the increments since, and what a rewrite left to be removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) base: Option<Listed>,
+    /// In the order they are to be replayed.
+    pub(crate) increments: Vec<Listed>,
+    pub(crate) history: Vec<Listed>,
+}
+
+/// One file of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Its name within the journal's directory.
+    pub(crate) name: String,
+    pub(crate) seq: u64,
+}
+
+impl Manifest {
+    /// Reads the text of a manifest.
+    pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
+        let mut manifest = Manifest::default();
+        for (index, line) in text.lines().enumerate() {
+            if line.starts_with('#') || line.is_empty() {
+                continue;
+            }
+            let fault = |what: &str| format!("line {}: {what}", index + 1);
+            let words =
+                resp::split_line(line.as_bytes()).ok_or_else(|| fault("unbalanced quotes"))?;
+            let (listed, kind) = read_line(&words).map_err(fault)?;
+            match kind {
+                b'b' if manifest.base.is_none() => manifest.base = Some(listed),
+                b'b' => return Err(fault("a second base")),
+                b'h' => manifest.history.push(listed),
+                b'i' => {
+                    if manifest
+                        .increments
+                        .last()
+                        .is_some_and(|last| listed.seq <= last.seq)
+                    {
+                        return Err(fault("increments are not in order"));
+                    }
+                    manifest.increments.push(listed);
+                }
+                _ => return Err(fault("a type that is none of b, i, h")),
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// Its text.
+    pub(crate) fn print(&self) -> String {
+        let mut text = String::new();
+        let kinds = [
+            (self.base.as_slice(), 'b'),
+            (&self.history, 'h'),
+            (&self.increments, 'i'),
+        ];
+        for (files, kind) in kinds {
+            for Listed { name, seq } in files {
+                let name = match name.contains(' ') {
+                    true => format!("\"{name}\""),
+                    false => name.clone(),
+                };
+                writeln!(text, "file {name} seq {seq} type {kind}")
+                    .expect("a string takes everything");
+            }
+        }
+        text
+    }
+
+    /// The increment after the last.
+    pub(crate) fn next_increment(&self, stem: &str) -> Listed {
+        let seq = self.increments.last().map_or(0, |last| last.seq) + 1;
+        Listed {
+            name: format!("{stem}.{seq}.incr.aof"),
+            seq,
+        }
+    }
+
+    /// The base after this one.
+    pub(crate) fn next_base(&self, stem: &str) -> Listed {
+        let seq = self.base.as_ref().map_or(0, |base| base.seq) + 1;
+        Listed {
+            name: format!("{stem}.{seq}.base.rdb"),
+            seq,
+        }
+    }
+}
+
+fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
+    let (mut name, mut seq, mut kind) = (None, None, None);
+    for pair in words.chunks(2) {
+        let [key, value] = pair else {
+            return Err("a word without its value");
+        };
+        match &key[..] {
+            b"file" => name = Some(String::from_utf8_lossy(value).into_owned()),
+            b"seq" => seq = resp::parse_int(value).and_then(|seq| u64::try_from(seq).ok()),
+            b"type" => kind = value.first().copied(),
+            // Later versions may say more of a file.
+            _ => {}
+        }
+    }
+    let (Some(name), Some(seq), Some(kind)) = (name, seq, kind) else {
+        return Err("no file, seq and type");
+    };
+    match name.contains('/') || name.is_empty() {
+        true => Err("a name that leads elsewhere"),
+        false => Ok((Listed { name, seq }, kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_redis_writes_is_read_and_written_back() {
+        let text = "file appendonly.aof.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\n\
+                    file appendonly.aof.3.incr.aof seq 3 type i\nfile \"b c\" seq 4 type i\n";
+        let manifest = Manifest::parse(text).expect("sound");
+        assert_eq!(manifest.print(), text);
+        assert_eq!(manifest.next_base("x").name, "x.3.base.rdb");
+        assert_eq!(manifest.next_increment("x").name, "x.5.incr.aof");
+        assert_eq!(Manifest::default().next_increment("x").name, "x.1.incr.aof");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_line() {
+        let fault = |text| Manifest::parse(text).expect_err("refused");
+        assert_eq!(
+            fault("# c\nfile a seq 1\n"),
+            "line 2: no file, seq and type"
+        );
+        assert_eq!(
+            fault("file a seq x type b"),
+            "line 1: no file, seq and type"
+        );
+        assert_eq!(
+            fault("file ../a seq 1 type b"),
+            "line 1: a name that leads elsewhere"
+        );
+        assert_eq!(
+            fault("file a seq 1 type z"),
+            "line 1: a type that is none of b, i, h"
+        );
+        assert_eq!(
+            fault("file a seq 2 type i\nfile b seq 2 type i"),
+            "line 2: increments are not in order"
+        );
+        assert_eq!(
+            fault("file a seq 1 type b\nfile b seq 2 type b"),
+            "line 2: a second base"
+        );
+    }
+}

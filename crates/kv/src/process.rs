@@ -1,0 +1,39 @@
+//! What the kernel knows of this process.
+
+use std::fs;
+
+/// The operating system, as `uname` says.
+pub(crate) fn system() -> String {
+    let name = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    format!(
+        "{} {} {}",
+        text(name.sysname()),
+        text(name.release()),
+        text(name.machine())
+    )
+}
+
+/// Memory that the process holds; 0 where `/proc` does not say.
+pub(crate) fn resident_bytes() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm")
+        .ok()
+        .and_then(|line| line.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.map_or(0, |pages| pages * rustix::param::page_size() as u64)
+}
+
+/// Seconds of processor time in user and in system mode; 0 where `/proc` does not say.
+pub(crate) fn cpu_seconds() -> (f64, f64) {
+    let per_second = rustix::param::clock_ticks_per_second() as f64;
+    let stat = fs::read_to_string("/proc/self/stat").ok();
+    let ticks = stat.and_then(|line| {
+        // The second field is a name in parentheses, which may hold anything.
+        let (_, rest) = line.rsplit_once(") ")?;
+        let mut fields = rest.split(' ').skip(11);
+        let mut next = || fields.next()?.parse::<f64>().ok();
+        Some((next()?, next()?))
+    });
+    ticks.map_or((0.0, 0.0), |(user, system)| {
+        (user / per_second, system / per_second)
+    })
+}

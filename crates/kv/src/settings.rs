@@ -1,0 +1,49 @@
+//! What the configuration means to the parser and to the data.
+
+use keyspace::Encodings;
+
+use crate::config::Config;
+use crate::state::State;
+
+/// The bounds and settings of the data.
+pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
+    let size = |value: i64| usize::try_from(value).unwrap_or(0);
+    keyspace::Limits {
+        databases: size(config.databases.0),
+        string_bytes_max: config.proto_max_bulk_len.0 as usize,
+        maxmemory_bytes: config.maxmemory.0,
+        policy: config.maxmemory_policy.0,
+        samples: size(config.maxmemory_samples.0),
+        lfu_log_factor: config.lfu_log_factor.0 as u32,
+        lfu_decay_minutes: config.lfu_decay_time.0 as u32,
+        encodings: Encodings {
+            hash_entries_max: size(config.hash_max_listpack_entries.0),
+            hash_value_bytes_max: size(config.hash_max_listpack_value.0),
+            list_node_size: config.list_max_listpack_size.0,
+            set_intset_entries_max: size(config.set_max_intset_entries.0),
+            set_entries_max: size(config.set_max_listpack_entries.0),
+            set_value_bytes_max: size(config.set_max_listpack_value.0),
+            zset_entries_max: size(config.zset_max_listpack_entries.0),
+            zset_value_bytes_max: size(config.zset_max_listpack_value.0),
+        },
+        ..keyspace::Limits::default()
+    }
+}
+
+impl State {
+    /// Tells the data what the configuration says.
+    pub(crate) fn apply_settings(&mut self) {
+        self.keyspace.set_limits(keyspace_limits(&self.config));
+        self.keyspace
+            .set_notify(self.config.notify_keyspace_events.0);
+    }
+
+    /// The bounds of requests.
+    pub(crate) fn parser_limits(&self) -> resp::Limits {
+        resp::Limits {
+            bulk_bytes_max: self.config.proto_max_bulk_len.0 as usize,
+            query_bytes_max: self.config.client_query_buffer_limit.0 as usize,
+            ..resp::Limits::default()
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! All that the one core owns: the data, the clients and what joins them.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use keyspace::Keyspace;
+use reactor::Stop;
+use slab::Slab;
+use tokio::sync::Notify;
+
+use crate::Limits;
+use crate::block::Waiting;
+use crate::client::{Client, ClientKey, Closing, Peer};
+use crate::clock::Clock;
+use crate::config::{Config, OutputLimit};
+use crate::latency::Latency;
+use crate::persist::Persist;
+use crate::pubsub::Hub;
+use crate::slowlog::Slowlog;
+use crate::stats::Stats;
+
+/// What a command leaves its connection to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It was answered: go on.
+    Next,
+    /// It waits for a key.
+    Blocked,
+    /// It is to be run again when the pause is over.
+    Postponed,
+}
+
+/// Commands are held back for a while.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    pub(crate) until_ms: u64,
+    /// Reads too.
+    pub(crate) all: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) config: Config,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Clock,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) clients: Slab<Client>,
+    /// Clients by their number, which is never used again.
+    pub(crate) by_id: BTreeMap<u64, ClientKey>,
+    next_id: u64,
+    pub(crate) hub: Hub,
+    pub(crate) monitors: Vec<ClientKey>,
+    pub(crate) waiting: Waiting,
+    /// Told when [`Waiting`] or the pause has an earlier deadline.
+    pub(crate) deadline_changed: Rc<Notify>,
+    pub(crate) pause: Option<Pause>,
+    /// Whose command runs.
+    pub(crate) running: Option<ClientKey>,
+    /// That command was parked before, and is where it has to be if it has to wait again.
+    pub(crate) retrying: bool,
+    pub(crate) stats: Stats,
+    pub(crate) slowlog: Slowlog,
+    pub(crate) latency: Latency,
+    pub(crate) persist: Persist,
+    pub(crate) stop: Stop,
+    pub(crate) run_id: String,
+}
+
+impl State {
+    pub(crate) fn new(
+        config: Config,
+        limits: Limits,
+        keyspace: Keyspace,
+        persist: Persist,
+        stop: Stop,
+    ) -> State {
+        let clock = Clock::new();
+        let mut state = State {
+            keyspace,
+            persist,
+            run_id: run_id(Clock::seed()),
+            slowlog: Slowlog::default(),
+            latency: Latency::default(),
+            stats: Stats::new(clock.unix_ms()),
+            config,
+            limits,
+            clock,
+            clients: Slab::new(),
+            by_id: BTreeMap::new(),
+            next_id: 1,
+            hub: Hub::default(),
+            monitors: Vec::new(),
+            waiting: Waiting::default(),
+            deadline_changed: Rc::new(Notify::new()),
+            pause: None,
+            running: None,
+            retrying: false,
+            stop,
+        };
+        state.keyspace.set_journaling(state.persist.is_journaling());
+        state.apply_settings();
+        state
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.clock.unix_ms()
+    }
+
+    /// Takes a new client in, or says why not.
+    pub(crate) fn admit(&mut self, peer: Peer) -> Result<ClientKey, &'static str> {
+        if self.config.maxclients.0 as usize <= self.clients.len() {
+            self.stats.rejected_connections += 1;
+            return Err("ERR max number of clients reached");
+        }
+        let needs_password = !self.config.requirepass.is_empty();
+        if self.config.protected_mode && !needs_password && !peer.is_local {
+            self.stats.rejected_connections += 1;
+            return Err(
+                "DENIED protected mode is on and no password is set, so only clients of this machine are served: \
+                 set requirepass, or protected-mode no where nobody else can connect",
+            );
+        }
+        self.stats.connections_received += 1;
+        let id = self.next_id;
+        self.next_id += 1;
+        let client = Client::new(id, peer, !needs_password, self.now_ms());
+        let key = self.clients.insert(client);
+        self.by_id.insert(id, key);
+        Ok(key)
+    }
+
+    /// Forgets a client whose connection is over.
+    pub(crate) fn forget(&mut self, key: ClientKey) {
+        self.unpark(key);
+        self.unsubscribe_all(key);
+        self.monitors.retain(|monitor| *monitor != key);
+        self.persist.savers.retain(|saver| *saver != key);
+        let mut client = self.clients.remove(key);
+        self.keyspace.close(&mut client.session);
+        self.by_id.remove(&client.id);
+    }
+
+    /// Ends a client for whom too much waits.
+    pub(crate) fn bound_output(&mut self, key: ClientKey) {
+        let now_ms = self.now_ms();
+        let limits = &self.config.client_output_buffer_limit;
+        let client = &mut self.clients[key];
+        let OutputLimit {
+            hard_bytes,
+            soft_bytes,
+            soft_seconds,
+        } = match client.class() {
+            "pubsub" => limits.pubsub,
+            _ => limits.normal,
+        };
+        let waits = client.out.len() as u64;
+        let hard = passes(waits, hard_bytes) || self.limits.out_bytes_max as u64 <= waits;
+        let soft = match passes(waits, soft_bytes) {
+            true => {
+                let since_ms = *client.over_soft_since_ms.get_or_insert(now_ms);
+                soft_seconds * 1000 < now_ms.saturating_sub(since_ms)
+            }
+            false => {
+                client.over_soft_since_ms = None;
+                false
+            }
+        };
+        if (hard || soft) && client.closing != Closing::Now {
+            tracing::warn!(
+                id = client.id,
+                bytes = waits,
+                "client reads too slowly; connection closed"
+            );
+            client.close(Closing::Now);
+            self.stats.output_limit_disconnections += 1;
+        }
+    }
+
+    /// Removes what is due and evicts what is too much, within bounds; whether there is more of it.
+    pub(crate) fn turn(&mut self) -> bool {
+        let more = self.keyspace.turn(self.now_ms());
+        self.settle_effects();
+        more
+    }
+
+    /// Housekeeping, `hz` times a second.
+    pub(crate) fn tick(&mut self) {
+        let now_ms = self.now_ms();
+        self.stats.sample(now_ms);
+        self.note_peak();
+        let idle_ms = self.config.timeout.0 as u64 * 1000;
+        let keys: Vec<_> = self.clients.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            self.bound_output(key);
+            let client = &mut self.clients[key];
+            let exempt =
+                client.parked.is_some() || !client.subscriptions.is_empty() || client.monitor;
+            if 0 < idle_ms && !exempt && idle_ms < now_ms.saturating_sub(client.active_ms) {
+                client.close(Closing::Now);
+            }
+        }
+        self.persist_tick();
+    }
+
+    /// The next moment at which something is due that no tick brings.
+    pub(crate) fn next_due_ms(&self) -> Option<u64> {
+        let pause = self.pause.map(|pause| pause.until_ms);
+        self.waiting.next_due_ms().into_iter().chain(pause).min()
+    }
+
+    /// Does what is due: answers blocked clients in vain, ends a pause.
+    pub(crate) fn do_due(&mut self) {
+        self.time_out();
+        if let Some(pause) = self.pause
+            && pause.until_ms <= self.now_ms()
+        {
+            self.unpause();
+        }
+    }
+
+    pub(crate) fn unpause(&mut self) {
+        self.pause = None;
+        for (_, client) in &mut self.clients {
+            if client.postponed {
+                client.postponed = false;
+                client.wake();
+            }
+        }
+    }
+
+    /// Ends every connection: the server stops.
+    pub(crate) fn close_all(&mut self) {
+        for (_, client) in &mut self.clients {
+            client.close(Closing::Now);
+        }
+    }
+
+    /// Bytes that clients hold: what waits for them and what they have sent of a command.
+    pub(crate) fn client_bytes(&self) -> usize {
+        let held = |client: &Client| client.out.len() + client.input_bytes + size_of::<Client>();
+        self.clients.iter().map(|(_, client)| held(client)).sum()
+    }
+
+    /// Notes the most that the data ever took.
+    pub(crate) fn note_peak(&mut self) {
+        let used = self.keyspace.used_bytes() as u64;
+        self.stats.peak_bytes = self.stats.peak_bytes.max(used);
+    }
+
+    /// Takes over a configuration that `CONFIG SET` changed from `before`.
+    pub(crate) fn apply_config(&mut self, before: &Config) -> Result<(), String> {
+        self.persist_config(before)?;
+        self.apply_settings();
+        let needs_password = !self.config.requirepass.is_empty();
+        if !needs_password {
+            // Without a password everybody is the one user there is.
+            for (_, client) in &mut self.clients {
+                client.authenticated = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows a command to those who watch all of them.
+    pub(crate) fn show_monitors(&mut self, key: ClientKey, args: &[Bytes]) {
+        let client = &self.clients[key];
+        let now_us = self.clock.unix_us();
+        let mut line = format!(
+            "{}.{:06} [{} {}]",
+            now_us / 1_000_000,
+            now_us % 1_000_000,
+            client.session.db(),
+            client.peer.address
+        );
+        for arg in args {
+            line.push(' ');
+            crate::text::quote(arg, &mut line);
+        }
+        for monitor in self.monitors.clone() {
+            self.deliver(monitor, |out| out.simple(&line));
+        }
+    }
+}
+
+fn passes(bytes: u64, bound: u64) -> bool {
+    0 < bound && bound <= bytes
+}
+
+/// Forty hexadecimal digits that another run does not have.
+fn run_id(seed: u64) -> String {
+    let mut id = String::new();
+    let mut state = seed;
+    while id.len() < 40 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        id.push_str(&format!("{:08x}", state >> 32));
+    }
+    id
+}

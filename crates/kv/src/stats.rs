@@ -1,0 +1,130 @@
+//! What is counted, for `INFO`.
+
+use std::collections::BTreeMap;
+
+use keyspace::Command;
+
+/// Samples a rate is the mean of.
+const RATE_SAMPLES: usize = 16;
+
+/// The calls of one command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) calls: u64,
+    pub(crate) took_us: u64,
+    /// Refused before they ran.
+    pub(crate) rejected: u64,
+    /// Answered by an error.
+    pub(crate) failed: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stats {
+    pub(crate) started_ms: u64,
+    pub(crate) connections_received: u64,
+    pub(crate) rejected_connections: u64,
+    pub(crate) output_limit_disconnections: u64,
+    pub(crate) commands: u64,
+    pub(crate) net_input_bytes: u64,
+    pub(crate) net_output_bytes: u64,
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) error_replies: u64,
+    /// By the command's index in the table.
+    calls: Vec<Option<(&'static str, Calls)>>,
+    /// Errors by their first word.
+    pub(crate) errors: BTreeMap<String, u64>,
+    pub(crate) peak_bytes: u64,
+    pub(crate) ops: Rate,
+    pub(crate) input: Rate,
+    pub(crate) output: Rate,
+}
+
+impl Stats {
+    pub(crate) fn new(now_ms: u64) -> Stats {
+        Stats {
+            started_ms: now_ms,
+            connections_received: 0,
+            rejected_connections: 0,
+            output_limit_disconnections: 0,
+            commands: 0,
+            net_input_bytes: 0,
+            net_output_bytes: 0,
+            reads: 0,
+            writes: 0,
+            error_replies: 0,
+            calls: Vec::new(),
+            errors: BTreeMap::new(),
+            peak_bytes: 0,
+            ops: Rate::default(),
+            input: Rate::default(),
+            output: Rate::default(),
+        }
+    }
+
+    /// `CONFIG RESETSTAT`.
+    pub(crate) fn reset(&mut self, now_ms: u64) {
+        *self = Stats {
+            started_ms: self.started_ms,
+            ..Stats::new(now_ms)
+        };
+    }
+
+    /// The calls of one command, to be counted up.
+    pub(crate) fn calls_of(&mut self, command: &'static Command) -> &mut Calls {
+        let index = command.index();
+        if self.calls.len() <= index {
+            self.calls.resize(index + 1, None);
+        }
+        let (_, calls) = self.calls[index].get_or_insert((command.name, Calls::default()));
+        calls
+    }
+
+    /// Every command that was called or refused.
+    pub(crate) fn all_calls(&self) -> impl Iterator<Item = (&'static str, Calls)> {
+        self.calls.iter().flatten().copied()
+    }
+
+    pub(crate) fn sample(&mut self, now_ms: u64) {
+        self.ops.sample(now_ms, self.commands);
+        self.input.sample(now_ms, self.net_input_bytes);
+        self.output.sample(now_ms, self.net_output_bytes);
+    }
+
+    /// Counts an error reply by its code.
+    pub(crate) fn error(&mut self, text: &[u8], names_max: usize) {
+        self.error_replies += 1;
+        let code = text.split(|byte| *byte == b' ').next().unwrap_or(text);
+        let code = crate::text::lossy(code);
+        // Who can make up codes (a script will) must not fill the memory.
+        if self.errors.len() < names_max || self.errors.contains_key(&code) {
+            *self.errors.entry(code).or_default() += 1;
+        }
+    }
+}
+
+/// How fast a counter grows.
+#[derive(Debug, Default)]
+pub(crate) struct Rate {
+    last_ms: u64,
+    last: u64,
+    per_second: [u64; RATE_SAMPLES],
+    next: usize,
+}
+
+impl Rate {
+    fn sample(&mut self, now_ms: u64, count: u64) {
+        let passed_ms = now_ms.saturating_sub(self.last_ms);
+        if 0 < self.last_ms && 0 < passed_ms {
+            let grown = count.saturating_sub(self.last);
+            self.per_second[self.next] = grown * 1000 / passed_ms;
+            self.next = (self.next + 1) % RATE_SAMPLES;
+        }
+        self.last_ms = now_ms;
+        self.last = count;
+    }
+
+    pub(crate) fn mean(&self) -> u64 {
+        self.per_second.iter().sum::<u64>() / RATE_SAMPLES as u64
+    }
+}

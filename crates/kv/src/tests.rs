@@ -1,0 +1,157 @@
+//! Clients in, replies out, over streams in memory and on paused time. Files: `files.rs`.
+//!
+//! A script has a line a step: `a> GET k` has client *a* send an inline command, `a< "v"` expects its next reply, `a<`
+//! that there is none, `a closed` its end, and `wait 50` lets so many milliseconds pass.
+
+mod files;
+mod scripts;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use keyspace::Keyspace;
+use reactor::Stop;
+use resp::{Reply, ReplyLimits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::timeout;
+
+use crate::client::Peer;
+use crate::connection::{Shared, serve};
+use crate::persist::Persist;
+use crate::service::keep_house;
+use crate::state::State;
+use crate::{Config, Limits, settings};
+
+/// Plays a script against a server with these directives.
+fn check(directives: &str, script: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    LocalSet::new().block_on(&runtime, async {
+        let mut config = Config::default();
+        config
+            .read(directives, "directives".as_ref())
+            .expect("sound");
+        let mut stage = Stage::new(config);
+        for (index, line) in script.lines().enumerate() {
+            let line = line.trim();
+            if !line.is_empty() {
+                stage.play(line, index + 1).await;
+            }
+        }
+    });
+}
+
+/// A server and those who talk to it.
+struct Stage {
+    shared: Rc<Shared>,
+    clients: BTreeMap<String, Talker>,
+}
+
+struct Talker {
+    stream: DuplexStream,
+    input: BytesMut,
+}
+
+impl Stage {
+    fn new(config: Config) -> Stage {
+        let keyspace = Keyspace::new(settings::keyspace_limits(&config), 7);
+        let persist = Persist::without_journal(0);
+        let state = State::new(config, Limits::default(), keyspace, persist, Stop::new());
+        let shared = Rc::new(Shared::new(state));
+        spawn_local(keep_house(Rc::clone(&shared)));
+        Stage {
+            shared,
+            clients: BTreeMap::new(),
+        }
+    }
+
+    async fn play(&mut self, line: &str, number: usize) {
+        if let Some(ms) = line.strip_prefix("wait ") {
+            let ms = ms.parse().expect("milliseconds");
+            return tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        if let Some(name) = line.strip_suffix(" closed") {
+            let heard = self.talker(name).hear().await;
+            return assert_eq!(heard, "closed", "line {number}: {line}");
+        }
+        if let Some((name, command)) = line.split_once("> ")
+            && !name.contains('<')
+        {
+            let talker = self.talker(name);
+            let line = format!("{command}\r\n");
+            return talker
+                .stream
+                .write_all(line.as_bytes())
+                .await
+                .expect("it listens");
+        }
+        let (name, expected) = line.split_once('<').expect("a step");
+        let heard = self.talker(name).hear().await;
+        assert_eq!(heard.trim_end(), expected.trim(), "line {number}: {line}");
+    }
+
+    fn talker(&mut self, name: &str) -> &mut Talker {
+        self.clients.entry(name.to_owned()).or_insert_with(|| {
+            let (stream, other) = duplex(1 << 20);
+            let peer = Peer {
+                address: format!("{name}:1"),
+                local: "server:1".to_owned(),
+                descriptor: 0,
+                is_local: name != "stranger",
+                is_unix: false,
+            };
+            spawn_local(serve(Rc::clone(&self.shared), other, peer));
+            Talker {
+                stream,
+                input: BytesMut::new(),
+            }
+        })
+    }
+}
+
+impl Talker {
+    /// The next reply as text; empty when none comes, although everybody has done what there is to do.
+    async fn hear(&mut self) -> String {
+        loop {
+            let reply = Reply::take(&mut self.input, &ReplyLimits::default());
+            if let Some(reply) = reply.expect("a reply") {
+                return show(&reply);
+            }
+            let read = self.stream.read_buf(&mut self.input);
+            match timeout(Duration::from_millis(1), read).await {
+                Err(_) => return String::new(),
+                Ok(Ok(0)) => return "closed".to_owned(),
+                Ok(read) => drop(read.expect("a stream in memory")),
+            }
+        }
+    }
+}
+
+fn show(reply: &Reply) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = |replies: &[Reply]| replies.iter().map(show).collect::<Vec<_>>().join(" ");
+    match reply {
+        Reply::Simple(word) => text(word),
+        Reply::Error(error) => format!("-{}", text(error)),
+        Reply::Int(number) => number.to_string(),
+        Reply::Bulk(bytes) => format!("{:?}", text(bytes)),
+        Reply::Null => "nil".to_owned(),
+        Reply::Array(replies) => format!("[{}]", all(replies)),
+        Reply::Set(replies) => format!("~[{}]", all(replies)),
+        Reply::Push(replies) => format!(">[{}]", all(replies)),
+        Reply::Map(pairs) => {
+            let pairs = pairs.iter();
+            let pairs = pairs.map(|(key, value)| format!("{}: {}", show(key), show(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Reply::Double(digits) | Reply::BigNumber(digits) => text(digits),
+        Reply::Bool(value) => value.to_string(),
+        Reply::Verbatim(bytes) => format!("={:?}", text(bytes)),
+    }
+}

@@ -1,0 +1,177 @@
+//! The journal: what was acknowledged is there again, wherever the file was cut.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use keyspace::{Keyspace, Session};
+use resp::{Out, Proto};
+
+use crate::persist::{self, Persist};
+use crate::{Config, settings};
+
+/// A directory of its own, removed in the end.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let path = std::env::temp_dir().join(format!("pelton-kv-{}-{name}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).expect("a directory");
+        Dir(path)
+    }
+
+    fn config(&self, directives: &str) -> Config {
+        let mut config = Config::default();
+        let dir = format!("dir {}\nappendonly yes\n{directives}", self.0.display());
+        config.read(&dir, "directives".as_ref()).expect("sound");
+        config
+    }
+
+    fn increment(&self) -> PathBuf {
+        self.0.join("appendonlydir/appendonly.aof.1.incr.aof")
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn run(keyspace: &mut Keyspace, session: &mut Session, line: &str) -> Bytes {
+    let args = resp::split_line(line.as_bytes()).expect("sound");
+    let mut out = Out::new(Proto::Resp2);
+    keyspace.execute(session, &args, 1_000, &mut out);
+    out.to_bytes()
+}
+
+fn open(config: &Config) -> Result<(Keyspace, Persist), String> {
+    let mut keyspace = Keyspace::new(settings::keyspace_limits(config), 7);
+    let opened = persist::open(config, &mut keyspace, 1_000).map_err(|error| error.to_string())?;
+    let persist = Persist::new(config, opened, 1_000).expect("a thread");
+    keyspace.set_journaling(true);
+    Ok((keyspace, persist))
+}
+
+/// Writes commands to a journal, and ends it.
+fn write(config: &Config, lines: &[&str]) {
+    let (mut keyspace, mut persist) = open(config).expect("sound");
+    let mut session = Session::new();
+    for line in lines {
+        run(&mut keyspace, &mut session, line);
+        let journal = std::mem::take(&mut keyspace.effects.journal);
+        persist.append(&journal);
+    }
+}
+
+#[test]
+fn data_comes_back() {
+    let dir = Dir::new("back");
+    let config = dir.config("");
+    write(
+        &config,
+        &["SET a 1", "SELECT 3", "RPUSH l x y", "SPOP none"],
+    );
+    write(&config, &["INCR a"]);
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    let mut session = Session::new();
+    assert_eq!(run(&mut keyspace, &mut session, "GET a"), "$1\r\n2\r\n");
+    run(&mut keyspace, &mut session, "SELECT 3");
+    assert_eq!(run(&mut keyspace, &mut session, "LLEN l"), ":2\r\n");
+}
+
+#[test]
+fn a_journal_cut_at_any_byte_loads_to_the_last_whole_command() {
+    let dir = Dir::new("cut");
+    let config = dir.config("");
+    write(&config, &["SET a 1", "SET a 2", "SET a 3"]);
+    let whole = fs::read(dir.increment()).expect("written");
+    // Where each command ends: SELECT, then the three.
+    let starts: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'*').collect();
+    for cut in 0..=whole.len() {
+        fs::write(dir.increment(), &whole[..cut]).expect("written");
+        let (mut keyspace, persist) = open(&config).expect("a cut end is dropped");
+        drop(persist);
+        let commands = starts
+            .iter()
+            .skip(1)
+            .chain([&whole.len()])
+            .filter(|end| **end <= cut)
+            .count();
+        let expected = match commands {
+            0 | 1 => "$-1\r\n".to_owned(),
+            more => format!("$1\r\n{}\r\n", more - 1),
+        };
+        assert_eq!(
+            run(&mut keyspace, &mut Session::new(), "GET a"),
+            expected,
+            "cut at {cut}"
+        );
+        let left = fs::metadata(dir.increment()).expect("there").len() as usize;
+        assert!(
+            left == 0 || starts.contains(&left) || left == whole.len(),
+            "cut at {cut}"
+        );
+    }
+}
+
+#[test]
+fn a_transaction_that_is_cut_is_dropped_whole() {
+    let dir = Dir::new("transaction");
+    let config = dir.config("");
+    write(&config, &["SET a 1"]);
+    let mut bytes = fs::read(dir.increment()).expect("written");
+    let good = bytes.len();
+    bytes.extend_from_slice(b"*1\r\n$5\r\nMULTI\r\n*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n2\r\n");
+    fs::write(dir.increment(), &bytes).expect("written");
+    let (mut keyspace, _persist) = open(&config).expect("a cut end is dropped");
+    assert_eq!(
+        run(&mut keyspace, &mut Session::new(), "GET a"),
+        "$1\r\n1\r\n"
+    );
+    assert_eq!(
+        fs::metadata(dir.increment()).expect("there").len() as usize,
+        good
+    );
+}
+
+#[test]
+fn damage_is_refused_with_its_place() {
+    let dir = Dir::new("damage");
+    let config = dir.config("");
+    write(&config, &["SET a 1", "SET a 2"]);
+    let whole = fs::read(dir.increment()).expect("written");
+    let refused = |bytes: &[u8], config: &Config| {
+        fs::write(dir.increment(), bytes).expect("written");
+        let error = open(config).expect_err("refused");
+        error
+            .split("incr.aof: ")
+            .nth(1)
+            .expect("the file")
+            .to_owned()
+    };
+    let mut damaged = whole.clone();
+    damaged[23] = b'x';
+    assert_eq!(
+        refused(&damaged, &config),
+        "at byte 23: 0x78 begins no command"
+    );
+    let mut damaged = whole.clone();
+    damaged.truncate(23);
+    damaged.extend_from_slice(b"*1\r\n$7\r\nNOTHING\r\n");
+    assert_eq!(
+        refused(&damaged, &config),
+        "the command at byte 23: ERR unknown command 'NOTHING', with args beginning with: "
+            .trim_end()
+    );
+    let strict = dir.config("aof-load-truncated no");
+    assert_eq!(
+        refused(&whole[..whole.len() - 1], &strict),
+        format!(
+            "the last command begins at byte {} and is cut at {}; aof-load-truncated yes would drop it",
+            whole.len() - 27,
+            whole.len() - 1
+        )
+    );
+}

@@ -1,0 +1,369 @@
+//! What clients say and hear.
+
+use super::check;
+
+#[test]
+fn commands_are_answered_in_order_whatever_their_protocol() {
+    check(
+        "",
+        r#"
+        a> PING
+        a> SET k v
+        a> GET k
+        a< PONG
+        a< OK
+        a< "v"
+        a> FOO bar
+        a< -ERR unknown command 'FOO', with args beginning with: 'bar' 
+        a> HELLO 3 SETNAME me
+        a< {"server": "redis", "version": "7.2.4", "proto": 3, "id": 1, "mode": "standalone", "role": "master", "modules": []}
+        a> CLIENT GETNAME
+        a< "me"
+        a> GET none
+        a< nil
+        a> HELLO 4
+        a< -NOPROTO unsupported protocol version
+        a> HELLO 2 SETNAME
+        a< -ERR Syntax error in HELLO option 'SETNAME'
+        a> RESET
+        a< RESET
+        a> CLIENT GETNAME
+        a< nil
+        a> QUIT
+        a< OK
+        a closed
+        "#,
+    );
+}
+
+#[test]
+fn a_password_comes_first() {
+    check(
+        "requirepass secret",
+        r#"
+        a> GET k
+        a< -NOAUTH Authentication required.
+        a> AUTH wrong
+        a< -WRONGPASS invalid username-password pair or user is disabled.
+        a> HELLO 3
+        a< -NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time
+        a> AUTH default secret
+        a< OK
+        a> GET k
+        a< nil
+        a> RESET
+        a< RESET
+        a> GET k
+        a< -NOAUTH Authentication required.
+        b> *11
+        b< -ERR Protocol error: unauthenticated multibulk length
+        b closed
+        "#,
+    );
+    check(
+        "",
+        "a> AUTH x
+         a< -ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+    );
+}
+
+#[test]
+fn strangers_are_kept_out_without_a_password() {
+    let refusal = "stranger< -DENIED protected mode is on and no password is set, so only clients of this machine are served: \
+                   set requirepass, or protected-mode no where nobody else can connect\nstranger closed";
+    check("", refusal);
+    check("protected-mode no", "stranger> PING\nstranger< PONG");
+    check("requirepass s", "stranger> AUTH s\nstranger< OK");
+}
+
+#[test]
+fn beyond_maxclients_nobody_is_served() {
+    check(
+        "maxclients 1",
+        "a> PING\na< PONG\nb< -ERR max number of clients reached\nb closed\na> PING\na< PONG",
+    );
+}
+
+#[test]
+fn messages_reach_who_listens() {
+    check(
+        "",
+        r#"
+        a> SUBSCRIBE news
+        a< ["subscribe" "news" 1]
+        a> PSUBSCRIBE n*
+        a< ["psubscribe" "n*" 2]
+        a> GET k
+        a< -ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context
+        a> PING x
+        a< ["pong" "x"]
+        b> PUBLISH news hi
+        b< 2
+        a< ["message" "news" "hi"]
+        a< ["pmessage" "n*" "news" "hi"]
+        b> PUBSUB NUMSUB news other
+        b< ["news" 1 "other" 0]
+        b> PUBSUB NUMPAT
+        b< 1
+        b> SSUBSCRIBE shard
+        b< ["ssubscribe" "shard" 1]
+        c> SPUBLISH shard x
+        c< 1
+        b< ["smessage" "shard" "x"]
+        a> UNSUBSCRIBE
+        a< ["unsubscribe" "news" 1]
+        a> PUNSUBSCRIBE n* n*
+        a< ["punsubscribe" "n*" 0]
+        a< ["punsubscribe" "n*" 0]
+        a> GET k
+        a< nil
+        c> PUBLISH news hi
+        c< 0
+        "#,
+    );
+}
+
+#[test]
+fn a_message_to_oneself_follows_the_reply() {
+    check(
+        "",
+        r#"
+        a> HELLO 3
+        a< {"server": "redis", "version": "7.2.4", "proto": 3, "id": 1, "mode": "standalone", "role": "master", "modules": []}
+        a> SUBSCRIBE me
+        a< >["subscribe" "me" 1]
+        a> PUBLISH me hi
+        a< 1
+        a< >["message" "me" "hi"]
+        "#,
+    );
+}
+
+#[test]
+fn events_of_keys_are_published() {
+    check(
+        "notify-keyspace-events KEA",
+        r#"
+        a> PSUBSCRIBE *
+        a< ["psubscribe" "*" 1]
+        b> SET k v PX 50
+        b< OK
+        a< ["pmessage" "*" "__keyspace@0__:k" "set"]
+        a< ["pmessage" "*" "__keyevent@0__:set" "k"]
+        a< ["pmessage" "*" "__keyspace@0__:k" "expire"]
+        a< ["pmessage" "*" "__keyevent@0__:expire" "k"]
+        wait 200
+        a< ["pmessage" "*" "__keyspace@0__:k" "expired"]
+        a< ["pmessage" "*" "__keyevent@0__:expired" "k"]
+        "#,
+    );
+}
+
+#[test]
+fn who_waits_longest_is_served_first() {
+    check(
+        "",
+        r#"
+        a> BLPOP l 0
+        b> BRPOP other l 0
+        c> BLPOP l 0.05
+        a<
+        d> RPUSH l one two
+        d< 2
+        a< ["l" "one"]
+        b< ["l" "two"]
+        wait 60
+        c< nil
+        c> PING
+        c< PONG
+        d> LLEN l
+        d< 0
+        "#,
+    );
+}
+
+#[test]
+fn a_key_of_another_type_wakes_nobody() {
+    check(
+        "",
+        r#"
+        a> BLPOP k 0
+        b> SET k v
+        b< OK
+        a<
+        b> MULTI
+        b< OK
+        b> DEL k
+        b< QUEUED
+        b> RPUSH k x
+        b< QUEUED
+        b> EXEC
+        b< [1 1]
+        a< ["k" "x"]
+        "#,
+    );
+}
+
+#[test]
+fn what_a_blocked_client_sends_waits_with_it() {
+    check(
+        "",
+        r#"
+        a> BLPOP l 0
+        a> PING
+        a<
+        b> CLIENT UNBLOCK 1 ERROR
+        b< 1
+        a< -UNBLOCKED client unblocked via CLIENT UNBLOCK
+        a< PONG
+        b> CLIENT UNBLOCK 1
+        b< 0
+        "#,
+    );
+}
+
+#[test]
+fn a_pause_holds_writes_back() {
+    check(
+        "",
+        r#"
+        a> CLIENT PAUSE 100 WRITE
+        a< OK
+        b> GET k
+        b< nil
+        b> SET k v
+        b<
+        c> MULTI
+        c< OK
+        c> PING
+        c< QUEUED
+        c> EXEC
+        c< [PONG]
+        wait 150
+        b< OK
+        a> CLIENT PAUSE 60000
+        a< OK
+        b> PING
+        b<
+        "#,
+    );
+}
+
+#[test]
+fn replies_can_be_turned_off() {
+    check(
+        "",
+        r#"
+        a> CLIENT REPLY OFF
+        a> SET k v
+        a> CLIENT REPLY ON
+        a< OK
+        a> CLIENT REPLY SKIP
+        a> GET k
+        a> GET k
+        a< "v"
+        "#,
+    );
+}
+
+#[test]
+fn clients_end_clients() {
+    check(
+        "",
+        r#"
+        a> CLIENT SETNAME "a b"
+        a< -ERR Client names cannot contain spaces, newlines or special characters.
+        a> CLIENT ID
+        a< 1
+        b> CLIENT KILL ID 1
+        b< 1
+        a closed
+        b> CLIENT KILL nobody:1
+        b< -ERR No such client
+        b> CLIENT KILL ID 2 SKIPME no
+        b< 1
+        b closed
+        "#,
+    );
+}
+
+#[test]
+fn a_monitor_sees_what_others_do() {
+    check(
+        "timeout 1",
+        r#"
+        a> MONITOR
+        a< OK
+        b> AUTH hidden
+        b< -ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?
+        wait 3000
+        b closed
+        "#,
+    );
+}
+
+#[test]
+fn settings_change_together_or_not_at_all() {
+    check(
+        "",
+        r#"
+        a> CONFIG SET maxmemory 1mb timeout x
+        a< -ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer
+        a> CONFIG GET maxmemory
+        a< ["maxmemory" "0"]
+        a> CONFIG SET maxmemory 1mb hash-max-ziplist-entries 3
+        a< OK
+        a> CONFIG GET max*y hash-*-entries
+        a< ["maxmemory" "1048576" "maxmemory-policy" "noeviction" "maxmemory-eviction-tenacity" "10" "hash-max-listpack-entries" "3" "hash-max-ziplist-entries" "3"]
+        a> CONFIG SET port 1
+        a< -ERR CONFIG SET failed (possibly related to argument 'port') - can't set immutable config
+        a> CONFIG SET nonsense 1
+        a< -ERR Unknown option or number of arguments for CONFIG SET - 'nonsense'
+        "#,
+    );
+}
+
+#[test]
+fn slow_commands_are_kept() {
+    check(
+        "slowlog-log-slower-than 0\nslowlog-max-len 2",
+        r#"
+        a> SET a 1
+        a< OK
+        a> SLOWLOG LEN
+        a< 1
+        a> SET b 1
+        a< OK
+        a> SLOWLOG LEN
+        a< 2
+        a> CONFIG SET slowlog-log-slower-than -1
+        a< OK
+        a> SLOWLOG RESET
+        a< OK
+        a> SLOWLOG GET
+        a< []
+        "#,
+    );
+}
+
+#[test]
+fn a_client_that_does_not_read_is_ended() {
+    // The stream in memory takes 1 MiB of it before anything waits.
+    let publish = format!("b> PUBLISH c {}\nb< 1\n", "x".repeat(60_000));
+    let script = "a> SUBSCRIBE c\na< [\"subscribe\" \"c\" 1]\n".to_owned()
+        + &publish.repeat(20)
+        + "b> PUBSUB NUMSUB c\nb< [\"c\" 0]";
+    check("client-output-buffer-limit pubsub 100kb 0 0", &script);
+}
+
+#[test]
+fn what_is_no_request_is_told_and_ends_the_connection() {
+    check(
+        "",
+        "a> *x
+         a< -ERR Protocol error: invalid multibulk length
+         a closed
+         b> PING
+         b< PONG",
+    );
+}

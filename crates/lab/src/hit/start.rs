@@ -1,0 +1,73 @@
+//! How long a server takes from nothing to its first answered hit, with an index of variants to read.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scratch::Scratch;
+use crate::server::Server;
+use crate::stats::Spread;
+use crate::stop::Stop;
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    /// Of which the variants in the index are.
+    photograph: String,
+    /// How many there are, each of another width.
+    variants: u32,
+    starts: usize,
+}
+
+/// One start.
+#[derive(Serialize)]
+pub(super) struct Start {
+    /// From the start of the process until a hit's answer is whole.
+    wall_us: u64,
+    /// CPU time of the server and its cells until then.
+    cpu_us: u64,
+}
+
+pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Start>, Stop> {
+    const NARROWEST_PX: u32 = 64;
+    let data = Scratch::new("data")?;
+    let target = |width: u32| format!("/{}?w={width}&format=webp", definition.photograph);
+    let warm = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
+    for variant in 0..definition.variants {
+        warm.get(&target(NARROWEST_PX + variant), "*/*")?;
+    }
+    drop(warm);
+    let mut starts = Vec::new();
+    for start in 0..definition.starts {
+        eprintln!("lab: start {} of {}", start + 1, definition.starts);
+        let begun = Instant::now();
+        let server = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
+        server.get(&target(NARROWEST_PX), "*/*")?;
+        starts.push(Start {
+            wall_us: begun.elapsed().as_micros() as u64,
+            cpu_us: server.cpu_us()?,
+        });
+    }
+    print(&starts);
+    Ok(starts)
+}
+
+fn print(starts: &[Start]) {
+    let row = |name: &str, value: fn(&Start) -> u64| {
+        let values: Vec<f64> = starts
+            .iter()
+            .map(|start| value(start) as f64 / 1e3)
+            .collect();
+        let Spread { median, min, max } = Spread::of(&values);
+        vec![
+            name.to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+        ]
+    };
+    let rows = [
+        row("wall", |start| start.wall_us),
+        row("CPU", |start| start.cpu_us),
+    ];
+    table::print("Start to first hit", &["time", "ms", "range"], &rows);
+}

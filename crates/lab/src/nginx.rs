@@ -1,0 +1,67 @@
+//! nginx as a peer: one process that sends static files by sendfile and keeps no log.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::scratch::Scratch;
+use crate::server::{self, Server};
+use crate::stop::{Stop, at};
+
+/// Fields like ours, so that both write as much; open files kept, so that it opens none a request.
+const CONFIG: &str = "
+daemon off;
+master_process off;
+worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    server_tokens off;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 75s;
+    keepalive_requests 1000000000;
+    open_file_cache max=100;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    types { image/webp webp; application/json json; }
+    server {
+        listen {address};
+        {more}
+        root {folder}/files;
+        add_header Vary Accept;
+        add_header Cache-Control \"public, max-age=86400\";
+        add_header X-Content-Type-Options nosniff;
+    }
+}
+";
+
+/// Serves the files in `files` of the folder, pinned to a core. `more` is what else its configuration says of the server.
+pub(crate) fn start(folder: &Scratch, cpu: u32, more: &str, target: &str) -> Result<Server, Stop> {
+    let address = server::free_address()?;
+    let config = CONFIG
+        .replace("{folder}", &folder.path().to_string_lossy())
+        .replace("{address}", &address.to_string())
+        .replace("{more}", more);
+    let path = folder.join("nginx.conf");
+    fs::write(&path, config).map_err(at(&path))?;
+    let mut nginx = Command::new("taskset");
+    nginx
+        .args(["--cpu-list", &cpu.to_string(), "nginx", "-c"])
+        .arg(&path);
+    Server::start(nginx, address, target)
+}
+
+/// Where it finds the file called `name`.
+pub(crate) fn add_file(folder: &Scratch, name: &str, bytes: &[u8]) -> Result<(), Stop> {
+    let path = folder.join(Path::new("files").join(name));
+    let parent = folder.join("files");
+    fs::create_dir_all(&parent).map_err(at(&parent))?;
+    fs::write(&path, bytes).map_err(at(&path))
+}

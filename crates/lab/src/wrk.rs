@@ -1,0 +1,96 @@
+//! wrk: as many HTTP/1.1 requests as a server takes.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+
+use crate::scratch::Scratch;
+use crate::stop::{Stop, at};
+use crate::usage;
+
+/// How to load a server.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) cpu: u32,
+    pub(crate) connections: u32,
+    pub(crate) seconds: u32,
+}
+
+/// What is asked for, and how.
+pub(crate) struct Requests<'a> {
+    /// `http` or `https`.
+    pub(crate) scheme: &'a str,
+    pub(crate) server: SocketAddr,
+    pub(crate) target: &'a str,
+    /// Beside `Host`, each as `Name: value`.
+    pub(crate) fields: &'a [String],
+    /// Requests sent together, before their answers are read.
+    pub(crate) pipelined: u32,
+    /// Requests after which a connection is replaced, if it ever is.
+    pub(crate) requests_a_connection: Option<u32>,
+}
+
+/// Runs it; returns how many requests were answered.
+///
+/// # Errors
+/// When one was answered by an error, or not at all.
+pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
+    let scratch = Scratch::new("wrk")?;
+    let mut wrk = Command::new("taskset");
+    wrk.args(["--cpu-list", &load.cpu.to_string(), "wrk", "--threads", "1"]);
+    wrk.args(["--connections", &load.connections.to_string()]);
+    wrk.args(["--duration", &format!("{}s", load.seconds)]);
+    for field in requests.fields {
+        wrk.args(["--header", field]);
+    }
+    if let Some(script) = script(requests) {
+        let path = scratch.join("requests.lua");
+        fs::write(&path, script).map_err(at(&path))?;
+        wrk.arg("--script").arg(path);
+    }
+    let Requests {
+        scheme,
+        server,
+        target,
+        ..
+    } = requests;
+    let (stdout, _) = usage::run(wrk.arg(format!("{scheme}://{server}{target}")))?;
+    let said = String::from_utf8_lossy(&stdout);
+    answered(&said).ok_or_else(|| Stop::finding(format!("wrk: {said}")))
+}
+
+/// The Lua program for what no flag of wrk says.
+fn script(requests: &Requests<'_>) -> Option<String> {
+    match (requests.pipelined, requests.requests_a_connection) {
+        (0 | 1, None) => None,
+        (pipelined, None) => Some(format!(
+            "local batch\n\
+             init = function() batch = string.rep(wrk.format(), {pipelined}) end\n\
+             request = function() return batch end\n"
+        )),
+        (_, Some(count)) => Some(format!(
+            "local number, stay, last = 0\n\
+             init = function()\n\
+               stay = wrk.format()\n\
+               wrk.headers['Connection'] = 'close'\n\
+               last = wrk.format()\n\
+             end\n\
+             request = function()\n\
+               number = number + 1\n\
+               return number % {count} == 0 and last or stay\n\
+             end\n"
+        )),
+    }
+}
+
+/// `None` when something went wrong.
+fn answered(said: &str) -> Option<u64> {
+    if said.contains("Non-2xx") || said.contains("Socket errors") {
+        return None;
+    }
+    let line = said.lines().find(|line| line.contains(" requests in "))?;
+    line.split_whitespace().next()?.parse().ok()
+}

@@ -1,0 +1,224 @@
+//! HTTP/2 by hyper, with the answers of HTTP/1.1.
+//!
+//! A stream's head is put into the words of HTTP/1.1 and judged by the same rules ([`translate`]), answered by the same
+//! code, and the answer's fields put into a `HeaderMap` ([`crate::head`]). Bodies in memory are passed on as they are,
+//! files in chunks, a few at a time for each connection ([`body`]).
+//!
+//! hyper and its `h2` bound heads, streams, resets in the accept queue and frames that want an acknowledgement.
+//! [`Pulse`] adds what only we can know: whether a client takes what it asked for, and whether what it sends is more
+//! than noise. Deadlines are the connection's own, so that eviction and drain work as they do for HTTP/1.1.
+
+mod body;
+mod pulse;
+mod translate;
+mod wire;
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
+use http1::Reject;
+use hyper::body::Incoming;
+use hyper::rt::Executor;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use reactor::Conn;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::answer::{Answer, Shape};
+use crate::core::Core;
+use crate::problem::Problem;
+use body::Body;
+use pulse::{Pulse, Stream, Turn};
+use wire::Wire;
+
+/// What a client sends first: RFC 9113 §3.4.
+pub(crate) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Bounds of one HTTP/2 connection. A head is bounded as HTTP/1.1's is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Streams open at the same time; RFC 9113 §6.5.2 wants 100 at least. Default 100.
+    pub streams_max: u32,
+    /// Bytes read from files that wait for the client, over all streams; one chunk more is possible. What is sent from
+    /// memory is shared and does not count. Default 32 KiB.
+    pub buffer_bytes_max: usize,
+    /// Answers in the making that are not ready, over all streams; more wait for their turn. Default 32.
+    pub making_max: usize,
+    /// Bytes a client may send without a new request, or taking anything of an answer. Default 256 KiB.
+    pub idle_bytes_max: usize,
+    /// Streams given up by the client before their answer was sent, beyond those it took. Default 256.
+    pub resets_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            streams_max: 100,
+            buffer_bytes_max: 32 << 10,
+            making_max: 32,
+            idle_bytes_max: 256 << 10,
+            resets_max: 256,
+        }
+    }
+}
+
+/// Streams reset by the client while hyper has not looked at them, and streams reset by us for errors of the client's
+/// (CVE-2023-44487, CVE-2025-8671). Beyond, GOAWAY.
+const RESETS_QUEUED_MAX: usize = 20;
+/// The body of a request that nobody reads.
+const WINDOW_BYTES: u32 = 64 << 10;
+
+/// Serves `conn`, of which `begun` has been read, until either side ends it.
+pub(crate) async fn serve<S>(core: Rc<Core>, conn: Conn<S>, begun: Vec<u8>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let (stream, conn) = conn.swap(());
+    let pulse = Rc::new(Pulse::new(conn, core.service.settings.limits.h2));
+    let wire = Wire::new(begun, stream, Rc::clone(&pulse));
+    let answering = {
+        let (core, pulse) = (Rc::clone(&core), Rc::clone(&pulse));
+        service_fn(move |request| answer(Rc::clone(&core), Stream::open(&core, &pulse), request))
+    };
+    // Streams end with their connection, whatever they wait for.
+    let tasks = Rc::new(RefCell::new(JoinSet::new()));
+    let builder = builder(&core, Tasks(Rc::downgrade(&tasks)));
+    let mut served = pin!(builder.serve_connection(TokioIo::new(wire), answering));
+    let mut drain = pin!(core.reactor.drain_begun());
+    loop {
+        match pulse.run(served.as_mut(), drain.as_mut()).await {
+            Turn::Over => return,
+            // RFC 9113 §6.8: a GOAWAY that allows for streams under way, then, a round trip later, the last one.
+            Turn::Drain => served.as_mut().graceful_shutdown(),
+            Turn::Leave => {
+                served.as_mut().graceful_shutdown();
+                return pulse.leave(served).await;
+            }
+        }
+    }
+}
+
+/// A connection's streams, each a task on its core.
+#[derive(Clone)]
+struct Tasks(Weak<RefCell<JoinSet<()>>>);
+
+impl<F> Executor<F> for Tasks
+where
+    F: Future<Output = ()> + 'static,
+{
+    fn execute(&self, stream: F) {
+        let Some(tasks) = self.0.upgrade() else {
+            return;
+        };
+        let tasks = &mut *tasks.borrow_mut();
+        while let Some(ended) = tasks.try_join_next() {
+            if let Err(err) = ended
+                && err.is_panic()
+            {
+                resume_unwind(err.into_panic());
+            }
+        }
+        tasks.spawn_local(stream);
+    }
+}
+
+fn builder(core: &Core, tasks: Tasks) -> http2::Builder<Tasks> {
+    let settings = &core.service.settings;
+    let mut builder = http2::Builder::new(tasks);
+    builder
+        .max_concurrent_streams(settings.limits.h2.streams_max)
+        .max_header_list_size(settings.http.head_bytes_max as u32)
+        .max_pending_accept_reset_streams(RESETS_QUEUED_MAX)
+        .max_local_error_reset_streams(RESETS_QUEUED_MAX)
+        .max_send_buf_size(settings.limits.h2.buffer_bytes_max)
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES);
+    builder
+}
+
+async fn answer(
+    core: Rc<Core>,
+    stream: Stream,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, hyper::Error> {
+    let (head, body) = request.into_parts();
+    let mut text = stream.pulse.take_text();
+    let judged = translate::request(&head, &mut text, &core.service.settings.http);
+    let skipped = match judged {
+        Ok(request) if body.is_end_stream() => Ok(request),
+        // Boxed, as what takes its time below: a stream that only waits for its client is to be small.
+        Ok(request) => {
+            let skipped = Box::pin(skip(&core, &stream.pulse, body)).await?;
+            skipped.map(|()| request)
+        }
+        Err(reject) => Err(reject),
+    };
+    let (answer, turn) = match skipped {
+        Ok(request) => match core.answer_ready(stream.pulse.listener(), &request) {
+            Some(answer) => (answer, None),
+            None => {
+                let turn = stream.pulse.turn().await;
+                (Box::pin(core.answer_slowly(&request)).await, Some(turn))
+            }
+        },
+        Err(reject) => (refuse(&core, &head.method, reject), None),
+    };
+    stream.pulse.give_back(text);
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(answer.status).expect("an answer has a status");
+    *response.headers_mut() = answer.header_map();
+    let body = Body::new(stream, answer, turn);
+    Ok(response.map(|()| body))
+}
+
+/// Skips a body, which nobody here wants, as HTTP/1.1 does: a request is answered when it is whole.
+async fn skip(
+    core: &Core,
+    pulse: &Pulse,
+    mut body: Incoming,
+) -> Result<Result<(), Reject>, hyper::Error> {
+    const TOO_LARGE: Reject = Reject {
+        status: 413,
+        reason: "the body is too large",
+    };
+    const TOO_SLOW: Reject = Reject {
+        status: 408,
+        reason: "the body took too long",
+    };
+    let mut left = core.service.settings.http.body_bytes_max;
+    let skipping = async {
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let bytes = frame?.data_ref().map_or(0, Bytes::len);
+            pulse.expected(bytes);
+            let Some(still) = left.checked_sub(bytes as u64) else {
+                return Ok(Err(TOO_LARGE));
+            };
+            left = still;
+        }
+        Ok(Ok(()))
+    };
+    let limit = Duration::from_millis(core.reactor.limits().head_ms);
+    timeout(limit, skipping).await.unwrap_or(Ok(Err(TOO_SLOW)))
+}
+
+fn refuse(core: &Core, method: &http::Method, reject: Reject) -> Answer {
+    let problem = Problem::BadRequest {
+        status: reject.status,
+        phrase: reject.reason,
+    };
+    let shape = Shape {
+        bodiless: method == http::Method::HEAD,
+        ..Shape::UNREAD
+    };
+    core.answer_problem(&problem, shape)
+}

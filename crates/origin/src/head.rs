@@ -1,0 +1,74 @@
+//! Heads of answers in the words of a protocol. What an answer says is decided once, in [`crate::answer`]; here the wire
+//! formats meet.
+
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
+use http1::{Connection, Head, date::DATE_BYTES};
+
+use crate::answer::{Answer, Fields};
+use crate::representation::Representation;
+
+impl Answer {
+    /// Appends the head as HTTP/1.1 has it.
+    pub(crate) fn write_head(
+        &self,
+        out: &mut Vec<u8>,
+        date: &[u8; DATE_BYTES],
+        connection: Connection,
+    ) {
+        match &self.fields {
+            Fields::Whole(representation) => representation.write_whole(out, date, connection),
+            Fields::Part(representation, start, end) => {
+                representation.write_part(out, date, connection, (*start, *end));
+            }
+            Fields::NotModified(representation) => {
+                representation.write_not_modified(out, date, connection);
+            }
+            Fields::Listed(fields) => {
+                let begun = Head::begin(out, self.status).date(date);
+                fields
+                    .iter()
+                    .fold(begun, |head, (name, value)| head.field(name, &**value))
+                    .finish(connection);
+            }
+        }
+    }
+
+    /// The fields as HTTP/2 has them: all but Date, which hyper adds.
+    pub(crate) fn header_map(&self) -> HeaderMap {
+        match &self.fields {
+            Fields::Whole(representation) => representation.header_map().clone(),
+            Fields::Part(representation, start, end) => {
+                let mut fields = representation.header_map().clone();
+                let length = representation.length;
+                let range = format!("bytes {start}-{}/{length}", end - 1);
+                fields.insert(CONTENT_LENGTH, HeaderValue::from(end - start));
+                fields.insert(CONTENT_RANGE, value(&range));
+                fields
+            }
+            Fields::NotModified(representation) => {
+                let fields = representation.header_map().iter();
+                fields
+                    .filter(|(name, _)| Representation::KEPT.contains(&name.as_str()))
+                    .map(|(name, value)| (name.clone(), value.clone()))
+                    .collect()
+            }
+            Fields::Listed(fields) => listed(fields.iter().map(|(name, text)| (*name, &**text))),
+        }
+    }
+}
+
+/// Fields whose names are literals.
+pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'static str, &'a str)>) -> HeaderMap {
+    fields
+        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
+        .collect()
+}
+
+/// RFC 9110 §5.5, as [`Head::field`]: control characters become spaces.
+fn value(text: &str) -> HeaderValue {
+    let clean: Vec<u8> = text
+        .bytes()
+        .map(|byte| if byte.is_ascii_control() { b' ' } else { byte })
+        .collect();
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(clean)).expect("without control characters")
+}

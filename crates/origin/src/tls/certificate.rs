@@ -1,0 +1,105 @@
+//! What a certificate says of itself: whom it is for, and until when.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use http1::date;
+use x509_cert::Certificate;
+use x509_cert::der::Decode as _;
+use x509_cert::ext::pkix::SubjectAltName;
+use x509_cert::ext::pkix::name::GeneralName;
+
+use super::{Error, ErrorKind};
+
+/// Days before its end at which an operator is told: less than what automatic renewal leaves.
+const RENEW_DAYS: i64 = 14;
+
+/// Something about a certificate that clients will not like. It is used all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concern {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it is.
+    pub what: String,
+}
+
+impl fmt::Display for Concern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tls: {}: {}", self.path.display(), self.what)
+    }
+}
+
+/// Whom a certificate is for, and when.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// Names in lower case; `*.` stands for one label.
+    pub(super) names: Vec<String>,
+    pub(super) addresses: Vec<IpAddr>,
+    begin_unix_s: i64,
+    end_unix_s: i64,
+}
+
+impl Statement {
+    /// Reads the certificate `der`, which is the first in the file `path`.
+    pub(super) fn read(der: &[u8], path: &Path) -> Result<Statement, Error> {
+        let bad = |err: x509_cert::der::Error| {
+            Error::because(ErrorKind::BadCertificate, path, err.to_string())
+        };
+        let certificate = Certificate::from_der(der).map_err(bad)?;
+        let certificate = certificate.tbs_certificate();
+        let alternatives = certificate
+            .get_extension::<SubjectAltName>()
+            .map_err(bad)?
+            .map_or_else(Vec::new, |(_critical, names)| names.0);
+        let (mut names, mut addresses) = (Vec::new(), Vec::new());
+        for alternative in &alternatives {
+            match alternative {
+                GeneralName::DnsName(name) => names.push(name.as_str().to_ascii_lowercase()),
+                GeneralName::IpAddress(octets) => addresses.extend(address(octets.as_bytes())),
+                // Clients match nothing else against a host (RFC 9525 §6).
+                _ => {}
+            }
+        }
+        let validity = certificate.validity();
+        Ok(Statement {
+            names,
+            addresses,
+            begin_unix_s: validity.not_before.to_unix_duration().as_secs() as i64,
+            end_unix_s: validity.not_after.to_unix_duration().as_secs() as i64,
+        })
+    }
+
+    /// What clients will not like at the time `now_unix_s`.
+    pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<Concern> {
+        let mut what = Vec::new();
+        let day = |unix_s| {
+            let date = date::format(unix_s);
+            str::from_utf8(&date).expect("dates are ASCII").to_owned()
+        };
+        if self.end_unix_s < now_unix_s {
+            what.push(format!("expired on {}", day(self.end_unix_s)));
+        } else if self.end_unix_s < now_unix_s + RENEW_DAYS * 86_400 {
+            what.push(format!("expires on {}", day(self.end_unix_s)));
+        }
+        if now_unix_s < self.begin_unix_s {
+            what.push(format!("is not valid before {}", day(self.begin_unix_s)));
+        }
+        if self.names.is_empty() && self.addresses.is_empty() {
+            what.push("is for no name: clients ignore the common name".to_owned());
+        }
+        let concern = |what| Concern {
+            path: path.to_owned(),
+            what,
+        };
+        what.into_iter().map(concern).collect()
+    }
+}
+
+/// RFC 5280 §4.2.1.6: four octets or sixteen.
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    if let Ok(octets) = <[u8; 4]>::try_from(octets) {
+        return Some(octets.into());
+    }
+    <[u8; 16]>::try_from(octets).ok().map(IpAddr::from)
+}

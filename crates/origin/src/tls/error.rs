@@ -1,0 +1,108 @@
+//! Why certificates cannot be used, and what to do about it. Always the operator's to mend.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Certificates or keys that cannot be used.
+#[derive(Debug)]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The file it is wrong with.
+    pub path: PathBuf,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What can be wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// It cannot be read.
+    Unreadable,
+    /// It holds no certificate.
+    NoCertificate,
+    /// It holds no private key.
+    NoKey,
+    /// Its first certificate makes no sense.
+    BadCertificate,
+    /// Its key makes no sense, or is of a kind that nobody signs with any more.
+    BadKey,
+    /// Its key is not the certificate's.
+    Mismatch,
+    /// Not the file's fault: the host gives no random numbers.
+    NoRandomness,
+}
+
+impl Error {
+    pub(super) fn new(kind: ErrorKind, path: &Path) -> Error {
+        Error {
+            kind,
+            path: path.to_owned(),
+            source: None,
+        }
+    }
+
+    pub(super) fn because(
+        kind: ErrorKind,
+        path: &Path,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        Error {
+            source: Some(source.into()),
+            ..Error::new(kind, path)
+        }
+    }
+
+    pub(super) fn unreadable(path: &Path, source: io::Error) -> Error {
+        Error::because(ErrorKind::Unreadable, path, source)
+    }
+
+    pub(super) fn no_randomness(source: rustls::Error) -> Error {
+        Error::because(ErrorKind::NoRandomness, Path::new(""), source)
+    }
+
+    /// What an operator can do.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self.kind {
+            ErrorKind::Unreadable => {
+                "certificate and key must be readable by the user that pelton runs as"
+            }
+            ErrorKind::NoCertificate => {
+                "name the PEM file with the whole chain, which certbot calls fullchain.pem, as --tls-cert"
+            }
+            ErrorKind::NoKey => {
+                "name the PEM file with the key, without a passphrase: openssl pkey -in OLD -out NEW removes one"
+            }
+            ErrorKind::BadCertificate => "openssl x509 -noout -text -in FILE shows what it holds",
+            ErrorKind::BadKey => {
+                "keys may be ECDSA on P-256 or P-384, Ed25519, or RSA from 2048 to 8192 bits"
+            }
+            ErrorKind::Mismatch => {
+                "name certificates and keys in the same order, and the server's own certificate first in its file"
+            }
+            ErrorKind::NoRandomness => "the kernel's getrandom is refused; look for a filter",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            ErrorKind::Unreadable => "cannot be read",
+            ErrorKind::NoCertificate => "holds no certificate",
+            ErrorKind::NoKey => "holds no private key",
+            ErrorKind::BadCertificate => "the certificate cannot be used",
+            ErrorKind::BadKey => "the key cannot be used",
+            ErrorKind::Mismatch => "the key is not that of its certificate",
+            ErrorKind::NoRandomness => return write!(f, "tls: no random numbers for tickets"),
+        };
+        write!(f, "tls: {}: {what}", self.path.display())?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

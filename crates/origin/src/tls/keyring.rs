@@ -1,0 +1,165 @@
+//! Certificates with their keys, found by the name that a client asks for.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{SignatureAlgorithm, SignatureScheme};
+
+use super::certificate::Statement;
+use super::{Concern, Error, ErrorKind, Pair};
+use crate::clock;
+
+/// Bytes read of one file: some hundred certificates.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// All certificates there are.
+#[derive(Debug)]
+pub(super) struct Keyring {
+    /// By name, those that cost less to sign with first.
+    by_name: HashMap<String, Vec<Arc<CertifiedKey>>>,
+    /// Those whose name is `*.` and the key of this map.
+    by_parent: HashMap<String, Vec<Arc<CertifiedKey>>>,
+    addresses: HashSet<IpAddr>,
+    /// All that are for a name of the first pair's, or the first alone: for clients that ask for no name we know.
+    default: Vec<Arc<CertifiedKey>>,
+}
+
+impl Keyring {
+    /// Reads the files, and tells what clients will not like about the certificates.
+    pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<Concern>), Error> {
+        let mut keyring = Keyring {
+            by_name: HashMap::new(),
+            by_parent: HashMap::new(),
+            addresses: HashSet::new(),
+            default: Vec::new(),
+        };
+        let mut concerns = Vec::new();
+        let mut first_names: Option<Vec<String>> = None;
+        let now_unix_s = (clock::unix_ms() / 1000) as i64;
+        for pair in pairs {
+            let (certified, statement) = read_pair(pair)?;
+            concerns.extend(statement.concerns(now_unix_s, &pair.certificates));
+            let certified = Arc::new(certified);
+            for name in &statement.names {
+                let by = match name.strip_prefix("*.") {
+                    Some(parent) => keyring.by_parent.entry(parent.to_owned()),
+                    None => keyring.by_name.entry(name.clone()),
+                };
+                insert(by.or_default(), &certified);
+            }
+            keyring.addresses.extend(statement.addresses);
+            let names = first_names.get_or_insert_with(|| statement.names.clone());
+            if keyring.default.is_empty() || names.iter().any(|it| statement.names.contains(it)) {
+                insert(&mut keyring.default, &certified);
+            }
+        }
+        Ok((keyring, concerns))
+    }
+
+    /// The certificate for a client that asks for `name` and can check `schemes`.
+    fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        let found = name.and_then(|name| self.named(&name.to_ascii_lowercase()));
+        let candidates = found.unwrap_or(&self.default);
+        let fitting = candidates
+            .iter()
+            .find(|certified| certified.key.choose_scheme(schemes).is_some());
+        // A client that can check none may yet not check at all.
+        fitting.or_else(|| candidates.first()).cloned()
+    }
+
+    fn named(&self, name: &str) -> Option<&Vec<Arc<CertifiedKey>>> {
+        self.by_name.get(name).or_else(|| {
+            // RFC 9525 §6.3: the asterisk is the whole first label.
+            let (_, parent) = name.split_once('.')?;
+            self.by_parent.get(parent)
+        })
+    }
+
+    fn covers(&self, host: &str) -> bool {
+        let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        match address.unwrap_or(host).parse() {
+            Ok(address) => self.addresses.contains(&address),
+            Err(_) => self.named(&host.to_ascii_lowercase()).is_some(),
+        }
+    }
+}
+
+/// Adds in order of what a signature costs: ours of RSA takes ten times as long as one of ECDSA.
+fn insert(candidates: &mut Vec<Arc<CertifiedKey>>, certified: &Arc<CertifiedKey>) {
+    let cost = |certified: &CertifiedKey| certified.key.algorithm() == SignatureAlgorithm::RSA;
+    let index = candidates.partition_point(|before| cost(before) <= cost(certified));
+    candidates.insert(index, Arc::clone(certified));
+}
+
+fn read_pair(pair: &Pair) -> Result<(CertifiedKey, Statement), Error> {
+    let path = &pair.certificates;
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&read(path)?)
+        .collect::<Result<_, _>>()
+        .map_err(|err| Error::because(ErrorKind::BadCertificate, path, err.to_string()))?;
+    let first = chain
+        .first()
+        .ok_or_else(|| Error::new(ErrorKind::NoCertificate, path))?;
+    let statement = Statement::read(first, path)?;
+    let path = &pair.key;
+    let key = PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|err| match err {
+        pem::Error::NoItemsFound => Error::new(ErrorKind::NoKey, path),
+        err => Error::because(ErrorKind::BadKey, path, err.to_string()),
+    })?;
+    let key = ring::sign::any_supported_type(&key)
+        .map_err(|err| Error::because(ErrorKind::BadKey, path, err))?;
+    let certified = CertifiedKey::new(chain, key);
+    certified.keys_match().map_err(|err| match err {
+        rustls::Error::InconsistentKeys(_) => Error::new(ErrorKind::Mismatch, path),
+        err => Error::because(ErrorKind::BadCertificate, &pair.certificates, err),
+    })?;
+    Ok((certified, statement))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| io_read(file, &mut bytes))
+        .map_err(|err| Error::unreadable(path, err))?;
+    Ok(bytes)
+}
+
+fn io_read(file: std::fs::File, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+    use std::io::Read as _;
+    file.take(FILE_BYTES_MAX).read_to_end(bytes)
+}
+
+/// The keyring in use. Where cores meet: read once a handshake, written once a reload, and held for neither's work.
+#[derive(Debug)]
+pub(super) struct Resolver(RwLock<Arc<Keyring>>);
+
+impl Resolver {
+    pub(super) fn new(keyring: Keyring) -> Resolver {
+        Resolver(RwLock::new(Arc::new(keyring)))
+    }
+
+    pub(super) fn replace(&self, keyring: Keyring) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
+    }
+
+    pub(super) fn covers(&self, host: &str) -> bool {
+        self.keyring().covers(host)
+    }
+
+    fn keyring(&self) -> Arc<Keyring> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ResolvesServerCert for Resolver {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.keyring()
+            .choose(hello.server_name(), hello.signature_schemes())
+    }
+}

@@ -1,0 +1,210 @@
+//! What a connection of HTTP/1.1 travels on: a socket, or TLS over one.
+//!
+//! Chosen when the connection begins, and static from then on: a hit on a plain socket pays nothing for TLS.
+
+use std::fs::File;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use reactor::{Conn, Deadline, Ended, FileRange, Wait};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+use crate::chunks::Chunks;
+
+/// A connection that requests can be read from and answers written to, each call under its deadline.
+pub(crate) trait Transport {
+    /// When it is to be ended.
+    fn deadline(&self) -> &Deadline;
+
+    /// As [`Conn::readable`].
+    async fn readable(&mut self) -> Result<(), Ended>;
+
+    /// As [`Conn::read`].
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended>;
+
+    /// As [`Conn::write_all`].
+    async fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended>;
+
+    /// Writes `head`, then a part of a file, as [`Conn::write_file`] does.
+    async fn write_file(
+        &mut self,
+        head: &[u8],
+        file: &File,
+        range: Range<u64>,
+    ) -> Result<(), Ended>;
+
+    /// Ends a connection whose client has sent everything that was answered.
+    async fn close(self);
+
+    /// Ends a connection whose client may still send; as [`Conn::linger`].
+    async fn linger(self);
+}
+
+impl Transport for Conn<TcpStream> {
+    fn deadline(&self) -> &Deadline {
+        &self.deadline
+    }
+
+    async fn readable(&mut self) -> Result<(), Ended> {
+        Conn::readable(self).await
+    }
+
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
+        Conn::read(self, buffer).await
+    }
+
+    async fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
+        Conn::write_all(self, parts).await
+    }
+
+    async fn write_file(
+        &mut self,
+        head: &[u8],
+        file: &File,
+        range: Range<u64>,
+    ) -> Result<(), Ended> {
+        let body = FileRange {
+            file,
+            offset: range.start,
+            len: range.end - range.start,
+        };
+        Conn::write_file(self, head, body).await
+    }
+
+    async fn close(self) {}
+
+    async fn linger(self) {
+        // How the client takes its leave changes nothing any more.
+        drop(Conn::linger(self).await);
+    }
+}
+
+impl Transport for Conn<TlsStream<TcpStream>> {
+    fn deadline(&self) -> &Deadline {
+        &self.deadline
+    }
+
+    async fn readable(&mut self) -> Result<(), Ended> {
+        let (socket, session) = self.stream.get_ref();
+        // What was decrypted already is no socket's to announce.
+        if !session.wants_read() {
+            return Ok(());
+        }
+        self.deadline.read_begun();
+        let readable = self.deadline.within(socket.readable());
+        readable.await?.map_err(Ended::Socket)
+    }
+
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
+        let Conn {
+            stream, deadline, ..
+        } = self;
+        deadline.read_begun();
+        let read = poll_fn(|context| poll_read(stream, context, buffer));
+        let read = deadline.within(read).await?.map_err(Ended::Socket)?;
+        deadline.request_begun();
+        Ok(read)
+    }
+
+    async fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
+        let mut left = parts;
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            let written = writing(self, |stream, context| {
+                stream.poll_write_vectored(context, left)
+            })
+            .await?;
+            IoSlice::advance_slices(&mut left, written);
+        }
+        writing(self, |stream, context| stream.poll_flush(context)).await?;
+        self.deadline.disarm();
+        Ok(())
+    }
+
+    async fn write_file(
+        &mut self,
+        head: &[u8],
+        file: &File,
+        range: Range<u64>,
+    ) -> Result<(), Ended> {
+        let mut head = head;
+        let mut chunks = Chunks::new(range);
+        loop {
+            let chunk = poll_fn(|context| chunks.poll_next(file, context)).await?;
+            let Some(chunk) = chunk else { break };
+            let mut parts = [IoSlice::new(head), IoSlice::new(&chunk)];
+            let mut left = &mut parts[..];
+            IoSlice::advance_slices(&mut left, 0);
+            while !left.is_empty() {
+                let written = writing(self, |stream, context| {
+                    stream.poll_write_vectored(context, left)
+                })
+                .await?;
+                IoSlice::advance_slices(&mut left, written);
+            }
+            head = &[];
+            // Other connections get their turn.
+            tokio::task::yield_now().await;
+        }
+        Transport::write_all(self, &mut [IoSlice::new(head)]).await
+    }
+
+    async fn close(mut self) {
+        // RFC 8446 §6.1: says that nothing was cut off. Who does not wait for it has read the length.
+        self.deadline.arm(Wait::Linger);
+        let Conn {
+            stream, deadline, ..
+        } = &mut self;
+        let closed = poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context));
+        drop(deadline.within(closed).await);
+    }
+
+    async fn linger(mut self) {
+        self.deadline.arm(Wait::Linger);
+        let bytes_max = self.core.limits().linger_bytes_max;
+        let Conn {
+            stream, deadline, ..
+        } = &mut self;
+        let lingering = async {
+            poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await?;
+            let mut left = bytes_max;
+            while 0 < left {
+                match poll_fn(|context| poll_read(stream, context, &mut [0; 4096])).await? {
+                    0 => break,
+                    read => left = left.saturating_sub(read),
+                }
+            }
+            io::Result::Ok(())
+        };
+        drop(deadline.within(lingering).await);
+    }
+}
+
+/// Writes with `poll`, waiting as [`Wait::Write`] each time anew: whatever it takes, the client has made room for.
+async fn writing<T>(
+    conn: &mut Conn<TlsStream<TcpStream>>,
+    mut poll: impl FnMut(Pin<&mut TlsStream<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
+) -> Result<T, Ended> {
+    let Conn {
+        stream, deadline, ..
+    } = conn;
+    deadline.arm(Wait::Write);
+    let written = poll_fn(|context| poll(Pin::new(&mut *stream), context));
+    deadline.within(written).await?.map_err(Ended::Socket)
+}
+
+fn poll_read(
+    stream: &mut TlsStream<TcpStream>,
+    context: &mut Context<'_>,
+    buffer: &mut [u8],
+) -> Poll<io::Result<usize>> {
+    let mut buffer = ReadBuf::new(buffer);
+    Pin::new(stream)
+        .poll_read(context, &mut buffer)
+        .map_ok(|()| buffer.filled().len())
+}

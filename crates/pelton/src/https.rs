@@ -1,0 +1,131 @@
+//! HTTPS: from the configuration to certificates in use, and which listener speaks what.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use origin::tls::{self, Concern, Pair, Reload, Tls};
+use origin::{Https, Scheme};
+
+use crate::config::{Config, Redirect};
+use crate::report::Error;
+
+/// Certificates that can be used.
+pub(crate) struct Loaded {
+    pub(crate) tls: Arc<Tls>,
+    /// What clients will not like about them.
+    pub(crate) concerns: Vec<Concern>,
+}
+
+/// The certificates of the configuration, if there are any.
+pub(crate) fn load(config: &Config) -> Result<Option<Loaded>, Error> {
+    let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
+    if certificates.len() != keys.len() {
+        let (certificates, keys) = (certificates.len(), keys.len());
+        let what = format!("tls: {certificates} certificates and {keys} keys");
+        return Err(Error::usage(what)
+            .hint("give --tls-cert and --tls-key as many files each, in the same order"));
+    }
+    if certificates.is_empty() {
+        return match config.tls.redirect {
+            Redirect::Off => Ok(None),
+            _ => Err(
+                Error::usage("tls.redirect: there is no certificate, so no HTTPS")
+                    .hint("give --tls-cert and --tls-key"),
+            ),
+        };
+    }
+    let pair = |(certificates, key): (&_, &_)| Pair {
+        certificates: Clone::clone(certificates),
+        key: Clone::clone(key),
+    };
+    let pairs = certificates.iter().zip(keys).map(pair).collect();
+    let sessions_max = config.limits.tls_sessions_max as usize;
+    let (tls, concerns) = Tls::load(pairs, sessions_max).map_err(|err| refused(&err))?;
+    Ok(Some(Loaded {
+        tls: Arc::new(tls),
+        concerns,
+    }))
+}
+
+fn refused(err: &tls::Error) -> Error {
+    let error = match err.kind {
+        tls::ErrorKind::NoRandomness => Error::host(err.to_string()),
+        _ => Error::usage(err.to_string()),
+    };
+    error.hint(err.hint())
+}
+
+/// Where to listen: for HTTP, and for HTTPS if it is spoken.
+pub(crate) fn addresses(config: &Config, tls: Option<&Arc<Tls>>) -> Vec<SocketAddr> {
+    let https = tls.map(|_| config.tls.listen);
+    [config.listen].into_iter().chain(https).collect()
+}
+
+/// What is spoken at `bound`, which were [`addresses`] before the kernel chose their ports.
+pub(crate) fn schemes(
+    config: &Config,
+    tls: Option<Arc<Tls>>,
+    bound: &[SocketAddr],
+) -> Arc<[Scheme]> {
+    let Some(tls) = tls else {
+        return Arc::new([Scheme::Http]);
+    };
+    let port = match config.tls.redirect {
+        Redirect::Off => None,
+        Redirect::On => Some(bound[1].port()),
+        Redirect::Port(port) => Some(port.get()),
+    };
+    let http = port.map_or(Scheme::Http, |port| {
+        let tls = Arc::clone(&tls);
+        Scheme::Redirect(Https { tls, port })
+    });
+    Arc::new([http, Scheme::Https(tls)])
+}
+
+/// The beginning of a URL to `scheme`.
+pub(crate) fn prefix(scheme: &Scheme) -> &'static str {
+    match scheme {
+        Scheme::Http | Scheme::Redirect(_) => "http",
+        Scheme::Https(_) => "https",
+    }
+}
+
+/// Uses renewed certificates soon after they were written, for as long as the process lives.
+pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
+    let watching = move || {
+        loop {
+            thread::sleep(check_time);
+            match tls.reload_if_changed() {
+                Ok(Reload::Unchanged) => {}
+                Ok(Reload::Changed(concerns)) => renewed(&concerns),
+                Err(err) => kept(&err),
+            }
+        }
+    };
+    let started = thread::Builder::new()
+        .name("certificates".to_owned())
+        .spawn(watching);
+    started
+        .map(drop)
+        .map_err(|err| Error::host(format!("tls: start a thread: {err}")))
+}
+
+/// Tells that new certificates are in use.
+fn renewed(concerns: &[Concern]) {
+    tracing::info!("certificates renewed");
+    warn(concerns);
+}
+
+/// Tells that the old certificates still are.
+fn kept(err: &tls::Error) {
+    tracing::error!(%err, hint = err.hint(), "certificates not renewed, the old ones are kept");
+}
+
+/// Tells what clients will not like.
+pub(crate) fn warn(concerns: &[Concern]) {
+    for concern in concerns {
+        tracing::warn!("{concern}");
+    }
+}

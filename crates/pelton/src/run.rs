@@ -1,0 +1,113 @@
+//! `pelton run`: any static program in a cell, from standard input to standard output.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use cell::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
+use job::JobLimits;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::config::Config;
+use crate::flags::Run;
+use crate::report::Error;
+use crate::{house, print, worker};
+
+/// Runs PROGRAM once.
+pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
+    let finished = job(typed, config).map_err(|err| vec![err])?;
+    if !finished.remark.is_empty() {
+        eprintln!("{}", finished.remark);
+    }
+    let mut answer = (&finished.body).take(finished.answer_bytes);
+    print(|out| io::copy(&mut answer, out).map(drop))
+}
+
+fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
+    let program = program(typed)?;
+    let limits = limits(config)?;
+    let input = input(config.cell.max_work_memory.0)?;
+    let pool = Pool::start_program(worker::ELF, &program, limits);
+    let pool = pool.map_err(|err| match err.kind {
+        cell::ErrorKind::Worker => Error::finding(err.to_string()),
+        _ => house::cell_error(&err),
+    })?;
+    let task = Task {
+        original: input.as_fd(),
+        // No environment but the program's own.
+        plan: &0_u32.to_le_bytes(),
+        size_px: None,
+        limits: JobLimits {
+            answer_bytes_max: limits.max_answer_bytes,
+            memory_bytes_max: limits.max_work_memory_bytes,
+            cpu_ms_max: limits.max_request_time_ms,
+        },
+        wall_ms_max: limits.max_request_time_ms,
+        idle: false,
+    };
+    pool.run(task).map_err(|failure| {
+        let what = format!("run {}: {}", typed.program.display(), failure.detail);
+        match failure.kind {
+            FailureKind::TooLarge => {
+                Error::finding(what).hint("--cell-max-answer and --cell-max-work-memory allow more")
+            }
+            FailureKind::TimedOut => {
+                Error::finding(what).hint("--cell-max-request-time allows a job longer")
+            }
+            FailureKind::Host => Error::host(what),
+            _ => Error::finding(what),
+        }
+    })
+}
+
+fn program(typed: &Run) -> Result<Program, Error> {
+    let path = &typed.program;
+    let unreadable = |err: io::Error| Error::usage(format!("read {}: {err}", path.display()));
+    if let Some(word) = typed.env.iter().find(|word| !word.contains('=')) {
+        return Err(Error::usage(format!(
+            "--env: expected NAME=VALUE, found {word:?}"
+        )));
+    }
+    Ok(Program {
+        name: name(path),
+        elf: fs::read(path).map_err(unreadable)?,
+        arguments: typed.arguments.clone(),
+        environment: typed.env.clone(),
+        allowed_paths: typed.allow.clone(),
+    })
+}
+
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// One cell, in the backend that this host gives where the configuration leaves it open.
+fn limits(config: &Config) -> Result<Limits, Error> {
+    let limits = Limits {
+        spare: 0,
+        ..house::cell_limits(config, 1)
+    };
+    if limits.backend != Backend::Auto {
+        return Ok(limits);
+    }
+    let workers = Pool::start(worker::ELF, limits).map_err(|err| house::cell_error(&err))?;
+    let backend = workers.posture().backend;
+    Ok(Limits { backend, ..limits })
+}
+
+/// Standard input in a file of its own, as a cell takes it.
+fn input(bytes_max: u64) -> Result<File, Error> {
+    let failed = |err: io::Error| Error::host(format!("read standard input: {err}"));
+    let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| failed(err.into()))?;
+    let mut file = File::from(memory);
+    let stdin = io::stdin().lock();
+    let copied = io::copy(&mut stdin.take(bytes_max + 1), &mut file).map_err(failed)?;
+    file.flush().map_err(failed)?;
+    if bytes_max < copied {
+        let what = format!("standard input has more than {bytes_max} bytes");
+        return Err(Error::usage(what).hint("--cell-max-work-memory allows more"));
+    }
+    Ok(file)
+}

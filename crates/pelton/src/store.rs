@@ -1,0 +1,41 @@
+//! `pelton store`: the store over RESP, alone, until a signal or a client ends it.
+
+use kv::{Config, ErrorKind, Limits, LogLevel, Server};
+use reactor::Stop;
+use tracing::Level;
+
+use crate::log;
+use crate::report::{EXIT_OK, Error};
+use crate::serve::{reactor_error, stop_on_signal};
+
+/// Serves what redis-server's command line in `words` says.
+pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
+    let config = Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
+    log::start(match config.log_level() {
+        LogLevel::Debug => Level::DEBUG,
+        LogLevel::Verbose | LogLevel::Notice => Level::INFO,
+        LogLevel::Warning => Level::WARN,
+    });
+    // Every client takes a descriptor.
+    reactor::raise_descriptors_max().map_err(reactor_error)?;
+    let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
+    let server = Server::bind(config, Limits::default(), cores[0]).map_err(told)?;
+    let stop = Stop::new();
+    stop_on_signal(&stop)?;
+    for address in server.addresses() {
+        tracing::info!(%address, pid = std::process::id(), "the store takes connections");
+    }
+    server.run(&stop).map_err(told)?;
+    tracing::info!("stopped");
+    Ok(EXIT_OK)
+}
+
+fn told(err: kv::Error) -> Error {
+    let error = Error::host(format!("store: {err}"));
+    match err.kind() {
+        ErrorKind::Host => error,
+        ErrorKind::Data => {
+            error.hint("restore the file from a copy, or move it away to begin without it")
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! HTTP/2, by clients that obey the rules, and some that hardly do.
+
+use crate::harness::frames::{
+    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, frame, get,
+};
+use crate::harness::{Answer, Client, Frames, Home, Http2, Server, media};
+
+/// More than is sent from memory.
+fn large() -> Vec<u8> {
+    (0..300_000_u32)
+        .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect()
+}
+
+fn served(flags: &[&str]) -> (Home, Server) {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(200, 150, 1)),
+        ("digits.txt", b"0123456789"),
+        ("large.txt", &large()),
+    ]);
+    let flags = &[&["--allowed-types", "txt"], flags].concat();
+    let server = Server::plain(&home, flags);
+    (home, server)
+}
+
+/// What both protocols must agree on: everything but what speaks of the moment or the connection.
+fn same(mut answer: Answer) -> Answer {
+    let differs = ["date", "connection", "server-timing"];
+    answer
+        .fields
+        .retain(|(name, _)| !differs.contains(&&**name));
+    answer.fields.sort();
+    if answer.content_type() == "application/problem+json" {
+        // The request's number.
+        let text = answer.text().split("\"instance\"").next();
+        answer.body = text.expect("a first part").into();
+    }
+    answer
+}
+
+#[test]
+fn the_answers_are_those_of_http1() {
+    let (_home, server) = served(&[]);
+    // Made before, so that nobody is told how long it took.
+    for accept in ["image/avif", "image/webp", "*/*"] {
+        assert_eq!(server.get_as("/p.jpg", accept).status, 200);
+        assert_eq!(server.get_as("/p.jpg?w=50", accept).status, 200);
+    }
+    let etag = server.get("/digits.txt").etag().to_owned();
+    let requests = [
+        ("GET", "/p.jpg", "accept: image/avif\r\n", ""),
+        (
+            "GET",
+            "/p.jpg",
+            "accept: image/webp\r\naccept: image/png\r\n",
+            "",
+        ),
+        ("GET", "/p.jpg?w=50", "accept: image/webp\r\n", ""),
+        ("GET", "/p.jpg", "", ""),
+        ("HEAD", "/p.jpg", "accept: image/avif\r\n", ""),
+        ("GET", "/digits.txt", "", ""),
+        ("GET", "/digits.txt", "range: bytes=2-4\r\n", ""),
+        ("GET", "/digits.txt", "range: bytes=10-\r\n", ""),
+        (
+            "GET",
+            "/digits.txt",
+            &format!("if-none-match: {etag}\r\n"),
+            "",
+        ),
+        ("GET", "/digits.txt", "if-match: \"other\"\r\n", ""),
+        ("GET", "/large.txt", "", ""),
+        ("GET", "/large.txt", "range: bytes=1000000-\r\n", ""),
+        ("HEAD", "/large.txt", "", ""),
+        ("GET", "/missing.jpg", "", ""),
+        ("HEAD", "/missing.jpg", "", ""),
+        ("GET", "/p.jpg?w=0", "", ""),
+        ("GET", "/p.jpg?meta=full", "", ""),
+        ("GET", "/", "", ""),
+        ("GET", "/-/", "", ""),
+        ("GET", "/healthz", "", ""),
+        ("OPTIONS", "/p.jpg", "", ""),
+        ("POST", "/p.jpg", "content-length: 4\r\n", "body"),
+        ("DELETE", "/p.jpg", "", ""),
+        ("BREW", "/p.jpg", "", ""),
+        ("GET", &format!("/{}", "a".repeat(9_000)), "", ""),
+        ("GET", "/p.jpg", "expect: a miracle\r\n", ""),
+    ];
+    let mut http2 = Http2::connect(server.address());
+    for (method, target, fields, body) in requests {
+        let mut http1 = server.connect();
+        http1.request(method, target, fields);
+        http1.send(body);
+        let expected = match method {
+            "HEAD" => http1.head(),
+            _ => http1.answer(),
+        };
+        let asked = http2.ask(method, target, fields, body.as_bytes());
+        let answer = http2.answer(asked).expect("the stream is answered");
+        assert_eq!(same(answer), same(expected), "{method} {target} {fields}");
+    }
+    let metrics = server.metrics();
+    assert_eq!(metrics.get("pelton_http_answers_total{version=\"2\"}"), 26);
+}
+
+#[test]
+fn streams_share_a_connection_and_no_byte() {
+    let (_home, server) = served(&[]);
+    let (digits, large) = (server.get("/digits.txt"), server.get("/large.txt"));
+    let mut http2 = Http2::connect(server.address());
+    let targets = ["/large.txt", "/digits.txt", "/p.jpg?w=40", "/missing"];
+    let asked: Vec<_> = (0..100)
+        .map(|number| http2.ask("GET", targets[number % 4], "", b""))
+        .collect();
+    for (number, asked) in asked.into_iter().enumerate() {
+        let answer = http2.answer(asked).expect("the stream is answered");
+        match number % 4 {
+            0 => assert_eq!(answer.body, large.body),
+            1 => assert_eq!(answer.body, digits.body),
+            2 => assert_eq!(answer.size(), (40, 30)),
+            _ => assert_eq!(answer.status, 404),
+        }
+    }
+}
+
+#[test]
+fn the_preface_may_come_in_any_pieces_and_decides_once() {
+    let (_home, server) = served(&[]);
+    let mut whole = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    whole.extend(frame(4, 0, 0, &[]));
+    whole.extend(frame(
+        HEADERS,
+        END_HEADERS | END_STREAM,
+        1,
+        &get("/digits.txt"),
+    ));
+    for pieces in [1, 3, 23, 24, 25] {
+        let mut client = Frames::silent(server.address());
+        for piece in whole.chunks(pieces) {
+            client.send(piece).expect("the server listens");
+        }
+        let body = client.wait_for(DATA).expect("the stream is answered");
+        assert_eq!(body.payload, b"0123456789");
+    }
+    // What only begins like it is HTTP/1.1, and refused as that.
+    let mut client = server.connect();
+    client.send("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
+    assert_eq!(client.answer().status, 505);
+    let mut client = server.connect();
+    client.send("PRI /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n");
+    assert_eq!(client.answer().status, 501);
+}
+
+#[test]
+fn hosts_are_judged_as_in_http1() {
+    let (_home, server) = served(&[]);
+    // A head without a path's literal: :method GET, :scheme http, :path /healthz is added below.
+    let path: &[u8] = b"\x04\x08/healthz";
+    let cases: [(&[u8], &[u8]); 6] = [
+        // :authority, and the same as Host.
+        (b"\x01\x06pelton\x0f\x17\x06pelton", b"200"),
+        // Host alone.
+        (b"\x0f\x17\x06pelton", b"200"),
+        // Neither, two that differ, and what is no host.
+        (b"", b"400"),
+        (b"\x01\x06pelton\x0f\x17\x05other", b"400"),
+        (b"\x0f\x17\x03a,b", b"400"),
+        (b"\x0f\x17\x01a\x0f\x17\x01b", b"400"),
+    ];
+    for (host, status) in cases {
+        let mut client = Frames::connect(server.address(), &[]);
+        let head = [b"\x82\x86", path, host].concat();
+        let sent = client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head));
+        sent.expect("the server listens");
+        let answer = client.wait_for(HEADERS).expect("the stream is answered");
+        // RFC 7541 appendix A: 200 and 400 are entries 8 and 12 of the static table.
+        let expected = if status == b"200" { 0x88 } else { 0x8c };
+        assert_eq!(answer.payload[0], expected, "{host:?}");
+    }
+}
+
+#[test]
+fn a_body_nobody_wants_is_bounded() {
+    let (_home, server) = served(&["--limits-body-bytes-max", "1000"]);
+    let mut http2 = Http2::connect(server.address());
+    for (bytes, status) in [(1_000, 405), (1_001, 413)] {
+        let asked = http2.ask("POST", "/p.jpg", "", &vec![b'x'; bytes]);
+        let answer = http2.answer(asked).expect("the stream is answered");
+        assert_eq!(answer.status, status);
+    }
+    // The connection goes on.
+    assert_eq!(http2.send("GET", "/digits.txt", "").body, b"0123456789");
+}
+
+#[test]
+fn more_streams_than_allowed_are_refused_one_by_one() {
+    let (_home, server) = served(&["--limits-h2-streams-max", "4"]);
+    let mut client = Frames::connect(server.address(), &[]);
+    // Their bodies are to come, so they stay open.
+    for stream in 0..10 {
+        let opened = frame(HEADERS, END_HEADERS, 2 * stream + 1, &get("/digits.txt"));
+        client.send(&opened).expect("the server listens");
+    }
+    let refused: Vec<_> = (0..6)
+        .map(|_| client.wait_for(RST_STREAM).expect("the connection goes on"))
+        .collect();
+    for (frame, stream) in refused.iter().zip((9..).step_by(2)) {
+        // RFC 9113 §7: REFUSED_STREAM.
+        assert_eq!((frame.stream, &*frame.payload), (stream, &[0, 0, 0, 7][..]));
+    }
+    client
+        .send(&frame(DATA, END_STREAM, 1, b""))
+        .expect("the server listens");
+    let body = client.wait_for(DATA).expect("the stream is answered");
+    assert_eq!((body.stream, &*body.payload), (1, &b"0123456789"[..]));
+}
+
+#[test]
+fn an_idle_connection_is_told_to_go() {
+    let (_home, server) = served(&["--limits-idle-timeout", "1s"]);
+    let mut client = Frames::connect(server.address(), &[]);
+    let ask = frame(HEADERS, END_HEADERS | END_STREAM, 1, &get("/digits.txt"));
+    client.send(&ask).expect("the server listens");
+    let goaways = client.rest().into_iter().filter(|it| it.kind == GOAWAY);
+    assert!(0 < goaways.count(), "no GOAWAY before the end");
+    assert_eq!(
+        server.metrics().get("pelton_timeouts_total{wait=\"idle\"}"),
+        1
+    );
+}
+
+#[test]
+fn a_drain_says_goaway_and_finishes_what_is_under_way() {
+    let (_home, mut server) = served(&[]);
+    let mut http2 = Http2::connect(server.address());
+    let asked = http2.ask("GET", "/large.txt", "", b"");
+    server.ask_to_stop();
+    server.logged(
+        "INFO",
+        "stopping: no new connections, those open may finish",
+    );
+    let answer = http2.answer(asked).expect("the stream is finished");
+    assert_eq!(answer.body, large());
+    http2.ended().expect("ended in peace");
+    assert_eq!(server.ended().code(), Some(0));
+}
+
+#[test]
+fn who_speaks_no_http2_in_it_is_told_so() {
+    let (_home, server) = served(&[]);
+    let mut client = Client::connect(server.address());
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n");
+    // The server's settings, then the end: never an answer in HTTP/1.1.
+    let rest = client.rest();
+    assert!(!rest.windows(5).any(|five| five == b"HTTP/"));
+    assert_eq!(server.get("/digits.txt").status, 200);
+}

@@ -1,0 +1,191 @@
+//! Room: places for connections, memory that each takes, descriptors, and what happens when one of them is short.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::Command;
+
+use rustix::net::{AddressFamily, SocketType};
+
+use crate::harness::{Answer, Client, Home, Server, eventually, media, pelton};
+
+/// A client at this address of the loopback interface.
+fn connect_from(address: Ipv4Addr, server: &Server) -> Client {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+    let socket = socket.expect("a descriptor is left");
+    let from = SocketAddr::new(address.into(), 0);
+    rustix::net::bind(&socket, &from).expect("all of 127.0.0.0/8 is this host's");
+    rustix::net::connect(&socket, &server.address()).expect("the server listens");
+    Client::over(TcpStream::from(socket))
+}
+
+fn ask(client: &mut Client) -> Answer {
+    client.request("GET", "/p.jpg", "");
+    client.answer()
+}
+
+#[test]
+fn no_address_takes_all_places() {
+    const MOST: usize = 4;
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let most = ["--limits-address-connections-max", "4"];
+    let flags = [&most[..], &["--proxies", "127.0.0.9,::1"]].concat();
+    let server = Server::plain(&home, &flags);
+    let (one, other, proxy) = (
+        Ipv4Addr::new(127, 0, 0, 1),
+        Ipv4Addr::new(127, 0, 0, 2),
+        Ipv4Addr::new(127, 0, 0, 9),
+    );
+    let mut kept: Vec<_> = (0..MOST).map(|_| connect_from(one, &server)).collect();
+    for client in &mut kept {
+        assert_eq!(ask(client).status, 200);
+    }
+    let mut refused = connect_from(one, &server);
+    assert_eq!(refused.answer().status, 503);
+    assert!(refused.is_ended());
+    for _ in 0..2 * MOST {
+        let mut client = connect_from(proxy, &server);
+        assert_eq!(ask(&mut client).status, 200);
+        kept.push(client);
+    }
+    let mut client = connect_from(other, &server);
+    assert_eq!(ask(&mut client).status, 200);
+    client.request("GET", "/-/metrics", "");
+    let metrics = crate::harness::Metrics::parse(client.answer().text());
+    let shed = metrics.get("pelton_connections_shed_by_address_total");
+    assert_eq!(shed, 1);
+    drop(kept);
+    eventually("the places are free again", || {
+        let mut client = connect_from(one, &server);
+        (ask(&mut client).status == 200).then_some(())
+    });
+    server.stop();
+}
+
+#[test]
+fn a_connection_has_so_many_requests() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &["--limits-connection-requests-max", "3"]);
+    let mut client = server.connect();
+    // Pipelined, and more than are answered: what was answered arrives all the same.
+    for _ in 0..8 {
+        client.request("GET", "/p.jpg", "");
+    }
+    let answers: Vec<_> = (0..3).map(|_| client.answer()).collect();
+    let says = answers.iter().map(|answer| answer.field("connection"));
+    assert_eq!(says.collect::<Vec<_>>(), [None, None, Some("close")]);
+    assert!(client.is_ended());
+    server.stop();
+}
+
+#[test]
+fn without_descriptors_the_server_sheds_and_recovers() {
+    const DESCRIPTORS: usize = 100;
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let mut command = Command::new("sh");
+    let words = ["serve", "--listen", "127.0.0.1:0", "--improve", "false"];
+    let inner = pelton(&home, words);
+    // Both limits, since the server raises the soft one to the hard one.
+    command
+        .args([
+            "-c",
+            &format!("ulimit -n {DESCRIPTORS} && exec \"$0\" \"$@\""),
+        ])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .arg(home.library())
+        .arg("--data")
+        .arg(home.data())
+        .current_dir(home.directory())
+        .env_clear();
+    let server = Server::run(&mut command);
+    let mut kept = Vec::new();
+    let mut shed = 0;
+    for _ in 0..3 * DESCRIPTORS {
+        let mut client = server.connect();
+        // The head alone, so that the connection is nobody's to end.
+        client.send("GET /p.jpg HTTP/1.1\r\nhost: h\r\n");
+        kept.push(client);
+    }
+    for client in &mut kept {
+        eventually("each is kept, or told to come back", || {
+            if client.has_begun() {
+                assert_eq!(client.answer().status, 503);
+                shed += 1;
+                return Some(());
+            }
+            let enough = 2 * DESCRIPTORS <= shed;
+            (client.has_ended() || enough).then_some(())
+        });
+    }
+    assert!(DESCRIPTORS <= shed, "{shed} were shed");
+    let busy = server.cpu_ticks();
+    let mut answered = server.connect();
+    answered.send("\r\n");
+    // Waiting costs nothing: accept does not spin on its error.
+    let idle = server.cpu_ticks() - busy;
+    assert!(idle < 50, "{idle} ticks of CPU while nothing happens");
+    drop((kept, answered));
+    eventually("there is room again", || {
+        (server.get("/p.jpg").status == 200).then_some(())
+    });
+    server.stop();
+}
+
+/// Resident memory that `count` connections take, each.
+fn bytes_each(
+    server: &Server,
+    count: usize,
+    connection: impl Fn() -> Client,
+) -> (u64, Vec<Client>) {
+    // What the first ones take is kept for those after them.
+    let mut clients: Vec<_> = (0..count / 4).map(|_| connection()).collect();
+    let before = server.memory("VmRSS");
+    clients.extend((0..count).map(|_| connection()));
+    let grown = server.memory("VmRSS").saturating_sub(before);
+    (grown / count as u64, clients)
+}
+
+#[test]
+fn an_idle_connection_holds_hardly_anything() {
+    raise_descriptors_max();
+    // Large enough that an answer's buffer would show, small enough to be copied into one.
+    let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
+    let server = Server::plain(&home, &["--allowed-types", "txt"]);
+    let (bytes, clients) = bytes_each(&server, 2_000, || {
+        let mut client = server.connect();
+        client.request("GET", "/p.txt", "");
+        assert_eq!(client.answer().status, 200);
+        client
+    });
+    assert!(bytes <= 8 << 10, "{bytes} bytes for an idle connection");
+    drop(clients);
+    server.stop();
+}
+
+#[test]
+fn a_slow_reader_holds_little_beside_what_all_share() {
+    raise_descriptors_max();
+    let home = Home::with(&[
+        ("p.txt", &[b'x'; 200 << 10]),
+        ("small.txt", &[b'x'; 60 << 10]),
+        ("tiny.txt", &[b'x'; 14 << 10]),
+    ]);
+    let server = Server::plain(&home, &["--allowed-types", "txt"]);
+    // From a file, from memory, and copied: each more than the kernel takes at once.
+    for (target, requests) in [("/p.txt", 64), ("/small.txt", 200), ("/tiny.txt", 400)] {
+        let request = format!("GET {target} HTTP/1.1\r\nhost: h\r\n\r\n");
+        let (bytes, clients) = bytes_each(&server, 200, || {
+            let mut client = server.connect();
+            client.send(request.repeat(requests));
+            eventually("it is answered", || client.has_begun().then_some(()));
+            client
+        });
+        assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
+        drop(clients);
+    }
+    server.stop();
+}
+
+/// A test has both ends of many connections.
+fn raise_descriptors_max() {
+    reactor::raise_descriptors_max().expect("the soft limit may be raised to the hard one");
+}

@@ -1,0 +1,181 @@
+//! Clients that take their time on purpose: each is ended, and nobody else waits for them.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use crate::harness::{Home, Metrics, Server, eventually, media};
+
+/// Attackers of each kind, more than the server has places for.
+const ATTACKERS: usize = 150;
+/// Between two of their bytes.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A server with 100 places, and little patience.
+fn served() -> (Home, Server) {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(200, 150, 1)),
+        ("large.bin", &vec![7; 12 << 20]),
+    ]);
+    let flags = [
+        ["--limits-connections-max", "100"],
+        ["--limits-first-byte-timeout", "500ms"],
+        ["--limits-head-timeout", "500ms"],
+        ["--limits-body-timeout", "500ms"],
+        ["--limits-body-rate-min", "1KiB"],
+        ["--limits-write-timeout", "500ms"],
+        ["--limits-write-rate-min", "16KiB"],
+        ["--limits-linger-timeout", "500ms"],
+        ["--allowed-types", "bin"],
+    ];
+    let server = Server::plain(&home, &flags.concat());
+    (home, server)
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).expect("the server listens");
+    stream
+        .set_nonblocking(true)
+        .expect("a socket can be asked without waiting");
+    stream
+}
+
+/// Whether the server still keeps the connection, after `work` was done on it.
+fn is_kept(worked: std::io::Result<usize>) -> bool {
+    match worked {
+        Ok(0) => false,
+        Ok(_) => true,
+        Err(err) => err.kind() == ErrorKind::WouldBlock,
+    }
+}
+
+/// Lets attackers work until the server has ended all of them. Meanwhile others are served.
+fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStream) -> bool) {
+    let attacker = || {
+        let mut stream = connect(server);
+        // A connection that was shed at once takes nothing any more.
+        let sent = stream.write(begin);
+        sent.is_ok().then_some(stream)
+    };
+    let mut attackers: Vec<Option<TcpStream>> = (0..ATTACKERS).map(|_| attacker()).collect();
+    let metrics = eventually("the attackers are ended", || {
+        for one in &mut attackers {
+            if !one.as_mut().is_some_and(&work) {
+                *one = None;
+            }
+        }
+        thread::park_timeout(PAUSE);
+        let answer = server.get("/-/metrics");
+        if answer.status == 503 {
+            // All places are taken, which lasts until the attackers' time is over.
+            return None;
+        }
+        assert_eq!(server.get("/p.jpg").status, 200);
+        let metrics = Metrics::parse(answer.text());
+        // The one that asks.
+        (metrics.get("pelton_connections") == 1).then_some(metrics)
+    });
+    let ended = metrics.get(&format!("pelton_timeouts_total{{wait=\"{wait}\"}}"));
+    let shed = metrics.get("pelton_connections_shed_total");
+    let evicted = metrics.get("pelton_connections_evicted_total");
+    assert!(0 < ended, "{wait}");
+    assert!(ATTACKERS as u64 <= ended + shed + evicted, "{wait}");
+}
+
+/// Sends one byte more.
+fn drip(stream: &mut TcpStream) -> bool {
+    is_kept(stream.write(b"x")) && !is_answered(stream)
+}
+
+/// Whether the server has answered, or ended the connection.
+fn is_answered(stream: &mut TcpStream) -> bool {
+    match stream.peek(&mut [0]) {
+        Ok(_) => true,
+        Err(err) => err.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+#[test]
+fn silence_ends() {
+    let (home, server) = served();
+    attack(&server, "first_byte", b"", |stream| !is_answered(stream));
+    server.stop();
+    drop(home);
+}
+
+#[test]
+fn slow_heads_end() {
+    let (home, server) = served();
+    attack(
+        &server,
+        "head",
+        b"GET /p.jpg HTTP/1.1\r\nhost: h\r\nx: ",
+        drip,
+    );
+    server.stop();
+    drop(home);
+}
+
+#[test]
+fn slow_bodies_end() {
+    let (home, server) = served();
+    let begin = b"POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 60000\r\n\r\n";
+    attack(&server, "body", begin, drip);
+    server.stop();
+    drop(home);
+}
+
+#[test]
+fn slow_readers_end() {
+    let (home, server) = served();
+    let begin = b"GET /large.bin HTTP/1.1\r\nhost: h\r\n\r\n";
+    attack(&server, "write", begin, |stream| {
+        is_kept(stream.read(&mut [0]))
+    });
+    server.stop();
+    drop(home);
+}
+
+#[test]
+fn whoever_keeps_the_pace_is_served_to_the_end() {
+    let (home, server) = served();
+    let mut client = connect(&server);
+    client
+        .write_all(b"GET /large.bin HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
+        .expect("a request fits");
+    // Some ten times the slowest rate that is allowed, for several times the time that a stall may last.
+    let mut piece = vec![0; 96 << 10];
+    let mut got = 0;
+    eventually("all has come", || {
+        thread::park_timeout(PAUSE);
+        match client.read(&mut piece) {
+            Ok(0) => Some(()),
+            Ok(read) => {
+                got += read;
+                None
+            }
+            Err(err) => {
+                assert_eq!(err.kind(), ErrorKind::WouldBlock);
+                None
+            }
+        }
+    });
+    assert!(12 << 20 < got, "{got} bytes with the head");
+    assert_eq!(
+        server
+            .metrics()
+            .get("pelton_timeouts_total{wait=\"write\"}"),
+        0
+    );
+    // A body at a fair pace, in many more pieces than one time lasts.
+    let mut client = server.connect();
+    client.send("POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 30000\r\n\r\n");
+    for _ in 0..100 {
+        client.send([b'x'; 300]);
+        thread::park_timeout(PAUSE);
+    }
+    assert_eq!(client.answer().status, 405);
+    server.stop();
+    drop(home);
+}

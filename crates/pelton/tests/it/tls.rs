@@ -1,0 +1,288 @@
+//! HTTPS: certificates, sessions, handshakes, and the way there.
+
+use std::fs;
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, HandshakeKind};
+
+use crate::harness::{
+    Certificate, Client, Home, Http2, Secure, Server, eventually, media, trusting,
+};
+
+/// A server with this certificate, and the certificate.
+fn served(flags: &[&str]) -> (Home, Certificate, Server) {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(200, 150, 1)),
+        ("digits.txt", b"0123456789"),
+        ("large.txt", &large()),
+    ]);
+    let certificate = Certificate::issue(&home, "localhost", &["localhost", "127.0.0.1"]);
+    let server = serving(&home, &[&certificate], flags);
+    (home, certificate, server)
+}
+
+fn serving(home: &Home, certificates: &[&Certificate], flags: &[&str]) -> Server {
+    let tls = Certificate::flags(certificates);
+    let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
+    Server::plain(
+        home,
+        &[&["--allowed-types", "txt"], &tls[..], flags].concat(),
+    )
+}
+
+fn large() -> Vec<u8> {
+    (0..300_000_u32)
+        .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect()
+}
+
+fn connect(server: &Server, config: &Arc<ClientConfig>) -> Client<Secure> {
+    let client = Client::secure(server.secure_address(), config, "localhost");
+    client.expect("the server is trusted")
+}
+
+#[test]
+fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
+    let (_home, certificate, server) = served(&[]);
+    let (digits, large) = (server.get("/digits.txt"), server.get("/large.txt"));
+    for version in [&TLS12, &TLS13] {
+        for protocols in [&["http/1.1"][..], &[]] {
+            let config = trusting(&[&certificate], protocols, &[version]);
+            let mut client = connect(&server, &config);
+            for _ in 0..2 {
+                client.request("GET", "/large.txt", "");
+                assert_eq!(client.answer().body, large.body);
+                client.request("GET", "/digits.txt", "range: bytes=1-2\r\n");
+                assert_eq!(client.answer().body, b"12");
+                client.request("HEAD", "/p.jpg", "");
+                assert_eq!(client.head().status, 200);
+            }
+            // Several in one write, the last of which ends the connection.
+            client.send(
+                "GET /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n\
+                 GET /digits.txt HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",
+            );
+            assert_eq!(client.answer().body, digits.body);
+            assert_eq!(client.answer().body, digits.body);
+            // Not cut off: TLS says that this is the end.
+            assert_eq!(client.rest(), b"");
+        }
+        let config = trusting(&[&certificate], &["h2", "http/1.1"], &[version]);
+        let mut client = Http2::secure(server.secure_address(), &config);
+        let asked: Vec<_> = (0..20)
+            .map(|_| client.ask("GET", "/large.txt", "", b""))
+            .collect();
+        for asked in asked {
+            let answer = client.answer(asked).expect("the stream is answered");
+            assert_eq!(answer.body, large.body);
+        }
+    }
+    let metrics = server.metrics();
+    let full = metrics.get("pelton_tls_handshakes_total{how=\"full\"}");
+    assert_eq!(
+        (
+            full,
+            metrics.get("pelton_http_answers_total{version=\"2\"}")
+        ),
+        (6, 40)
+    );
+}
+
+#[test]
+fn the_name_asked_for_picks_the_certificate() {
+    let home = Home::with(&[("digits.txt", b"0123456789")]);
+    let first = Certificate::issue(&home, "first", &["first.example"]);
+    let second = Certificate::issue(&home, "second", &["second.example", "127.0.0.1"]);
+    let wild = Certificate::issue(&home, "wild", &["*.wild.example"]);
+    let server = serving(&home, &[&first, &second, &wild], &[]);
+    let config = trusting(&[&first, &second, &wild], &[], &[&TLS13]);
+    let presented = |name| {
+        let connected = Client::secure(server.secure_address(), &config, name);
+        connected.map(|client| client.certificate())
+    };
+    for (name, certificate) in [
+        ("first.example", &first),
+        ("FIRST.example", &first),
+        ("second.example", &second),
+        ("a.wild.example", &wild),
+    ] {
+        assert_eq!(presented(name).expect("the name is known"), certificate.der);
+    }
+    // The first is for all others, and clients see that it is not for them.
+    for name in ["wild.example", "a.b.wild.example", "127.0.0.1"] {
+        let refused = presented(name).expect_err("the certificate is another's");
+        assert!(
+            refused.to_string().contains("not valid for name"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn sessions_are_resumed() {
+    let (_home, certificate, server) = served(&[]);
+    for version in [&TLS12, &TLS13] {
+        let config = trusting(&[&certificate], &["http/1.1"], &[version]);
+        for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let mut client = connect(&server, &config);
+            // Tickets come with the first answer.
+            client.request("GET", "/digits.txt", "");
+            assert_eq!(client.answer().body, b"0123456789");
+            assert_eq!(client.handshake(), Some(expected), "{version:?}");
+        }
+    }
+    let metrics = server.metrics();
+    for how in ["full", "resumed"] {
+        let name = format!("pelton_tls_handshakes_total{{how=\"{how}\"}}");
+        assert_eq!(metrics.get(&name), 2);
+    }
+}
+
+#[test]
+fn renewed_certificates_are_used_without_a_restart() {
+    let (home, old, server) = served(&["--tls-check-time", "20ms"]);
+    let trusts_old = trusting(&[&old], &[], &[&TLS13]);
+    let mut before = connect(&server, &trusts_old);
+    let new = Certificate::issue(&home, "localhost", &["localhost"]);
+    let trusts_new = trusting(&[&new], &[], &[&TLS13]);
+    let mut after = eventually("the new certificate is presented", || {
+        Client::secure(server.secure_address(), &trusts_new, "localhost").ok()
+    });
+    for client in [&mut before, &mut after] {
+        client.request("GET", "/digits.txt", "");
+        assert_eq!(client.answer().body, b"0123456789");
+    }
+    // Half of a pair is refused, and what there was goes on being used.
+    fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
+    server.logged("ERROR", "certificates not renewed, the old ones are kept");
+    let mut client = connect(&server, &trusts_new);
+    client.request("GET", "/digits.txt", "");
+    assert_eq!(client.answer().body, b"0123456789");
+}
+
+#[test]
+fn http_leads_to_https_for_hosts_it_is_for() {
+    let home = Home::with(&[("digits.txt", b"0123456789")]);
+    let names = ["localhost", "127.0.0.1", "*.wild.example"];
+    let certificate = Certificate::issue(&home, "localhost", &names);
+    let server = serving(&home, &[&certificate], &["--tls-redirect", "true"]);
+    let port = server.secure_address().port();
+    let ask = |host: &str| {
+        let mut client = server.connect();
+        client.send(format!("GET /a%20b?w=1 HTTP/1.1\r\nhost: {host}\r\n\r\n"));
+        client.answer()
+    };
+    for (host, name) in [
+        ("localhost", "localhost"),
+        ("LocalHost:8080", "LocalHost"),
+        ("127.0.0.1:80", "127.0.0.1"),
+        ("a.wild.example", "a.wild.example"),
+    ] {
+        let answer = ask(host);
+        let location = format!("https://{name}:{port}/a%20b?w=1");
+        assert_eq!(
+            (answer.status, answer.field("location")),
+            (308, Some(&*location))
+        );
+    }
+    for host in ["evil.example", "wild.example", "127.0.0.2", "[::1]:80"] {
+        let answer = ask(host);
+        assert_eq!(
+            (answer.status, answer.field("location")),
+            (421, None),
+            "{host}"
+        );
+    }
+    let mut http2 = Http2::connect(server.address());
+    assert_eq!(http2.send("GET", "/digits.txt", "").status, 421);
+    // Probes know no names.
+    for probe in ["/healthz", "/-/live", "/-/ready"] {
+        assert_eq!(server.get(probe).status, 200);
+    }
+    let config = trusting(&[&certificate], &[], &[&TLS13]);
+    let mut client = connect(&server, &config);
+    client.request("GET", "/digits.txt", "");
+    assert_eq!(client.answer().body, b"0123456789");
+}
+
+#[test]
+fn the_port_led_to_may_be_another() {
+    let home = Home::with(&[]);
+    let certificate = Certificate::issue(&home, "localhost", &["pelton"]);
+    let server = serving(&home, &[&certificate], &["--tls-redirect", "443"]);
+    let answer = server.get("/");
+    assert_eq!(answer.field("location"), Some("https://pelton/"));
+}
+
+#[test]
+fn handshakes_that_take_too_long_are_ended() {
+    let (_home, certificate, server) = served(&["--limits-handshake-timeout", "1s"]);
+    let mut silent = TcpStream::connect(server.secure_address()).expect("the server listens");
+    assert_eq!(silent.read(&mut [0]).expect("an end"), 0);
+    let config = trusting(&[&certificate], &[], &[&TLS13]);
+    let mut client = connect(&server, &config);
+    client.request("GET", "/-/metrics", "");
+    let metrics = crate::harness::Metrics::parse(client.answer().text());
+    assert_eq!(metrics.get("pelton_timeouts_total{wait=\"handshake\"}"), 1);
+    assert_eq!(
+        metrics.get("pelton_tls_handshakes_total{how=\"failed\"}"),
+        1
+    );
+}
+
+#[test]
+fn handshakes_that_do_not_go_on_give_way() {
+    let (_home, certificate, server) = served(&["--limits-handshakes-max", "4", "--cores", "1"]);
+    let mut silent: Vec<_> = (0..12)
+        .map(|_| TcpStream::connect(server.secure_address()).expect("the server listens"))
+        .collect();
+    for ended in &mut silent[..8] {
+        assert_eq!(ended.read(&mut [0]).expect("an end"), 0);
+    }
+    let config = trusting(&[&certificate], &[], &[&TLS13]);
+    let mut client = connect(&server, &config);
+    client.request("GET", "/digits.txt", "");
+    assert_eq!(client.answer().body, b"0123456789");
+}
+
+#[test]
+fn what_is_no_tls_is_ended() {
+    let (_home, certificate, server) = served(&[]);
+    for bytes in [
+        &b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"[..],
+        &[0x16, 3, 1, 255, 255],
+        &[0; 600],
+    ] {
+        let mut client = Client::connect(server.secure_address());
+        client.send(bytes);
+        client.end_sending();
+        let rest = client.rest();
+        // Nothing, or an alert.
+        assert!(rest.is_empty() || rest[0] == 0x15, "{rest:?}");
+    }
+    let config = trusting(&[&certificate], &["imap"], &[&TLS13]);
+    let refused = Client::secure(server.secure_address(), &config, "localhost");
+    assert!(refused.is_err(), "a protocol that is not spoken");
+}
+
+#[test]
+fn slow_readers_cost_little_beyond_the_shared_body() {
+    const CLIENTS: u64 = 100;
+    let (_home, certificate, server) = served(&[]);
+    let config = trusting(&[&certificate], &[], &[&TLS13]);
+    let ask = || {
+        let mut client = connect(&server, &config);
+        client.request("GET", "/large.txt", "");
+        client.head();
+        client
+    };
+    let warm: Vec<_> = (0..10).map(|_| ask()).collect();
+    let before = server.memory("VmRSS");
+    let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
+    let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
+    assert!(each < 96 << 10, "{each} bytes each");
+    drop((warm, clients));
+}

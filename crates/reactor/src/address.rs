@@ -1,0 +1,152 @@
+//! How many connections each address has, so that none takes all the places there are.
+//!
+//! The one table is shared by all cores behind a lock that is held for a look-up, on accept and on close, never for a
+//! request.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Addresses that begin alike, written `192.0.2.0/24`; without a length it is the one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix_bits: u32,
+}
+
+impl Network {
+    /// The addresses that share the first `prefix_bits` of `address`; `None` where it has fewer.
+    #[must_use]
+    pub fn new(address: IpAddr, prefix_bits: u32) -> Option<Network> {
+        let network = Network {
+            address,
+            prefix_bits,
+        };
+        (prefix_bits <= width(address)).then_some(network)
+    }
+
+    /// Whether `address` is one of them.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        if self.address.is_ipv4() != address.is_ipv4() {
+            return false;
+        }
+        let differ = bits(self.address) ^ bits(address);
+        // A shift by the whole width is none in Rust.
+        self.prefix_bits == 0 || differ >> (width(address) - self.prefix_bits) == 0
+    }
+}
+
+impl FromStr for Network {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Network, &'static str> {
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let address = address.parse().map_err(|_| "not an address")?;
+        let prefix_bits = match prefix {
+            None => width(address),
+            Some(prefix) => prefix.parse().map_err(|_| "not a length of a prefix")?,
+        };
+        Network::new(address, prefix_bits).ok_or("a prefix longer than the address")
+    }
+}
+
+impl std::fmt::Display for Network {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.prefix_bits == width(self.address) {
+            write!(out, "{}", self.address)
+        } else {
+            write!(out, "{}/{}", self.address, self.prefix_bits)
+        }
+    }
+}
+
+fn width(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(_) => 32,
+        IpAddr::V6(_) => 128,
+    }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// What is counted as one: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from.
+fn counted(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+    }
+}
+
+/// Connections by address, of all cores.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    most: usize,
+    exempt: Vec<Network>,
+    /// Never more entries than connections.
+    open: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// One connection's place among those of its address, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    addresses: Arc<Addresses>,
+    counted: IpAddr,
+}
+
+/// An address has as many connections as it may.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+impl Addresses {
+    pub(crate) fn new(most: usize, exempt: Vec<Network>) -> Addresses {
+        Addresses {
+            most,
+            exempt,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Counts one more connection from `peer`, or none where it is exempt.
+    pub(crate) fn place(self: &Arc<Self>, peer: IpAddr) -> Result<Option<Place>, Full> {
+        let peer = peer.to_canonical();
+        if self.exempt.iter().any(|network| network.contains(peer)) {
+            return Ok(None);
+        }
+        let counted = counted(peer);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(counted).or_insert(0);
+        if self.most <= *count {
+            return Err(Full);
+        }
+        *count += 1;
+        Ok(Some(Place {
+            addresses: Arc::clone(self),
+            counted,
+        }))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let open = &self.addresses.open;
+        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.get_mut(&self.counted).expect("this one is counted");
+        *count -= 1;
+        if *count == 0 {
+            open.remove(&self.counted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::{Addresses, Network};
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn network(text: &str) -> Network {
+    text.parse().expect("a network")
+}
+
+#[test]
+fn networks_hold_what_begins_alike() {
+    let rows = [
+        ("127.0.0.0/8", "127.255.0.1", true),
+        ("127.0.0.0/8", "128.0.0.1", false),
+        ("192.0.2.7", "192.0.2.7", true),
+        ("192.0.2.7", "192.0.2.8", false),
+        ("0.0.0.0/0", "203.0.113.9", true),
+        ("0.0.0.0/0", "::1", false),
+        ("::/0", "2001:db8::1", true),
+        ("2001:db8::/33", "2001:db8:7fff::1", true),
+        ("2001:db8::/33", "2001:db8:8000::1", false),
+        ("::1", "::1", true),
+    ];
+    for (text, address, inside) in rows {
+        assert_eq!(
+            network(text).contains(ip(address)),
+            inside,
+            "{text} {address}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_network_is_refused() {
+    let rows = [
+        ("", "not an address"),
+        ("localhost", "not an address"),
+        ("1.2.3.4/33", "a prefix longer than the address"),
+        ("::/129", "a prefix longer than the address"),
+        ("1.2.3.4/", "not a length of a prefix"),
+        ("1.2.3.4/-1", "not a length of a prefix"),
+    ];
+    for (text, why) in rows {
+        assert_eq!(text.parse::<Network>(), Err(why), "{text}");
+    }
+}
+
+#[test]
+fn networks_are_shown_as_they_are_written() {
+    for text in ["127.0.0.0/8", "192.0.2.7", "::1", "2001:db8::/32"] {
+        assert_eq!(network(text).to_string(), text);
+    }
+}
+
+#[test]
+fn an_address_has_so_many_places_and_gets_them_back() {
+    let addresses = Arc::new(Addresses::new(2, vec![network("127.0.0.0/8")]));
+    let place = |text| addresses.place(ip(text)).is_ok();
+    let kept = [
+        addresses.place(ip("192.0.2.1")).expect("the first"),
+        addresses.place(ip("192.0.2.1")).expect("the second"),
+        addresses
+            .place(ip("2001:db8::1"))
+            .expect("the first of its /64"),
+        addresses
+            .place(ip("2001:db8::ffff:2"))
+            .expect("the second of its /64"),
+    ];
+    assert!(!place("192.0.2.1"));
+    assert!(!place("::ffff:192.0.2.1"), "the same host by another name");
+    assert!(!place("2001:db8::3"));
+    assert!(place("192.0.2.2"));
+    assert!(place("2001:db8:0:1::1"));
+    for _ in 0..10 {
+        assert!(place("127.0.0.1"));
+    }
+    drop(kept);
+    assert!(place("192.0.2.1"));
+    assert!(addresses.open.lock().expect("no panic").is_empty());
+}

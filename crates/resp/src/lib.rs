@@ -1,0 +1,59 @@
+//! RESP2, RESP3 and inline commands: bytes in, requests out; replies in, bytes out. No sockets, no clock, no commands.
+//!
+//! Principal types: [`Parser`], which takes requests off a read buffer, and [`Out`], which collects replies for one
+//! write. [`Reply`] is the other side's view: what a client reads.
+//!
+//! ```text
+//!  socket ─► BytesMut ─► Parser ─► [Bytes] ─► command ─► Out ─► [IoSlice] ─► socket
+//!      └────────────────► blob                  └── Bytes, by reference ──┘
+//! ```
+//!
+//! ```
+//! use bytes::{Bytes, BytesMut};
+//! use resp::{Limits, Out, Parser, Proto};
+//!
+//! let mut parser = Parser::new(Limits::default());
+//! let mut input = BytesMut::from("*2\r\n$3\r\nGET\r\n$1\r\nk\r\nPING\r\n");
+//! assert!(parser.next(&mut input).expect("sound"));
+//! assert_eq!(parser.args(), ["GET", "k"]);
+//! assert!(parser.next(&mut input).expect("sound"));
+//! assert_eq!(parser.args(), ["PING"]);
+//! assert!(!parser.next(&mut input).expect("sound"), "more bytes are needed");
+//!
+//! let mut out = Out::new(Proto::Resp2);
+//! out.map(1);
+//! out.bulk(b"k");
+//! out.null();
+//! assert_eq!(out.to_bytes(), "*2\r\n$1\r\nk\r\n$-1\r\n");
+//! ```
+//!
+//! Blobs: an argument of [`BLOB_BYTES_MIN`] bytes and more gets an allocation of its own, and what has not arrived of
+//! it is read from the socket straight into that ([`Parser::blob_mut`]). A shorter argument is a slice of the read
+//! buffer: who keeps one for longer than a turn copies it, or it holds the whole buffer. A reply's blob is appended
+//! by reference, never copied.
+//!
+//! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. What [`Out`] holds is
+//! for its owner to bound ([`Out::len`]).
+//! Errors: [`ProtocolError`] is always the client's fault, carries Redis's own text, and closes the connection, since
+//! nobody knows where the next request begins. "Not enough bytes yet" is a normal result.
+//! Threads: plain values, owned by one core. Source: the RESP specification; texts and limits as in Redis 7.2.
+
+#![forbid(unsafe_code)]
+
+mod inline;
+mod limits;
+mod number;
+mod out;
+mod parse;
+mod proto;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+pub use inline::split_line;
+pub use limits::{BLOB_BYTES_MIN, Limits, ReplyLimits};
+pub use number::{double, parse_int};
+pub use out::{Mark, Out};
+pub use parse::{Parser, ProtocolError};
+pub use proto::Proto;
+pub use reply::{BadReply, Reply};

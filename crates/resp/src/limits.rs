@@ -1,0 +1,56 @@
+//! What one message may take.
+
+/// From this length on an argument or a value is a blob: an allocation of its own, handed on by reference. Below it a
+/// copy costs less than the reference count, the allocation and the extra part of the write.
+pub const BLOB_BYTES_MIN: usize = 16 * 1024;
+
+/// Bounds of one request. The defaults are Redis's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one argument, `proto-max-bulk-len`. Default 512 MiB.
+    pub bulk_bytes_max: usize,
+    /// Arguments of one command. Default 2³¹ − 1, as in Redis: it is the query buffer that bounds them.
+    pub args_max: usize,
+    /// Bytes of all arguments of one unfinished command, `client-query-buffer-limit`. Default 1 GiB.
+    pub query_bytes_max: usize,
+    /// Bytes of an inline command, or of a line that holds a length. Default 64 KiB.
+    pub line_bytes_max: usize,
+    /// Arguments of one command before the client has authenticated. Default 10.
+    pub unauthenticated_args_max: usize,
+    /// Bytes of one argument before the client has authenticated. Default 16,384.
+    pub unauthenticated_bulk_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            bulk_bytes_max: 512 << 20,
+            args_max: i32::MAX as usize,
+            query_bytes_max: 1 << 30,
+            line_bytes_max: 64 << 10,
+            unauthenticated_args_max: 10,
+            unauthenticated_bulk_bytes_max: 16_384,
+        }
+    }
+}
+
+/// Bounds of one reply, for those who read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyLimits {
+    /// Bytes of one string. Default 512 MiB.
+    pub bulk_bytes_max: usize,
+    /// Elements of one aggregate. Default 2²⁴.
+    pub elements_max: usize,
+    /// Aggregates within aggregates. Default 32.
+    pub depth_max: usize,
+}
+
+impl Default for ReplyLimits {
+    fn default() -> ReplyLimits {
+        ReplyLimits {
+            bulk_bytes_max: 512 << 20,
+            elements_max: 1 << 24,
+            depth_max: 32,
+        }
+    }
+}

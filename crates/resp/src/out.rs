@@ -1,0 +1,361 @@
+//! Replies on their way out: small bytes in one buffer, blobs beside it by reference.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes};
+
+use crate::{BLOB_BYTES_MIN, Proto, number};
+
+/// Collects replies, then gives them to a vectored write.
+///
+/// ```text
+/// small   +OK\r\n$20000\r\n│\r\n:1\r\n$30000\r\n│\r\n
+/// blobs                    ▲ 20,000 bytes       ▲ 30,000 bytes, each with its place in `small`
+/// ```
+///
+/// Whoever writes an aggregate's head owes as many elements (a map twice as many). Nothing checks that here: the
+/// differential tests do.
+#[derive(Debug, Default)]
+pub struct Out {
+    proto: Proto,
+    small: Vec<u8>,
+    /// Bytes of `small` that were written.
+    sent: usize,
+    /// Blobs and where in `small` each stands, in order.
+    blobs: VecDeque<(usize, Bytes)>,
+    /// Bytes of all `blobs`.
+    blob_bytes: usize,
+    errors: u64,
+}
+
+/// A place between two replies, from [`Out::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    small: usize,
+    blobs: usize,
+}
+
+impl Out {
+    /// Nothing yet, in the given protocol.
+    pub fn new(proto: Proto) -> Out {
+        Out {
+            proto,
+            ..Out::default()
+        }
+    }
+
+    /// The protocol of what is appended next.
+    pub fn proto(&self) -> Proto {
+        self.proto
+    }
+
+    /// Speaks `proto` from here on.
+    pub fn set_proto(&mut self, proto: Proto) {
+        self.proto = proto;
+    }
+
+    /// Bytes that wait to be written.
+    pub fn len(&self) -> usize {
+        self.small.len() - self.sent + self.blob_bytes
+    }
+
+    /// Whether nothing waits to be written.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many error replies were appended, ever.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// `+text`. The text is ours, so it holds no line end.
+    pub fn simple(&mut self, text: &str) {
+        debug_assert!(!text.contains(['\r', '\n']));
+        self.small.push(b'+');
+        self.small.extend_from_slice(text.as_bytes());
+        self.end_line();
+    }
+
+    /// `+OK`.
+    pub fn ok(&mut self) {
+        self.small.extend_from_slice(b"+OK\r\n");
+    }
+
+    /// An error: its code, a space and the text, such as `ERR syntax error`. A line end within, which can only come
+    /// from what a client sent, becomes a space.
+    pub fn error(&mut self, text: impl AsRef<[u8]>) {
+        self.errors += 1;
+        self.small.push(b'-');
+        let line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+        let clean = |byte: &u8| if line_end(byte) { b' ' } else { *byte };
+        self.small.extend(text.as_ref().iter().map(clean));
+        self.end_line();
+    }
+
+    /// An integer.
+    pub fn int(&mut self, value: i64) {
+        self.head(b':', value);
+    }
+
+    /// A string, copied.
+    pub fn bulk(&mut self, value: &[u8]) {
+        self.head(b'$', value.len() as i64);
+        self.small.extend_from_slice(value);
+        self.end_line();
+    }
+
+    /// A string, by reference when it is a blob, else copied.
+    pub fn blob(&mut self, value: &Bytes) {
+        if value.len() < BLOB_BYTES_MIN {
+            return self.bulk(value);
+        }
+        self.head(b'$', value.len() as i64);
+        self.blob_bytes += value.len();
+        self.blobs.push_back((self.small.len(), value.clone()));
+        self.end_line();
+    }
+
+    /// A number as a string, which is what most commands answer with where they do not mean a count.
+    pub fn bulk_int(&mut self, value: i64) {
+        self.bulk(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// No such value.
+    pub fn null(&mut self) {
+        self.small.extend_from_slice(match self.proto {
+            Proto::Resp2 => b"$-1\r\n",
+            Proto::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// No such list.
+    pub fn null_array(&mut self) {
+        self.small.extend_from_slice(match self.proto {
+            Proto::Resp2 => b"*-1\r\n",
+            Proto::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// The head of an array of `count` elements.
+    pub fn array(&mut self, count: usize) {
+        self.head(b'*', count as i64);
+    }
+
+    /// The head of a map of `count` pairs; in RESP2 an array of keys and values in turn.
+    pub fn map(&mut self, count: usize) {
+        match self.proto {
+            Proto::Resp2 => self.head(b'*', 2 * count as i64),
+            Proto::Resp3 => self.head(b'%', count as i64),
+        }
+    }
+
+    /// The head of a set; in RESP2 an array.
+    pub fn set(&mut self, count: usize) {
+        match self.proto {
+            Proto::Resp2 => self.head(b'*', count as i64),
+            Proto::Resp3 => self.head(b'~', count as i64),
+        }
+    }
+
+    /// The head of a message nobody asked for; in RESP2 an array.
+    pub fn push(&mut self, count: usize) {
+        match self.proto {
+            Proto::Resp2 => self.head(b'*', count as i64),
+            Proto::Resp3 => self.head(b'>', count as i64),
+        }
+    }
+
+    /// A floating-point number; in RESP2 its text as a string.
+    pub fn double(&mut self, value: f64) {
+        let mut text = Vec::with_capacity(24);
+        number::double(value, &mut text);
+        match self.proto {
+            Proto::Resp2 => self.bulk(&text),
+            Proto::Resp3 => {
+                self.small.push(b',');
+                self.small.extend_from_slice(&text);
+                self.end_line();
+            }
+        }
+    }
+
+    /// A truth; in RESP2 the integer 1 or 0.
+    pub fn bool(&mut self, value: bool) {
+        self.small.extend_from_slice(match (self.proto, value) {
+            (Proto::Resp2, true) => b":1\r\n",
+            (Proto::Resp2, false) => b":0\r\n",
+            (Proto::Resp3, true) => b"#t\r\n",
+            (Proto::Resp3, false) => b"#f\r\n",
+        });
+    }
+
+    /// An integer of any size, given as its digits; in RESP2 a string.
+    pub fn big_number(&mut self, digits: &str) {
+        match self.proto {
+            Proto::Resp2 => self.bulk(digits.as_bytes()),
+            Proto::Resp3 => {
+                self.small.push(b'(');
+                self.small.extend_from_slice(digits.as_bytes());
+                self.end_line();
+            }
+        }
+    }
+
+    /// A text for people, with three letters for its format, such as `txt`; in RESP2 a string.
+    pub fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
+        match self.proto {
+            Proto::Resp2 => self.bulk(text),
+            Proto::Resp3 => {
+                self.head(b'=', text.len() as i64 + 4);
+                self.small.extend_from_slice(&format);
+                self.small.push(b':');
+                self.small.extend_from_slice(text);
+                self.end_line();
+            }
+        }
+    }
+
+    /// Everything that waits in `other`, blobs by reference, whatever protocol it was written in.
+    pub fn append(&mut self, other: &Out) {
+        let mut from = other.sent;
+        for (place, blob) in &other.blobs {
+            self.small.extend_from_slice(&other.small[from..*place]);
+            from = *place;
+            self.blob_bytes += blob.len();
+            self.blobs.push_back((self.small.len(), blob.clone()));
+        }
+        self.small.extend_from_slice(&other.small[from..]);
+    }
+
+    /// Where the next reply begins.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            small: self.small.len(),
+            blobs: self.blobs.len(),
+        }
+    }
+
+    /// Takes back what was appended since `mark`, of which nothing may have been written.
+    pub fn truncate(&mut self, mark: Mark) {
+        assert!(self.sent <= mark.small && mark.blobs <= self.blobs.len());
+        self.small.truncate(mark.small);
+        for (_, blob) in self.blobs.drain(mark.blobs..) {
+            self.blob_bytes -= blob.len();
+        }
+    }
+
+    /// The text of the error that was appended at `mark`, if it was one.
+    pub fn error_at(&self, mark: Mark) -> Option<&[u8]> {
+        match self.small.get(mark.small..)? {
+            [b'-', text @ ..] => Some(&text[..memchr::memchr(b'\r', text)?]),
+            _ => None,
+        }
+    }
+
+    /// The parts to write next, in order: at most `bytes_max` bytes, and as many as `parts` has room for. Returns how
+    /// many were filled.
+    pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>], bytes_max: usize) -> usize {
+        let mut filled = 0;
+        let mut left = bytes_max;
+        let mut fill = |bytes: &'a [u8]| {
+            let bytes = &bytes[..left.min(bytes.len())];
+            if bytes.is_empty() {
+                return 0 < left;
+            }
+            let Some(part) = parts.get_mut(filled) else {
+                return false;
+            };
+            *part = IoSlice::new(bytes);
+            filled += 1;
+            left -= bytes.len();
+            true
+        };
+        let mut from = self.sent;
+        for (place, blob) in &self.blobs {
+            if !fill(&self.small[from..*place]) || !fill(blob) {
+                return filled;
+            }
+            from = *place;
+        }
+        fill(&self.small[from..]);
+        filled
+    }
+
+    /// Forgets the first `written` bytes, and lets go of blobs that were written whole.
+    ///
+    /// # Panics
+    /// When that is more than waits.
+    pub fn advance(&mut self, written: usize) {
+        let mut left = written;
+        while let Some((place, blob)) = self.blobs.front_mut() {
+            let before = left.min(*place - self.sent);
+            self.sent += before;
+            left -= before;
+            let part = left.min(blob.len());
+            blob.advance(part);
+            self.blob_bytes -= part;
+            left -= part;
+            if !blob.is_empty() {
+                break;
+            }
+            self.blobs.pop_front();
+        }
+        if self.blobs.is_empty() {
+            self.sent += left;
+            left = 0;
+        }
+        assert!(left == 0 && self.sent <= self.small.len());
+        self.reclaim();
+    }
+
+    /// All that waits as one piece, copied: for tests and for those who do not write to a socket.
+    pub fn to_bytes(&self) -> Bytes {
+        let mut all = Vec::with_capacity(self.len());
+        let mut from = self.sent;
+        for (place, blob) in &self.blobs {
+            all.extend_from_slice(&self.small[from..*place]);
+            all.extend_from_slice(blob);
+            from = *place;
+        }
+        all.extend_from_slice(&self.small[from..]);
+        all.into()
+    }
+
+    /// Gives back the room of what was written: at once when that is all, else when it is more than what is left.
+    fn reclaim(&mut self) {
+        if self.is_empty() {
+            self.small.clear();
+            self.small.shrink_to(SMALL_BYTES_KEPT);
+            self.sent = 0;
+        } else if SMALL_BYTES_KEPT < self.sent && self.small.len() - self.sent < self.sent {
+            self.small.drain(..self.sent);
+            for (place, _) in &mut self.blobs {
+                *place -= self.sent;
+            }
+            self.sent = 0;
+        }
+    }
+
+    fn head(&mut self, kind: u8, number: i64) {
+        self.small.push(kind);
+        // Most lengths and counts have one digit.
+        match u8::try_from(number) {
+            Ok(digit @ 0..=9) => self.small.push(b'0' + digit),
+            _ => {
+                let mut buffer = itoa::Buffer::new();
+                self.small
+                    .extend_from_slice(buffer.format(number).as_bytes());
+            }
+        }
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        self.small.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Room for small bytes that an idle connection keeps.
+const SMALL_BYTES_KEPT: usize = 16 * 1024;

@@ -1,0 +1,295 @@
+//! Requests off a read buffer.
+
+use std::fmt;
+
+use bytes::buf::Limit;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use memchr::memchr;
+
+use crate::inline::split_line;
+use crate::{BLOB_BYTES_MIN, Limits, number};
+
+/// Takes requests off a read buffer, across reads. The arguments of the current request stay in it until the next is
+/// asked for.
+#[derive(Debug)]
+pub struct Parser {
+    limits: Limits,
+    authenticated: bool,
+    args: Vec<Bytes>,
+    /// Bytes of `args`.
+    args_bytes: usize,
+    /// How many of `args` are no slices of the read buffer any more.
+    own_args: usize,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Between requests; `args` are those of the last one.
+    Idle,
+    /// So many arguments have not begun.
+    Args { left: usize },
+    /// An argument's length is known; after it, so many have not begun.
+    Bulk { len: usize, left: usize },
+    /// A blob is filled, its line end included; after it, so many arguments have not begun.
+    Blob { blob: Limit<BytesMut>, left: usize },
+}
+
+impl Parser {
+    /// At the beginning of a connection whose client need not authenticate.
+    pub fn new(limits: Limits) -> Parser {
+        Parser {
+            limits,
+            authenticated: true,
+            args: Vec::new(),
+            args_bytes: 0,
+            own_args: 0,
+            state: State::Idle,
+        }
+    }
+
+    /// Whether the bounds for strangers are lifted.
+    pub fn set_authenticated(&mut self, authenticated: bool) {
+        self.authenticated = authenticated;
+    }
+
+    /// From the next length on, other bounds hold.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Takes the next request off `input`. False when more bytes are needed; then, if there is a [`Parser::blob_mut`],
+    /// that is where they go. Empty requests are skipped, as in Redis.
+    ///
+    /// # Errors
+    /// What follows cannot be understood. The connection is to be closed, after the error's text was sent.
+    pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
+        loop {
+            match &mut self.state {
+                State::Idle => {
+                    self.args.clear();
+                    self.args_bytes = 0;
+                    self.own_args = 0;
+                    match input.first() {
+                        None => return Ok(false),
+                        Some(b'*') => {
+                            let Some(count) = self.count(input)? else {
+                                return Ok(false);
+                            };
+                            if 0 < count {
+                                self.state = State::Args { left: count };
+                            }
+                        }
+                        Some(_) => match self.inline(input)? {
+                            None => return Ok(false),
+                            Some(true) => return Ok(true),
+                            Some(false) => {}
+                        },
+                    }
+                }
+                State::Args { left: 0 } => {
+                    self.state = State::Idle;
+                    return Ok(true);
+                }
+                State::Args { left } => {
+                    let left = *left - 1;
+                    let Some(len) = self.bulk_len(input)? else {
+                        return Ok(false);
+                    };
+                    self.begin_bulk(len, left, input)?;
+                }
+                State::Bulk { len, left } => {
+                    let (len, left) = (*len, *left);
+                    if input.len() < len + 2 {
+                        return Ok(false);
+                    }
+                    self.args.push(input.split_to(len).freeze());
+                    input.advance(2);
+                    self.state = State::Args { left };
+                }
+                State::Blob { blob, left } => {
+                    let part = blob.remaining_mut().min(input.len());
+                    blob.put_slice(&input[..part]);
+                    input.advance(part);
+                    if blob.has_remaining_mut() {
+                        return Ok(false);
+                    }
+                    let mut whole = std::mem::take(blob.get_mut());
+                    whole.truncate(whole.len() - 2);
+                    self.args.push(whole.freeze());
+                    self.state = State::Args { left: *left };
+                }
+            }
+        }
+    }
+
+    /// The arguments of the request that [`Parser::next`] found, the command's name first.
+    pub fn args(&self) -> &[Bytes] {
+        &self.args
+    }
+
+    /// The same, to keep.
+    pub fn take_args(&mut self) -> Vec<Bytes> {
+        std::mem::take(&mut self.args)
+    }
+
+    /// Lets go of the read buffer at the end of a turn: drops the arguments of the last request, and copies those of
+    /// one that is not whole yet.
+    pub fn release(&mut self) {
+        if matches!(self.state, State::Idle) {
+            self.args.clear();
+            return;
+        }
+        for arg in &mut self.args[self.own_args..] {
+            if arg.len() < BLOB_BYTES_MIN {
+                *arg = Bytes::copy_from_slice(arg);
+            }
+        }
+        self.own_args = self.args.len();
+    }
+
+    /// Where the next bytes belong while a blob is read: its own allocation, bounded so that a read cannot pass its
+    /// end. What was read there is not to go through `input`.
+    pub fn blob_mut(&mut self) -> Option<&mut Limit<BytesMut>> {
+        match &mut self.state {
+            State::Blob { blob, .. } if blob.has_remaining_mut() => Some(blob),
+            _ => None,
+        }
+    }
+
+    /// Whether what comes next begins a request.
+    pub fn is_between(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    /// Bytes that a request holds which is not whole yet; what is in the read buffer comes on top.
+    pub fn held_bytes(&self) -> usize {
+        let blob = match &self.state {
+            State::Blob { blob, .. } => blob.get_ref().len(),
+            _ => 0,
+        };
+        self.args_bytes + blob
+    }
+
+    fn count(&self, input: &mut BytesMut) -> Result<Option<usize>, ProtocolError> {
+        let too_long = ProtocolError::TooLong("mbulk count string");
+        let Some((line, end)) = self.line(input, too_long)? else {
+            return Ok(None);
+        };
+        let count = number::parse_int(line)
+            .filter(|count| *count <= self.limits.args_max as i64)
+            .ok_or(ProtocolError::Invalid("multibulk length"))?;
+        let stranger_max = self.limits.unauthenticated_args_max as i64;
+        if !self.authenticated && stranger_max < count {
+            return Err(ProtocolError::Unauthenticated("multibulk length"));
+        }
+        input.advance(end);
+        Ok(Some(usize::try_from(count).unwrap_or(0)))
+    }
+
+    fn bulk_len(&self, input: &mut BytesMut) -> Result<Option<usize>, ProtocolError> {
+        match input.first() {
+            None => return Ok(None),
+            Some(b'$') => {}
+            Some(other) => return Err(ProtocolError::NoBulk(*other)),
+        }
+        let too_long = ProtocolError::TooLong("bulk count string");
+        let Some((line, end)) = self.line(input, too_long)? else {
+            return Ok(None);
+        };
+        let len = number::parse_int(line)
+            .and_then(|len| usize::try_from(len).ok())
+            .filter(|len| *len <= self.limits.bulk_bytes_max)
+            .ok_or(ProtocolError::Invalid("bulk length"))?;
+        if !self.authenticated && self.limits.unauthenticated_bulk_bytes_max < len {
+            return Err(ProtocolError::Unauthenticated("bulk length"));
+        }
+        input.advance(end);
+        Ok(Some(len))
+    }
+
+    /// What stands between the first byte and the line's end, and where the next line begins.
+    fn line<'a>(
+        &self,
+        input: &'a [u8],
+        too_long: ProtocolError,
+    ) -> Result<Option<(&'a [u8], usize)>, ProtocolError> {
+        // Lengths are short, so this loop is done before a search would have begun.
+        let near = input.iter().take(8).position(|byte| *byte == b'\r');
+        let end = near.or_else(|| memchr(b'\r', input));
+        match end {
+            Some(end) if end + 1 < input.len() => Ok(Some((&input[1..end], end + 2))),
+            None if self.limits.line_bytes_max < input.len() => Err(too_long),
+            _ => Ok(None),
+        }
+    }
+
+    fn begin_bulk(
+        &mut self,
+        len: usize,
+        left: usize,
+        input: &mut BytesMut,
+    ) -> Result<(), ProtocolError> {
+        self.args_bytes += len;
+        if self.limits.query_bytes_max < self.args_bytes {
+            return Err(ProtocolError::QueryTooLarge);
+        }
+        self.state = if len < BLOB_BYTES_MIN {
+            // So that the rest of the argument arrives beside what is there.
+            input.reserve((len + 2).saturating_sub(input.len()));
+            State::Bulk { len, left }
+        } else {
+            // Pages of it that are not filled are never touched, so an alleged length costs address space only.
+            let blob = BytesMut::with_capacity(len + 2).limit(len + 2);
+            State::Blob { blob, left }
+        };
+        Ok(())
+    }
+
+    /// Whether the line held a command; `None` when it is not whole.
+    fn inline(&mut self, input: &mut BytesMut) -> Result<Option<bool>, ProtocolError> {
+        let Some(end) = memchr(b'\n', input) else {
+            return match self.limits.line_bytes_max < input.len() {
+                true => Err(ProtocolError::TooLong("inline request")),
+                false => Ok(None),
+            };
+        };
+        let line = input.split_to(end + 1);
+        let line = line[..end].strip_suffix(b"\r").unwrap_or(&line[..end]);
+        self.args = split_line(line).ok_or(ProtocolError::Quotes)?;
+        Ok(Some(!self.args.is_empty()))
+    }
+}
+
+/// Why a connection cannot go on: the client sent what is no request. `Display` gives Redis's own text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// A length that is no number, negative, or above its limit; and of what.
+    Invalid(&'static str),
+    /// A length above what a client may send before it has authenticated.
+    Unauthenticated(&'static str),
+    /// A line that does not end within [`Limits::line_bytes_max`].
+    TooLong(&'static str),
+    /// Something else where an argument's `$` belongs.
+    NoBulk(u8),
+    /// An inline command whose quotes do not close.
+    Quotes,
+    /// More than [`Limits::query_bytes_max`]. Redis sends nothing, and closes.
+    QueryTooLarge,
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Protocol error: ")?;
+        match self {
+            ProtocolError::Invalid(what) => write!(f, "invalid {what}"),
+            ProtocolError::Unauthenticated(what) => write!(f, "unauthenticated {what}"),
+            ProtocolError::TooLong(what) => write!(f, "too big {what}"),
+            ProtocolError::NoBulk(byte) => write!(f, "expected '$', got '{}'", *byte as char),
+            ProtocolError::Quotes => f.write_str("unbalanced quotes in request"),
+            ProtocolError::QueryTooLarge => f.write_str("query buffer limit reached"),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolError {}

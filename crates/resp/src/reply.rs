@@ -1,0 +1,207 @@
+//! Replies as a client reads them.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes, BytesMut};
+use memchr::memchr;
+
+use crate::{ReplyLimits, number};
+
+/// One reply, or one message nobody asked for. Numbers that are no integers stay text, so that two replies are equal
+/// exactly when their bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// `+`
+    Simple(Bytes),
+    /// `-`, or `!`
+    Error(Bytes),
+    /// `:`
+    Int(i64),
+    /// `$`
+    Bulk(Bytes),
+    /// `$-1`, `*-1` or `_`
+    Null,
+    /// `*`
+    Array(Vec<Reply>),
+    /// `%`
+    Map(Vec<(Reply, Reply)>),
+    /// `~`
+    Set(Vec<Reply>),
+    /// `>`
+    Push(Vec<Reply>),
+    /// `,`
+    Double(Bytes),
+    /// `#`
+    Bool(bool),
+    /// `(`
+    BigNumber(Bytes),
+    /// `=`: the format's three letters, a colon and the text
+    Verbatim(Bytes),
+}
+
+impl Reply {
+    /// Takes the next reply off `input`. `None` when it is not whole yet; nothing is taken then.
+    ///
+    /// # Errors
+    /// What follows is no reply; the connection is of no use any more.
+    pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
+        // A look ahead, so that a blob is taken without copying once it is here, and not at all before.
+        let mut ahead = Ahead {
+            input,
+            at: 0,
+            limits,
+        };
+        match ahead.skip(0) {
+            Ok(()) => {
+                let len = ahead.at;
+                let mut whole = input.split_to(len).freeze();
+                Ok(Some(read(&mut whole)))
+            }
+            Err(Stop::Short) => Ok(None),
+            Err(Stop::Bad(bad)) => Err(bad),
+        }
+    }
+}
+
+/// What a server must not send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadReply {
+    /// A first byte that no type has.
+    Kind(u8),
+    /// A length or an integer that is none, or is above its limit.
+    Number,
+    /// Too deep.
+    Depth,
+}
+
+impl fmt::Display for BadReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadReply::Kind(byte) => write!(f, "a reply begins with {:?}", *byte as char),
+            BadReply::Number => f.write_str("a number in a reply is none, or too large"),
+            BadReply::Depth => f.write_str("a reply is nested too deep"),
+        }
+    }
+}
+
+impl std::error::Error for BadReply {}
+
+enum Stop {
+    Short,
+    Bad(BadReply),
+}
+
+/// Finds a reply's end, and checks all that `read` relies on.
+struct Ahead<'a> {
+    input: &'a [u8],
+    at: usize,
+    limits: &'a ReplyLimits,
+}
+
+impl Ahead<'_> {
+    fn skip(&mut self, depth: usize) -> Result<(), Stop> {
+        let kind = *self.input.get(self.at).ok_or(Stop::Short)?;
+        if !b"+-,(_#:$=!*~>%".contains(&kind) {
+            return Err(Stop::Bad(BadReply::Kind(kind)));
+        }
+        let end = memchr(b'\n', &self.input[self.at..]).ok_or(Stop::Short)? + self.at;
+        let line = &self.input[self.at + 1..end];
+        let line = line
+            .strip_suffix(b"\r")
+            .ok_or(Stop::Bad(BadReply::Number))?;
+        self.at = end + 1;
+        let per_element = match kind {
+            b'+' | b'-' | b',' | b'(' | b'_' | b'#' => return Ok(()),
+            b':' => return int(line).map(drop),
+            b'$' | b'=' | b'!' => return self.skip_text(line),
+            b'%' => 2,
+            _ => 1,
+        };
+        if depth == self.limits.depth_max {
+            return Err(Stop::Bad(BadReply::Depth));
+        }
+        let Some(count) = length(line, self.limits.elements_max)? else {
+            return Ok(());
+        };
+        for _ in 0..count * per_element {
+            self.skip(depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn skip_text(&mut self, line: &[u8]) -> Result<(), Stop> {
+        let Some(len) = length(line, self.limits.bulk_bytes_max)? else {
+            return Ok(());
+        };
+        self.at += len + 2;
+        match self.at <= self.input.len() {
+            true => Ok(()),
+            false => Err(Stop::Short),
+        }
+    }
+}
+
+fn int(line: &[u8]) -> Result<i64, Stop> {
+    number::parse_int(line).ok_or(Stop::Bad(BadReply::Number))
+}
+
+/// A length within its limit; `None` for −1, the null of RESP2.
+fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
+    match int(line)? {
+        -1 => Ok(None),
+        len => match usize::try_from(len) {
+            Ok(len) if len <= max => Ok(Some(len)),
+            _ => Err(Stop::Bad(BadReply::Number)),
+        },
+    }
+}
+
+/// Reads what [`Ahead`] found whole and sound.
+fn read(input: &mut Bytes) -> Reply {
+    const SOUND: &str = "looked at before";
+    let kind = input[0];
+    let end = memchr(b'\n', input).expect(SOUND);
+    let line = input.slice(1..end - 1);
+    input.advance(end + 1);
+    let mut elements = |per_element| {
+        let count = number::parse_int(&line).expect(SOUND);
+        let count = usize::try_from(count).ok()?;
+        Some((0..count * per_element).map(|_| read(input)).collect())
+    };
+    let elements_or_null = |elements: Option<Vec<Reply>>, wrap: fn(Vec<Reply>) -> Reply| {
+        elements.map_or(Reply::Null, wrap)
+    };
+    match kind {
+        b'+' => Reply::Simple(line),
+        b'-' => Reply::Error(line),
+        b':' => Reply::Int(number::parse_int(&line).expect(SOUND)),
+        b',' => Reply::Double(line),
+        b'(' => Reply::BigNumber(line),
+        b'#' => Reply::Bool(line == "t"),
+        b'_' => Reply::Null,
+        b'*' => elements_or_null(elements(1), Reply::Array),
+        b'~' => elements_or_null(elements(1), Reply::Set),
+        b'>' => elements_or_null(elements(1), Reply::Push),
+        b'%' => elements_or_null(elements(2), |elements| {
+            let mut elements = elements.into_iter();
+            let mut pairs = Vec::with_capacity(elements.len() / 2);
+            while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
+                pairs.push((key, value));
+            }
+            Reply::Map(pairs)
+        }),
+        text => {
+            let len = number::parse_int(&line).expect(SOUND);
+            let Ok(len) = usize::try_from(len) else {
+                return Reply::Null;
+            };
+            let value = input.split_to(len);
+            input.advance(2);
+            match text {
+                b'$' => Reply::Bulk(value),
+                b'!' => Reply::Error(value),
+                _ => Reply::Verbatim(value),
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Properties: cuts of the input do not matter, and no input panics.
+
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+
+use crate::{BLOB_BYTES_MIN, Limits, Out, Parser, Proto, Reply, ReplyLimits};
+
+fn request() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let arg = prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 0..20),
+        1 => (BLOB_BYTES_MIN - 3..BLOB_BYTES_MIN + 3).prop_map(|len| vec![7; len]),
+    ];
+    prop::collection::vec(arg, 1..5)
+}
+
+proptest! {
+    #[test]
+    fn requests_survive_any_cut(
+        requests in prop::collection::vec(request(), 1..6),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let mut wire = Vec::new();
+        for request in &requests {
+            wire.extend_from_slice(format!("*{}\r\n", request.len()).as_bytes());
+            for arg in request {
+                wire.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
+                wire.extend_from_slice(arg);
+                wire.extend_from_slice(b"\r\n");
+            }
+        }
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(wire.len())).collect();
+        cuts.extend([0, wire.len()]);
+        cuts.sort_unstable();
+
+        let mut parser = Parser::new(Limits::default());
+        let mut input = BytesMut::new();
+        let mut seen = Vec::new();
+        for cut in cuts.windows(2) {
+            input.extend_from_slice(&wire[cut[0]..cut[1]]);
+            while parser.next(&mut input).expect("sound") {
+                seen.push(parser.take_args());
+            }
+        }
+        prop_assert_eq!(seen, requests);
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(prop::sample::select(&b"*$:%~>1230-\r\n\"'\\x a\0"[..]), 0..60)) {
+        let mut parser = Parser::new(Limits::default());
+        let mut input = BytesMut::from(&bytes[..]);
+        while let Ok(true) = parser.next(&mut input) {}
+        let mut input = BytesMut::from(&bytes[..]);
+        while let Ok(Some(_)) = Reply::take(&mut input, &ReplyLimits::default()) {}
+    }
+
+    #[test]
+    fn what_is_written_is_read(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..9)) {
+        let mut out = Out::new(Proto::Resp3);
+        out.array(values.len());
+        for value in &values {
+            out.bulk(value);
+        }
+        let mut input = BytesMut::from(&out.to_bytes()[..]);
+        let expected = values.into_iter().map(|value| Reply::Bulk(Bytes::from(value))).collect();
+        let reply = Reply::take(&mut input, &ReplyLimits::default());
+        prop_assert_eq!(reply, Ok(Some(Reply::Array(expected))));
+        prop_assert!(input.is_empty());
+    }
+}

@@ -1,0 +1,42 @@
+//! Scans a folder into another, again and again, and prints what each time took and did.
+//!
+//! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [afresh]`
+
+use scan::{Limits, Order, Progress, scan};
+use std::path::Path;
+use tags::Splits;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [root, folder, rest @ ..] = words.as_slice() else {
+        eprintln!("ROOT FOLDER [TIMES] [afresh]");
+        std::process::exit(2);
+    };
+    let times = rest
+        .first()
+        .map_or(1, |times| times.parse().expect("TIMES is a number"));
+    for _ in 0..times {
+        let order = Order {
+            root: Path::new(root),
+            folder: Path::new(folder),
+            splits: &Splits::default(),
+            limits: &Limits::default(),
+            afresh: rest.get(1).is_some_and(|word| word == "afresh"),
+        };
+        match scan(&order, &Progress::default()) {
+            Err(err) => println!("{err}"),
+            Ok(report) => println!(
+                "{} files, {} opened, {} reads, {} bytes; walk {:?}, read {:?}, build {:?}; {} threads, index {} bytes",
+                report.files,
+                report.opened,
+                report.reads,
+                report.bytes,
+                report.walk,
+                report.read,
+                report.build,
+                report.readers,
+                report.index_bytes,
+            ),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Turns a folder into an index: walks it, reads what changed, writes the index beside its name and renames it. It serves
+//! nothing and watches nothing yet.
+//!
+//! Principal function: [`scan`]; what it found out is its [`Report`], how far it is its [`Progress`].
+//!
+//! ```text
+//! root ─ walk, one statx a file ─► what is there ─┬─ as the last index says ──────────► entry from the index ─┐
+//!                                                 ├─ moved: same file, other path ───► entry, new path ───────┼─► build ─► index
+//!                                                 └─ new or changed ─ order ─ open, exact reads ─► entry ─────┘
+//! ```
+//!
+//! A file that did not change is not opened, and if none changed nothing is written. Files are read in the order of
+//! device and inode, which on most file systems is nearly the order on the disk, by few threads where the disk rotates.
+//! The order of extents (FIEMAP) would be nearer still, and takes an ioctl that safe code cannot make.
+//!
+//! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads, [`tags::Limits`] each file. Errors:
+//! [`ScanError`] when there can be no index; one file that cannot be read is a line of the report and never more. What is
+//! wrong with its content is remembered in the index, what is wrong with the host (permissions, a failing disk) is tried
+//! again. Threads: the caller's, and some that live as long as the reading. A killed scan leaves the last whole index.
+
+#![forbid(unsafe_code)]
+
+mod report;
+
+mod scan;
+
+mod limits;
+mod progress;
+
+mod disk;
+mod error;
+mod index;
+mod plan;
+mod read;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::ScanError;
+pub use index::load;
+pub use limits::Limits;
+pub use progress::Progress;
+pub use report::{Fault, Report};
+pub use scan::{Order, scan};

@@ -1,0 +1,66 @@
+//! Which files need to be opened.
+
+use std::collections::HashMap;
+
+use catalog::{Catalog, Stat};
+
+use crate::walk::Seen;
+
+/// What becomes of each file that is there, and of the last index.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Files by their number in the walk, and their row in the last index.
+    pub(crate) kept: Vec<(usize, u32)>,
+    /// As `kept`, at another path.
+    pub(crate) moved: Vec<(usize, u32)>,
+    /// Files to open.
+    pub(crate) to_read: Vec<usize>,
+    /// Files of the last index that are gone.
+    pub(crate) gone: u64,
+}
+
+impl Plan {
+    /// Whether the last index is right as it is.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.moved.is_empty() && self.to_read.is_empty() && self.gone == 0
+    }
+}
+
+/// Compares a walk with the last index; both are in the order of paths.
+pub(crate) fn plan(seen: &[Seen], last: Option<&Catalog<Vec<u8>>>) -> Plan {
+    let mut plan = Plan::default();
+    let files = last.map_or(0, |last| last.counts().files);
+    let mut known = (0..files)
+        .filter_map(|row| Some((row, last?.file(row)?)))
+        .peekable();
+    let mut gone: HashMap<Stat, u32> = HashMap::new();
+    let mut new = Vec::new();
+    for (number, file) in seen.iter().enumerate() {
+        while let Some((row, (_, stat))) = known.next_if(|(_, (path, _))| *path < file.path) {
+            gone.insert(stat, row);
+        }
+        match known.next_if(|(_, (path, _))| *path == file.path) {
+            Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
+            // Its old content may have gone elsewhere: two files that changed places.
+            Some((row, (_, stat))) => {
+                gone.insert(stat, row);
+                new.push(number);
+            }
+            None => new.push(number),
+        }
+    }
+    for (row, (_, stat)) in known {
+        gone.insert(stat, row);
+    }
+    for number in new {
+        match gone.remove(&seen[number].stat) {
+            Some(row) => plan.moved.push((number, row)),
+            None => plan.to_read.push(number),
+        }
+    }
+    // Near the order on the disk.
+    plan.to_read
+        .sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
+    plan.gone = gone.len() as u64;
+    plan
+}

@@ -1,0 +1,124 @@
+//! One file: opened, read exactly, closed.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use catalog::{Content, Photo};
+use picture::ProbeErrorKind;
+use rustix::fs::{Advice, Mode, OFlags, fadvise, openat};
+use tags::{ErrorKind, Reader};
+
+use crate::walk::{Kind, Seen};
+
+/// What one file said, and what it cost.
+pub(crate) struct Read {
+    /// Nothing when the host is to blame, with what it said.
+    pub(crate) content: Result<Content, String>,
+    pub(crate) reads: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A file on disk; counts what is asked of it.
+struct Source {
+    file: OwnedFd,
+    reads: std::cell::Cell<u64>,
+    bytes: std::cell::Cell<u64>,
+}
+
+impl Source {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.reads.update(|reads| reads + 1);
+        self.bytes.update(|bytes| bytes + buf.len() as u64);
+        Ok(rustix::io::pread(&self.file, buf, offset)?)
+    }
+}
+
+impl tags::ReadAt for Source {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.read(offset, buf)
+    }
+}
+
+impl picture::ReadAt for Source {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.read(offset, buf)
+    }
+}
+
+/// Reads a file below `root`; `rotating` asks the kernel not to read ahead of us.
+pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, rotating: bool, reader: &mut Reader) -> Read {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(root, seen.path.as_slice(), flags, Mode::empty());
+    let file = match opened.and_then(|file| {
+        if rotating {
+            fadvise(&file, 0, None, Advice::Random)?;
+        }
+        Ok(file)
+    }) {
+        Ok(file) => file,
+        Err(err) => {
+            return Read {
+                content: Err(format!("cannot be opened: {}", io::Error::from(err))),
+                reads: 0,
+                bytes: 0,
+            };
+        }
+    };
+    let source = Source {
+        file,
+        reads: 0.into(),
+        bytes: 0.into(),
+    };
+    let content = match seen.kind {
+        Kind::Music => music(&source, seen, reader),
+        Kind::Picture => photo(&source, seen),
+    };
+    Read {
+        content,
+        reads: source.reads.get(),
+        bytes: source.bytes.get(),
+    }
+}
+
+fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, String> {
+    match reader.read(source, seen.stat.size) {
+        Ok(media) => Ok(Content::Music(Box::new(media))),
+        Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
+        Err(err) => Ok(Content::Unreadable(err.to_string())),
+    }
+}
+
+fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
+    let size = match picture::probe(source, seen.stat.size) {
+        Ok(facts) => facts.oriented(),
+        Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
+        // HEIC, which no part of Pelton decodes: its date and place are read all the same.
+        Err(err) if err.kind == ProbeErrorKind::Unknown && is_heic(&seen.path) => {
+            picture::Size::new(0, 0)
+        }
+        Err(err) => return Ok(Content::Unreadable(err.to_string())),
+    };
+    match tags::shot(source, seen.stat.size, &tags::Limits::default()) {
+        Ok(shot) => Ok(Content::Photo(Photo {
+            width_px: size.width_px,
+            height_px: size.height_px,
+            shot,
+        })),
+        Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
+        Err(err) => Ok(Content::Unreadable(err.to_string())),
+    }
+}
+
+fn is_heic(path: &[u8]) -> bool {
+    let end = path.len().saturating_sub(5);
+    [&b".heic"[..], b".heif"]
+        .iter()
+        .any(|ending| path[end..].eq_ignore_ascii_case(ending))
+}
+
+fn with_source(err: &dyn std::error::Error) -> String {
+    match err.source() {
+        Some(source) => format!("{err}: {source}"),
+        None => err.to_string(),
+    }
+}

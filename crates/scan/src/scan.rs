@@ -1,0 +1,209 @@
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use catalog::{Catalog, Content, Entry};
+use rustix::fs::{Mode, OFlags, open};
+use tags::{Reader, Splits};
+
+use crate::plan::{Plan, plan};
+use crate::read::{Read, read};
+use crate::walk::{Seen, walk};
+use crate::{Fault, Limits, Progress, Report, ScanError, disk, index};
+
+/// Files that a thread takes at once: neighbours on the disk, and one atomic operation for all.
+const BATCH: usize = 16;
+
+/// What is to be scanned.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// The library.
+    pub root: &'a Path,
+    /// Where its index is.
+    pub folder: &'a Path,
+    /// How names are cut.
+    pub splits: &'a Splits,
+    /// What it may use.
+    pub limits: &'a Limits,
+    /// Whether every file is to be opened, as if there were no index.
+    pub afresh: bool,
+}
+
+/// Brings an index up to date with its library.
+///
+/// # Errors
+/// [`ScanError`] when there can be none; the last one stays then.
+pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError> {
+    let start = Instant::now();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(order.root, flags, Mode::empty());
+    let root = root.map_err(|err| ScanError::host("open library", order.root, err))?;
+    let last = if order.afresh {
+        None
+    } else {
+        index::load(order.folder)?
+    };
+    let mut walked = walk(root.as_fd(), order.limits, progress)?;
+    let mut report = Report {
+        files: walked.seen.len() as u64,
+        links: walked.links,
+        faults: std::mem::take(&mut walked.faults),
+        walk: start.elapsed(),
+        ..Report::default()
+    };
+    let plan = plan(&walked.seen, last.as_ref());
+    report.kept = plan.kept.len() as u64;
+    report.moved = plan.moved.len() as u64;
+    report.gone = plan.gone;
+    if let Some(last) = &last
+        && plan.is_empty()
+    {
+        report.remember(last);
+        return Ok(report);
+    }
+    let reading = Reading {
+        root: root.as_fd(),
+        seen: &walked.seen,
+        limits: order.limits,
+        progress,
+    };
+    let entries = reading.entries(&plan, last.as_ref(), &mut report)?;
+    report.read = start.elapsed() - report.walk;
+    let bytes = catalog::build(entries, order.splits);
+    let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
+    drop(last);
+    if !is_same {
+        index::replace(order.folder, &bytes)?;
+        report.written = true;
+    }
+    let catalog = Catalog::open(bytes).expect("what was just built");
+    report.remember(&catalog);
+    report.build = start.elapsed() - report.walk - report.read;
+    Ok(report)
+}
+
+impl Report {
+    /// Takes what the index itself tells.
+    fn remember(&mut self, catalog: &Catalog<Vec<u8>>) {
+        self.index_bytes = catalog.bytes().len() as u64;
+        self.counts = Some(catalog.counts());
+        let faults = catalog.unreadable();
+        self.faults
+            .extend(faults.map(|(path, reason)| Fault { path, reason }));
+        self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
+/// What reading takes.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    root: BorrowedFd<'a>,
+    seen: &'a [Seen],
+    limits: &'a Limits,
+    progress: &'a Progress,
+}
+
+impl Reading<'_> {
+    /// What every file says, from the last index or by reading it.
+    fn entries(
+        &self,
+        plan: &Plan,
+        last: Option<&Catalog<Vec<u8>>>,
+        report: &mut Report,
+    ) -> Result<Vec<Entry>, ScanError> {
+        let seen = self.seen;
+        let mut entries = Vec::with_capacity(seen.len());
+        let mut to_read = plan.to_read.clone();
+        for &(number, row) in plan.kept.iter().chain(&plan.moved) {
+            match last.and_then(|last| last.entry(row)) {
+                Some(entry) => entries.push(Entry {
+                    path: seen[number].path.clone(),
+                    ..entry
+                }),
+                None => to_read.push(number),
+            }
+        }
+        report.opened = to_read.len() as u64;
+        self.progress
+            .to_read
+            .store(report.opened, Ordering::Relaxed);
+        let devices = to_read.iter().map(|&number| seen[number].stat.device);
+        let mut devices: Vec<u64> = devices.collect();
+        devices.dedup();
+        report.rotating = devices.into_iter().any(disk::rotates);
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let readers = match report.rotating {
+            true => self.limits.readers_rotating,
+            false => self.limits.readers,
+        };
+        let batches = to_read.len().div_ceil(BATCH);
+        report.readers = readers.min(cores).min(batches).max(1);
+        for (number, read) in self.read_all(&to_read, report) {
+            report.reads += read.reads;
+            report.bytes += read.bytes;
+            let Seen { path, stat, .. } = &seen[number];
+            let path = path.clone();
+            if let Ok(Content::Music(media)) = &read.content {
+                report.with_issues += u64::from(!media.issues.is_empty());
+            }
+            match read.content {
+                Ok(content) => entries.push(Entry {
+                    path,
+                    stat: *stat,
+                    content,
+                }),
+                Err(reason) => report.faults.push(Fault { path, reason }),
+            }
+        }
+        match self.progress.is_cancelled() {
+            true => Err(ScanError::Cancelled),
+            false => Ok(entries),
+        }
+    }
+
+    /// Reads files by several threads, each taking the next few in the order of the disk.
+    fn read_all(&self, to_read: &[usize], report: &Report) -> Vec<(usize, Read)> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut reader = Reader::new(tags::Limits::default());
+            let mut done = Vec::with_capacity(to_read.len() / report.readers + BATCH);
+            while !self.progress.is_cancelled() {
+                let from = next.fetch_add(BATCH, Ordering::Relaxed).min(to_read.len());
+                let batch = &to_read[from..to_read.len().min(from + BATCH)];
+                if batch.is_empty() {
+                    break;
+                }
+                for &number in batch {
+                    done.push((number, self.one(number, report.rotating, &mut reader)));
+                }
+                let read = &self.progress.read;
+                read.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            }
+            done
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..report.readers).map(|_| scope.spawn(work)).collect();
+            let mut done = work();
+            for other in others {
+                done.extend(other.join().expect("reading does not panic"));
+            }
+            done
+        })
+    }
+
+    fn one(&self, number: usize, rotating: bool, reader: &mut Reader) -> Read {
+        let seen = &self.seen[number];
+        if self.limits.file_bytes_max < seen.stat.size {
+            return Read {
+                content: Ok(Content::Unreadable(
+                    "larger than the limit allows".to_owned(),
+                )),
+                reads: 0,
+                bytes: 0,
+            };
+        }
+        read(self.root, seen, rotating, reader)
+    }
+}

@@ -1,0 +1,236 @@
+//! Folders of real files, scanned, changed, and scanned again.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use catalog::Catalog;
+use tags::Splits;
+
+use crate::{Limits, Order, Progress, Report, ScanError, load, scan};
+
+/// A library and the folder of its index, removed when dropped.
+struct Home(PathBuf);
+
+impl Home {
+    /// Eight files of music in two albums, a picture, what is no music, and a link that leads in a circle.
+    fn new(name: &str) -> Home {
+        let path = std::env::temp_dir().join(format!("pelton-scan-{name}-{}", std::process::id()));
+        let home = Home(path);
+        for (at, (name, _)) in SINES.iter().enumerate() {
+            let album = if at % 2 == 0 {
+                "One/First"
+            } else {
+                "Two/Second \u{e9}"
+            };
+            home.write(&format!("{album}/{at} - {name}"), sine(name));
+        }
+        home.write("photo.png", PNG);
+        home.write("notes.txt", b"no music");
+        home.write("One/.hidden.mp3", b"");
+        symlink("..", home.library().join("One/loop")).expect("a folder of our own");
+        home
+    }
+
+    fn library(&self) -> PathBuf {
+        self.0.join("library")
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.library().join(path);
+        fs::create_dir_all(path.parent().expect("below the library")).expect("a folder of our own");
+        fs::write(path, bytes).expect("a folder of our own");
+    }
+
+    fn order<'a>(&'a self, (library, index): (&'a Path, &'a Path)) -> Order<'a> {
+        Order {
+            root: library,
+            folder: index,
+            splits: Box::leak(Box::new(Splits::default())),
+            limits: Box::leak(Box::new(Limits::default())),
+            afresh: false,
+        }
+    }
+
+    fn scan(&self) -> Report {
+        let (library, index) = (self.library(), self.0.join("index"));
+        scan(&self.order((&library, &index)), &Progress::default()).expect("a readable library")
+    }
+
+    /// The bytes that a scan with nothing to go by makes.
+    fn clean(&self) -> Vec<u8> {
+        let (library, index) = (self.library(), self.0.join("clean"));
+        let order = Order {
+            afresh: true,
+            ..self.order((&library, &index))
+        };
+        scan(&order, &Progress::default()).expect("a readable library");
+        fs::read(index.join("index")).expect("just written")
+    }
+
+    fn index(&self) -> Vec<u8> {
+        fs::read(self.0.join("index/index")).expect("just written")
+    }
+
+    fn catalog(&self) -> Catalog<Vec<u8>> {
+        let loaded = load(&self.0.join("index")).expect("a readable folder");
+        loaded.expect("an index")
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("the test made it");
+    }
+}
+
+const SINES: [(&str, &[u8]); 8] = [
+    ("sine.flac", include_bytes!("../../tags/testdata/sine.flac")),
+    ("sine.mp3", include_bytes!("../../tags/testdata/sine.mp3")),
+    ("sine.m4a", include_bytes!("../../tags/testdata/sine.m4a")),
+    (
+        "sine-alac.m4a",
+        include_bytes!("../../tags/testdata/sine-alac.m4a"),
+    ),
+    ("sine.ogg", include_bytes!("../../tags/testdata/sine.ogg")),
+    ("sine.opus", include_bytes!("../../tags/testdata/sine.opus")),
+    ("sine.wav", include_bytes!("../../tags/testdata/sine.wav")),
+    ("sine.aiff", include_bytes!("../../tags/testdata/sine.aiff")),
+];
+
+/// One pixel; its checksums are not looked at.
+const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0\0";
+
+fn sine(name: &str) -> &'static [u8] {
+    let found = SINES.into_iter().find(|(known, _)| *known == name);
+    found.expect("one of the table").1
+}
+
+/// Files, kept, moved, opened, gone, and whether an index was written.
+fn done(report: &Report) -> (u64, u64, u64, u64, u64, bool) {
+    (
+        report.files,
+        report.kept,
+        report.moved,
+        report.opened,
+        report.gone,
+        report.written,
+    )
+}
+
+#[test]
+fn a_first_scan_opens_everything_and_a_second_nothing() {
+    let home = Home::new("first");
+    let first = home.scan();
+    assert_eq!(done(&first), (9, 0, 0, 9, 0, true));
+    assert_eq!(
+        (first.links, first.faults.len()),
+        (1, 0),
+        "{:?}",
+        first.faults
+    );
+    let counts = first.counts.expect("an index");
+    assert_eq!(
+        (counts.tracks, counts.albums, counts.artists, counts.photos),
+        (8, 2, 2, 1)
+    );
+    let second = home.scan();
+    assert_eq!(done(&second), (9, 9, 0, 0, 0, false));
+    assert_eq!((second.reads, second.counts), (0, Some(counts)));
+    assert_eq!(home.index(), home.clean());
+}
+
+#[test]
+fn changes_cost_what_changed_and_come_to_the_bytes_of_a_clean_scan() {
+    let home = Home::new("changes");
+    home.scan();
+    home.write("One/First/new.mp3", sine("sine.mp3"));
+    home.write("One/First/0 - sine.flac", &sine("sine.flac")[..5000]);
+    fs::remove_file(home.library().join("One/First/2 - sine.m4a")).expect("it is there");
+    fs::rename(home.library().join("Two"), home.library().join("Moved")).expect("it is there");
+    let report = home.scan();
+    assert_eq!(done(&report), (9, 3, 4, 2, 2, true));
+    assert_eq!(home.index(), home.clean());
+    assert_eq!(done(&home.scan()), (9, 9, 0, 0, 0, false));
+}
+
+#[test]
+fn ids_stay_when_folders_move() {
+    let home = Home::new("move");
+    home.scan();
+    let before = home.catalog();
+    fs::rename(
+        home.library().join("One/First"),
+        home.library().join("First"),
+    )
+    .expect("it is there");
+    assert_eq!(home.scan().opened, 0);
+    let after = home.catalog();
+    for row in 0..before.counts().tracks {
+        let id = before.track(row).expect("a row that was counted").id;
+        assert!(after.track_row(id).is_some());
+    }
+}
+
+#[test]
+fn one_broken_file_is_a_line_of_the_report_and_opened_once() {
+    let home = Home::new("broken");
+    home.write("One/First/empty.flac", b"");
+    home.write("One/First/text.mp3", b"no music");
+    let first = home.scan();
+    let lines = |report: &Report| -> Vec<String> {
+        let faults = report.faults.iter();
+        faults
+            .map(|fault| format!("{}: {}", String::from_utf8_lossy(&fault.path), fault.reason))
+            .collect()
+    };
+    let expected = [
+        "One/First/empty.flac: file is empty",
+        "One/First/text.mp3: no known kind of music",
+    ];
+    assert_eq!(lines(&first), expected);
+    assert_eq!(first.counts.expect("an index").tracks, 8);
+    let second = home.scan();
+    assert_eq!((second.opened, lines(&second)), (0, lines(&first)));
+}
+
+#[test]
+fn what_a_killed_scan_left_behind_does_no_harm() {
+    let home = Home::new("killed");
+    home.scan();
+    let whole = home.index();
+    for (name, bytes) in [
+        ("index.partial", &whole[..99]),
+        ("index", &whole[..whole.len() - 1]),
+    ] {
+        fs::write(home.0.join("index").join(name), bytes).expect("a folder of our own");
+        home.write("One/First/more.mp3", sine("sine.mp3"));
+        home.scan();
+        assert_eq!(home.index(), home.clean(), "{name}");
+    }
+}
+
+#[test]
+fn a_cancelled_scan_leaves_the_last_index() {
+    let home = Home::new("cancelled");
+    home.scan();
+    let before = home.index();
+    home.write("One/First/more.mp3", sine("sine.mp3"));
+    let progress = Progress::default();
+    progress.cancel();
+    let (library, index) = (home.library(), home.0.join("index"));
+    let ended = scan(&home.order((&library, &index)), &progress);
+    assert!(matches!(ended, Err(ScanError::Cancelled)));
+    assert_eq!(home.index(), before);
+}
+
+#[test]
+fn no_library_is_an_error_that_names_it() {
+    let home = Home::new("none");
+    let (library, index) = (home.library().join("absent"), home.0.join("index"));
+    let err =
+        scan(&home.order((&library, &index)), &Progress::default()).expect_err("nothing is there");
+    assert!(err.to_string().starts_with("open library "), "{err}");
+    assert!(err.to_string().ends_with("absent"), "{err}");
+}

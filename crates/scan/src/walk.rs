@@ -1,0 +1,170 @@
+//! What lies below the root: one `statx` for each file that may matter, none for what a folder's entry tells.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use catalog::Stat;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
+
+use crate::{Fault, Limits, Progress, ScanError};
+
+/// Bytes of folder entries that are fetched at once.
+const ENTRIES_BYTES: usize = 32 << 10;
+
+const MUSIC: &[&str] = &[
+    "aac", "aif", "aifc", "aiff", "flac", "m4a", "m4b", "mp2", "mp3", "mp4", "oga", "ogg", "opus",
+    "wav",
+];
+const PICTURES: &[&str] = &[
+    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
+];
+
+/// What a file is by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Music,
+    Picture,
+}
+
+/// A file that matters.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) path: Vec<u8>,
+    pub(crate) stat: Stat,
+    pub(crate) kind: Kind,
+}
+
+/// Everything below a root, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) links: u64,
+}
+
+pub(crate) fn walk(
+    root: BorrowedFd<'_>,
+    limits: &Limits,
+    progress: &Progress,
+) -> Result<Walked, ScanError> {
+    let mut walked = Walked::default();
+    let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
+    let mut folders = vec![Vec::new()];
+    while let Some(path) = folders.pop() {
+        if progress.is_cancelled() {
+            return Err(ScanError::Cancelled);
+        }
+        let opened = open_folder(root, &path);
+        let read = opened
+            .and_then(|folder| read_folder(&folder, &path, &mut buffer, &mut folders, &mut walked));
+        if let Err(err) = read {
+            let reason = format!("folder cannot be read: {}", std::io::Error::from(err));
+            walked.faults.push(Fault { path, reason });
+        }
+        let deep =
+            |path: &Vec<u8>| limits.depth_max <= path.iter().filter(|byte| **byte == b'/').count();
+        while let Some(path) = folders.pop_if(|path| deep(path)) {
+            let reason = "folder is deeper than the limit allows".to_owned();
+            walked.faults.push(Fault { path, reason });
+        }
+        if limits.files_max < walked.seen.len() {
+            return Err(ScanError::TooManyFiles);
+        }
+        progress
+            .walked
+            .store(walked.seen.len() as u64, Ordering::Relaxed);
+    }
+    walked.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(walked)
+}
+
+fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let path = if path.is_empty() { b"." } else { path };
+    openat(root, path, flags, Mode::empty())
+}
+
+fn read_folder(
+    folder: &OwnedFd,
+    path: &[u8],
+    buffer: &mut [MaybeUninit<u8>],
+    folders: &mut Vec<Vec<u8>>,
+    walked: &mut Walked,
+) -> rustix::io::Result<()> {
+    let mut entries = RawDir::new(folder, buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        // `.` and `..` among them.
+        if name.starts_with(b".") {
+            continue;
+        }
+        let below = match path {
+            [] => name.to_vec(),
+            _ => [path, b"/", name].concat(),
+        };
+        match entry.file_type() {
+            FileType::Directory => folders.push(below),
+            FileType::Symlink => walked.links += 1,
+            FileType::RegularFile | FileType::Unknown => {
+                let Some(kind) = kind(name) else {
+                    // A file system that tells no types may mean a folder.
+                    if entry.file_type() == FileType::Unknown
+                        && open_folder(folder.as_fd(), name).is_ok()
+                    {
+                        folders.push(below);
+                    }
+                    continue;
+                };
+                match stat(folder, name) {
+                    Ok(stat) => walked.seen.push(Seen {
+                        path: below,
+                        stat,
+                        kind,
+                    }),
+                    Err(err) => walked.faults.push(Fault {
+                        path: below,
+                        reason: std::io::Error::from(err).to_string(),
+                    }),
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn stat(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<Stat> {
+    let found = statx(
+        folder,
+        name,
+        AtFlags::SYMLINK_NOFOLLOW,
+        StatxFlags::BASIC_STATS,
+    )?;
+    Ok(Stat {
+        device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
+        inode: found.stx_ino,
+        size: found.stx_size,
+        mtime_ns: found
+            .stx_mtime
+            .tv_sec
+            .saturating_mul(1_000_000_000)
+            .saturating_add(found.stx_mtime.tv_nsec.into()),
+    })
+}
+
+fn kind(name: &[u8]) -> Option<Kind> {
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    let is_one = |endings: &[&str]| {
+        let mut endings = endings.iter();
+        endings.any(|ending| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes()))
+    };
+    if is_one(MUSIC) {
+        Some(Kind::Music)
+    } else if is_one(PICTURES) {
+        Some(Kind::Picture)
+    } else {
+        None
+    }
+}

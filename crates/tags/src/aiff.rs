@@ -1,0 +1,100 @@
+//! AIFF and AIFF-C: the chunks of an IFF file, over the samples.
+//!
+//! ```text
+//! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even
+//! "COMM": 0 channels u16 · 2 frames u32 · 6 bits u16 · 8 rate, an 80-bit float · 18 coding (AIFC)
+//! ```
+//! Big-endian. Source: Apple's Audio Interchange File Format 1.3, and AIFF-C.
+
+use crate::input::Input;
+use crate::media::{Codec, Container};
+use crate::{Error, Field, Media, Tags, id3v2, text, wav};
+
+/// Whether a file begins like one.
+pub(crate) fn is_aiff(head: &[u8]) -> bool {
+    let is_form = head.starts_with(b"FORM");
+    is_form && matches!(head.get(8..12), Some(b"AIFF" | b"AIFC"))
+}
+
+/// Chunks of text.
+const TEXTS: &[(&[u8; 4], Field)] = &[
+    (b"NAME", Field::Title),
+    (b"AUTH", Field::Artist),
+    (b"ANNO", Field::Comment),
+    (b"(c) ", Field::Copyright),
+];
+
+pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
+    let mut media = Media::new(Container::Aiff, Codec::Pcm);
+    let (mut frames, mut data, mut texts) = (None, None, Tags::default());
+    let mut at = 12;
+    while at + 8 <= input.len() {
+        input.part()?;
+        let [k0, k1, k2, k3, l0, l1, l2, l3] = input.array(at)?;
+        let kind = [k0, k1, k2, k3];
+        let bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
+        let mut body = at + 8..at + 8 + bytes;
+        if input.len() < body.end {
+            media.issue("a chunk says that it is longer than the file");
+            body.end = input.len();
+        }
+        at = body.end + bytes % 2;
+        match &kind {
+            b"COMM" => {
+                let common: [u8; 18] = input.field(&body, 0)?;
+                let coding = match body.end - body.start {
+                    18..22 => *b"NONE",
+                    _ => input.field(&body, 18)?,
+                };
+                frames = Some(format(common, coding, &mut media)?);
+            }
+            b"SSND" => data = Some(body),
+            b"ID3 " | b"id3 " => {
+                let tags = id3v2::read(input, body.start, &mut media)?;
+                media.tags.fill(&tags);
+            }
+            kind => {
+                let mut rows = TEXTS.iter();
+                if let Some((_, field)) = rows.find(|(name, _)| *name == kind) {
+                    let kept = bytes
+                        .min(body.end - body.start)
+                        .min(input.limits.value_bytes_max as u64);
+                    let mut value = String::new();
+                    text::latin1(input.bytes(body.start, kept as usize)?, &mut value);
+                    texts.push(*field, &value);
+                }
+            }
+        }
+    }
+    media.tags.fill(&texts);
+    let frames = frames.ok_or(Error::malformed("aiff without a format"))?;
+    let data = data.ok_or(Error::truncated("aiff without samples"))?;
+    media.audio.measure(frames, data.end - data.start);
+    media.essence = wav::sampled(input, "aiff", &data)?;
+    Ok(media)
+}
+
+/// Reads the format; returns how many frames there are.
+fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, Error> {
+    let [c1, c0, f3, f2, f1, f0, b1, b0, e1, e0, m7, m6, m5, m4, ..] = common;
+    let audio = &mut media.audio;
+    audio.channels = u16::from_be_bytes([c1, c0]);
+    audio.bits = u8::try_from(u16::from_be_bytes([b1, b0])).unwrap_or(0);
+    // Rates are integers below 2³², so the mantissa's upper half holds them whole.
+    let exponent = i32::from(u16::from_be_bytes([e1, e0]) & 0x7fff) - 16383;
+    let mantissa = u32::from_be_bytes([m7, m6, m5, m4]);
+    audio.sample_rate_hz = match 31 - exponent {
+        shift @ 0..=31 => mantissa >> shift,
+        _ => 0,
+    };
+    if audio.sample_rate_hz == 0 {
+        return Err(Error::malformed("aiff without a sample rate"));
+    }
+    if !matches!(
+        &coding,
+        b"NONE" | b"sowt" | b"twos" | b"fl32" | b"FL32" | b"fl64"
+    ) {
+        audio.codec = Codec::Other;
+    }
+    Ok(u32::from_be_bytes([f3, f2, f1, f0]).into())
+}

@@ -1,0 +1,88 @@
+use crate::comments::decode_base64;
+use crate::input::Input;
+use crate::{Error, Limits, Picture, ReadAt, Stored, id3v2, ogg};
+use std::{error, fmt};
+
+/// Bytes read at once; an input gives no more.
+const STEP_BYTES: u64 = 64 << 10;
+
+/// Why a picture could not be taken out.
+#[derive(Debug)]
+pub enum CoverError {
+    /// The picture has more bytes than the caller takes.
+    TooLarge,
+    /// The file is not what it was when it was read.
+    Changed(Error),
+}
+
+impl fmt::Display for CoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CoverError::TooLarge => "picture has more bytes than allowed",
+            CoverError::Changed(_) => "picture is not where it was",
+        })
+    }
+}
+
+impl error::Error for CoverError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            CoverError::TooLarge => None,
+            CoverError::Changed(err) => Some(err),
+        }
+    }
+}
+
+/// Reads a picture that [`crate::Reader`] located in the same file of `len` bytes.
+///
+/// # Errors
+/// When it is larger than `bytes_max`, or the file no longer holds it.
+pub fn read_cover(
+    source: &(impl ReadAt + ?Sized),
+    len: u64,
+    picture: &Picture,
+    bytes_max: u64,
+) -> Result<Vec<u8>, CoverError> {
+    if bytes_max < picture.bytes {
+        return Err(CoverError::TooLarge);
+    }
+    let limits = Limits {
+        reads_max: u32::MAX,
+        read_bytes_max: u64::MAX,
+        ..Limits::default()
+    };
+    let mut window = Vec::new();
+    let mut input = Input::new(&source, len, &mut window, &limits);
+    read(&mut input, picture).map_err(CoverError::Changed)
+}
+
+fn read(input: &mut Input<'_>, picture: &Picture) -> Result<Vec<u8>, Error> {
+    let runs = match picture.stored {
+        Stored::OggBase64 => ogg::runs(input, picture.offset, picture.bytes)?,
+        _ => vec![(picture.offset, picture.bytes)],
+    };
+    let mut stored = Vec::new();
+    for (at, bytes) in runs {
+        let mut done = 0;
+        while done < bytes {
+            let step = (bytes - done).min(STEP_BYTES);
+            stored.extend_from_slice(input.bytes(at + done, step as usize)?);
+            done += step;
+        }
+    }
+    let mut plain = match picture.stored {
+        Stored::Plain => stored,
+        Stored::Base64 | Stored::OggBase64 => decode_base64(&stored),
+        Stored::Unsynchronised => {
+            let mut plain = Vec::with_capacity(stored.len());
+            id3v2::undo(&stored, &mut false, &mut plain);
+            plain
+        }
+    };
+    let skip = picture.skip as usize;
+    if plain.len() < skip {
+        return Err(Error::malformed("picture ends before it begins"));
+    }
+    plain.drain(..skip);
+    Ok(plain)
+}

@@ -1,0 +1,271 @@
+//! ID3v2.2, 2.3 and 2.4: the head of each frame, text, and where pictures lie.
+//!
+//! ```text
+//! tag: 0 "ID3" · 3 version · 5 flags · 6 length in 4 × 7 bits, without these 10 bytes and a footer
+//! frame 2.2: id 3 bytes · length u24          frame 2.3: id 4 bytes · length u32 · flags u16
+//!                                             frame 2.4: id 4 bytes · length in 4 × 7 bits · flags u16
+//! ```
+//! Unsynchronisation puts a zero byte behind each FF. In 2.2 and 2.3 that covers the whole tag and moves every offset, so
+//! such a tag is read whole; it is seldom met. Sources: id3.org, the informal standards of 2.2, 2.3 and 2.4.
+
+mod frame;
+
+use crate::input::Input;
+use crate::media::Stored;
+use crate::{Error, Media, Tags};
+use frame::Frame;
+use std::ops::Range;
+
+pub(crate) const MAGIC: &[u8; 3] = b"ID3";
+const HEAD_BYTES: u64 = 10;
+
+const UNSYNCHRONISED: u8 = 0x80;
+const EXTENDED: u8 = 0x40;
+const FOOTER: u8 = 0x10;
+
+/// Bytes of a tag that is unsynchronised as a whole which are read; pictures behind them are not found.
+const WHOLE_BYTES_MAX: u64 = 1 << 20;
+/// What is read of that at once.
+const STEP_BYTES: usize = 64 << 10;
+
+/// The head of a tag.
+#[derive(Clone, Copy)]
+struct Head {
+    version: u8,
+    flags: u8,
+    bytes: u64,
+}
+
+/// Where the tag at `at` ends, if one begins there.
+pub(crate) fn end(input: &mut Input<'_>, at: u64) -> Result<Option<u64>, Error> {
+    let Some(head) = head(input, at)? else {
+        return Ok(None);
+    };
+    let footer_bytes = if head.flags & FOOTER != 0 {
+        HEAD_BYTES
+    } else {
+        0
+    };
+    Ok(Some(at + HEAD_BYTES + head.bytes + footer_bytes))
+}
+
+fn head(input: &mut Input<'_>, at: u64) -> Result<Option<Head>, Error> {
+    let Ok(head) = <&[u8; HEAD_BYTES as usize]>::try_from(input.up_to(at, HEAD_BYTES as usize)?)
+    else {
+        return Ok(None);
+    };
+    if !head.starts_with(MAGIC) || head[3] == 0xff {
+        return Ok(None);
+    }
+    Ok(Some(Head {
+        version: head[3],
+        flags: head[5],
+        bytes: synchsafe([head[6], head[7], head[8], head[9]]),
+    }))
+}
+
+/// Four times seven bits; the eighth, which ought to be zero, is ignored.
+fn synchsafe(bytes: [u8; 4]) -> u64 {
+    let bytes = bytes.into_iter();
+    bytes.fold(0, |word, byte| word << 7 | u64::from(byte & 0x7f))
+}
+
+/// Reads the tag at `at` into `media`. What is wrong within the tag costs its rest only.
+pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<Tags, Error> {
+    let Some(head) = head(input, at)? else {
+        return Ok(Tags::default());
+    };
+    if !(2..=4).contains(&head.version) {
+        media.issue("an id3 tag of a version nobody knows");
+        return Ok(Tags::default());
+    }
+    if head.version == 2 && head.flags & EXTENDED != 0 {
+        media.issue("a compressed id3v2.2 tag, for which no scheme was ever defined");
+        return Ok(Tags::default());
+    }
+    let mut range = at + HEAD_BYTES..at + HEAD_BYTES + head.bytes;
+    if input.len() < range.end {
+        media.issue("the id3 tag says that it is longer than the file");
+        range.end = input.len();
+    }
+    let mut tags = Tags::default();
+    let whole = head.version < 4 && head.flags & UNSYNCHRONISED != 0;
+    let walked = match whole {
+        true => unsynchronised(input, head, range, media, &mut tags),
+        false => Walk::new(head).run(input, range, media, &mut tags),
+    };
+    match walked {
+        Err(err) if err.is_local() => media.issue("the id3 tag is broken"),
+        other => other?,
+    }
+    Ok(tags)
+}
+
+/// Undoes the unsynchronisation of the whole tag, and walks what comes out.
+fn unsynchronised(
+    input: &mut Input<'_>,
+    head: Head,
+    range: Range<u64>,
+    media: &mut Media,
+    tags: &mut Tags,
+) -> Result<(), Error> {
+    let end = range.end.min(range.start + WHOLE_BYTES_MAX);
+    if end < range.end {
+        media.issue(
+            "the id3 tag is unsynchronised and longer than the limit; its beginning is kept",
+        );
+    }
+    let mut plain = Vec::new();
+    let mut after_ff = false;
+    let mut at = range.start;
+    while at < end {
+        let step = (end - at).min(STEP_BYTES as u64) as usize;
+        undo(input.bytes(at, step)?, &mut after_ff, &mut plain);
+        at += step as u64;
+    }
+    let (mut window, limits) = (Vec::new(), input.limits);
+    let (source, len) = (&plain[..], plain.len() as u64);
+    let mut inner = Input::new(&source, len, &mut window, limits);
+    let known = media.pictures.len();
+    let walked = Walk::new(head).run(&mut inner, 0..len, media, tags);
+    for picture in &mut media.pictures[known..] {
+        // Offsets in `plain` mean nothing in the file: the picture is in the tag, so many bytes into what it holds.
+        picture.skip = u32::try_from(picture.offset).unwrap_or(u32::MAX);
+        picture.offset = range.start;
+        picture.bytes = end - range.start;
+        picture.stored = Stored::Unsynchronised;
+    }
+    walked
+}
+
+/// Appends `bytes` to `out` without the zero bytes behind FF.
+pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
+    for &byte in bytes {
+        if !(*after_ff && byte == 0) {
+            out.push(byte);
+        }
+        *after_ff = byte == 0xff;
+    }
+}
+
+/// A walk over the frames of a tag.
+struct Walk {
+    head: Head,
+    /// Whether lengths in 2.4 are plain numbers, as an old iTunes wrote them; unknown until one shows it.
+    plain_lengths: Option<bool>,
+}
+
+impl Walk {
+    fn new(head: Head) -> Walk {
+        Walk {
+            head,
+            plain_lengths: None,
+        }
+    }
+
+    fn run(
+        mut self,
+        input: &mut Input<'_>,
+        range: Range<u64>,
+        media: &mut Media,
+        tags: &mut Tags,
+    ) -> Result<(), Error> {
+        let mut at = self.behind_extended_head(input, &range)?;
+        let head_bytes = if self.head.version == 2 { 6 } else { 10 };
+        let mut dates = frame::OldDate::default();
+        while at + head_bytes < range.end {
+            input.part()?;
+            let head = input.bytes(at, head_bytes as usize)?;
+            let id_bytes = if self.head.version == 2 { 3 } else { 4 };
+            let (id, rest) = head.split_at(id_bytes);
+            if id[0] == 0 {
+                break;
+            }
+            if !is_id(id) {
+                media.issue("junk between id3 frames");
+                break;
+            }
+            let mut name = [0; 4];
+            name[..id_bytes].copy_from_slice(id);
+            let flags = *rest.last().expect("a head is longer than its id");
+            let length = match *rest {
+                [b2, b1, b0] => [0, b2, b1, b0],
+                [b3, b2, b1, b0, ..] => [b3, b2, b1, b0],
+                _ => unreachable!("heads have 6 or 10 bytes"),
+            };
+            let body = at + head_bytes;
+            let frame = Frame {
+                version: self.head.version,
+                name,
+                flags: if self.head.version == 2 { 0 } else { flags },
+                tag_unsynchronised: self.head.version == 4 && self.head.flags & UNSYNCHRONISED != 0,
+            };
+            // Before the next frame's head is looked at, as that may move the window behind a picture.
+            let picture = frame.picture_head(input, body, range.end)?;
+            let bytes = self.length(input, length, body, &range)?;
+            if range.end < body + bytes {
+                media.issue("an id3 frame is longer than its tag");
+                break;
+            }
+            match picture {
+                Some(found) => found.report(body..body + bytes, input.limits, media),
+                None => frame.read(input, body..body + bytes, (tags, &mut dates), media)?,
+            }
+            at = body + bytes;
+        }
+        dates.finish(tags);
+        Ok(())
+    }
+
+    fn behind_extended_head(
+        &self,
+        input: &mut Input<'_>,
+        range: &Range<u64>,
+    ) -> Result<u64, Error> {
+        if self.head.version == 2 || self.head.flags & EXTENDED == 0 {
+            return Ok(range.start);
+        }
+        let length: [u8; 4] = input.field(range, 0)?;
+        let bytes = match self.head.version {
+            // 2.3 does not count these four bytes.
+            3 => 4 + u64::from(u32::from_be_bytes(length)),
+            _ => synchsafe(length),
+        };
+        Ok(range.start.saturating_add(bytes).min(range.end))
+    }
+
+    fn length(
+        &mut self,
+        input: &mut Input<'_>,
+        length: [u8; 4],
+        body: u64,
+        range: &Range<u64>,
+    ) -> Result<u64, Error> {
+        let plain = u64::from(u32::from_be_bytes(length));
+        let safe = synchsafe(length);
+        if self.head.version != 4 || plain == safe {
+            return Ok(plain);
+        }
+        let is_plain = match self.plain_lengths {
+            Some(known) => known,
+            None if length.iter().any(|byte| 0x80 <= *byte) => true,
+            None => !fits(input, body + safe, range)? && fits(input, body + plain, range)?,
+        };
+        self.plain_lengths = Some(is_plain);
+        Ok(if is_plain { plain } else { safe })
+    }
+}
+
+/// Whether a frame, padding or the tag's end is at `at`.
+fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Error> {
+    if range.end <= at {
+        return Ok(at == range.end);
+    }
+    let next = input.up_to(at, 4)?;
+    Ok(next.first().is_none_or(|first| *first == 0) || is_id(next))
+}
+
+fn is_id(id: &[u8]) -> bool {
+    let mut bytes = id.iter();
+    bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}

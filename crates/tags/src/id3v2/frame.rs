@@ -1,0 +1,405 @@
+//! One frame: what its name means, and its text.
+
+use super::undo;
+use crate::input::Input;
+use crate::media::{Mime, Picture, PictureKind, Stored};
+use crate::{Error, Field, Limits, Media, Tags, genres, text};
+use std::ops::Range;
+
+/// What begins a frame.
+pub(super) struct Frame {
+    pub(super) version: u8,
+    /// Of 2.2 with a zero behind.
+    pub(super) name: [u8; 4],
+    /// The second byte of flags.
+    pub(super) flags: u8,
+    /// In 2.4, whether every frame is unsynchronised whatever its own flag says.
+    pub(super) tag_unsynchronised: bool,
+}
+
+/// Text frames by their names in 2.2 and in later versions.
+const TEXTS: &[(&[u8; 3], &[u8; 4], Field)] = &[
+    (b"TAL", b"TALB", Field::Album),
+    (b"TBP", b"TBPM", Field::Bpm),
+    (b"TCM", b"TCOM", Field::Composer),
+    (b"TCO", b"TCON", Field::Genre),
+    (b"TCP", b"TCMP", Field::Compilation),
+    (b"TCR", b"TCOP", Field::Copyright),
+    (b"TEN", b"TENC", Field::EncodedBy),
+    (b"TLA", b"TLAN", Field::Language),
+    (b"TMT", b"TMED", Field::Media),
+    (b"TOR", b"TORY", Field::OriginalDate),
+    (b"TP1", b"TPE1", Field::Artist),
+    (b"TP2", b"TPE2", Field::AlbumArtist),
+    (b"TP3", b"TPE3", Field::Conductor),
+    (b"TP4", b"TPE4", Field::Remixer),
+    (b"TPA", b"TPOS", Field::DiscNumber),
+    (b"TPB", b"TPUB", Field::Label),
+    (b"TRC", b"TSRC", Field::Isrc),
+    (b"TRK", b"TRCK", Field::TrackNumber),
+    (b"TS2", b"TSO2", Field::AlbumArtistSort),
+    (b"TSA", b"TSOA", Field::AlbumSort),
+    (b"TSC", b"TSOC", Field::ComposerSort),
+    (b"TSP", b"TSOP", Field::ArtistSort),
+    (b"TST", b"TSOT", Field::TitleSort),
+    (b"TT1", b"TIT1", Field::Grouping),
+    (b"TT2", b"TIT2", Field::Title),
+    (b"TT3", b"TIT3", Field::Subtitle),
+    (b"TXT", b"TEXT", Field::Lyricist),
+    (b"TYE", b"TYER", Field::Date),
+    (b"GP1", b"GRP1", Field::Grouping),
+    (b"MVN", b"MVNM", Field::MovementName),
+    (b"---", b"TDOR", Field::OriginalDate),
+    (b"---", b"TDRC", Field::Date),
+    (b"---", b"TDRL", Field::ReleaseDate),
+    (b"---", b"TMOO", Field::Mood),
+    (b"---", b"TSST", Field::DiscSubtitle),
+];
+
+/// Bytes of a picture frame that hold what stands before the picture, unless a description is a long one.
+const PICTURE_HEAD_BYTES: usize = 512;
+/// Whose file identifiers are MusicBrainz recordings.
+const MUSICBRAINZ: &[u8] = b"http://musicbrainz.org\0";
+
+/// Encodings, by their number in the frame.
+const LATIN1: u8 = 0;
+const UTF16: u8 = 1;
+const UTF16_BE: u8 = 2;
+
+/// What stands before a picture.
+pub(super) struct PictureHead {
+    kind: PictureKind,
+    mime: Mime,
+    /// Bytes of the body before the picture; none when the head is broken.
+    skip: Option<u64>,
+    unsynchronised: bool,
+}
+
+/// Dates in the pieces that 2.2 and 2.3 cut them into.
+#[derive(Default)]
+pub(super) struct OldDate {
+    year: String,
+    /// Day and month, two digits each.
+    day: String,
+}
+
+impl OldDate {
+    pub(super) fn finish(self, tags: &mut Tags) {
+        let date = match (self.year.as_bytes(), self.day.as_bytes()) {
+            ([_, _, _, _], &[d1, d0, m1, m0]) if self.day.bytes().all(|b| b.is_ascii_digit()) => {
+                let [d1, d0, m1, m0] = [d1, d0, m1, m0].map(char::from);
+                format!("{}-{m1}{m0}-{d1}{d0}", self.year)
+            }
+            _ => self.year,
+        };
+        if tags.first(Field::Date).is_none() {
+            tags.push(Field::Date, &date);
+        }
+    }
+}
+
+impl Frame {
+    /// Bytes of fields that flags put before the content; none when the content is compressed or encrypted.
+    fn extra_bytes(&self) -> Option<u64> {
+        let (group, scrambled, length) = match self.version {
+            3 => (0x20, 0xc0, 0),
+            4 => (0x40, 0x0c, 0x01),
+            _ => return Some(0),
+        };
+        if self.flags & scrambled != 0 {
+            return None;
+        }
+        let group_bytes = u64::from(self.flags & group != 0);
+        let length_bytes = if self.flags & length != 0 { 4 } else { 0 };
+        Some(group_bytes + length_bytes)
+    }
+
+    fn unsynchronised(&self) -> bool {
+        self.version == 4 && (self.flags & 0x02 != 0 || self.tag_unsynchronised)
+    }
+
+    /// What stands before the picture of a picture frame whose body begins at `at`:
+    ///
+    /// ```text
+    /// encoding u8 · MIME type, 0 (2.2: three letters) · kind u8 · description, 0 · picture
+    /// ```
+    pub(super) fn picture_head(
+        &self,
+        input: &mut Input<'_>,
+        at: u64,
+        tag_end: u64,
+    ) -> Result<Option<PictureHead>, Error> {
+        if !matches!(&self.name, b"APIC" | b"PIC\0") {
+            return Ok(None);
+        }
+        let unsynchronised = self.unsynchronised();
+        let broken = PictureHead {
+            kind: PictureKind::OTHER,
+            mime: Mime::Unknown,
+            skip: None,
+            unsynchronised,
+        };
+        let Some(extra) = self.extra_bytes() else {
+            return Ok(Some(broken));
+        };
+        let room = tag_end
+            .saturating_sub(at + extra)
+            .min(PICTURE_HEAD_BYTES as u64);
+        let head = input.up_to(at + extra, room as usize)?;
+        let Some((encoding, rest)) = head.split_first() else {
+            return Ok(Some(broken));
+        };
+        let mime_end = match self.version {
+            2 => Some(3),
+            _ => rest.iter().position(|&byte| byte == 0),
+        };
+        let kind_at = mime_end.map(|end| if self.version == 2 { end } else { end + 1 });
+        let Some((mime, kind, described)) = mime_end.zip(kind_at).and_then(|(end, kind_at)| {
+            Some((
+                rest.get(..end)?,
+                *rest.get(kind_at)?,
+                rest.get(kind_at + 1..)?,
+            ))
+        }) else {
+            return Ok(Some(broken));
+        };
+        let picture = split_terminated(*encoding, described).map(|(_, picture)| picture);
+        let skip = picture.map(|picture| extra + (head.len() - picture.len()) as u64);
+        Ok(Some(PictureHead {
+            kind: PictureKind(kind),
+            mime: Mime::parse(mime),
+            skip,
+            unsynchronised,
+        }))
+    }
+
+    /// Reads a frame that is no picture.
+    pub(super) fn read(
+        &self,
+        input: &mut Input<'_>,
+        body: Range<u64>,
+        (tags, dates): (&mut Tags, &mut OldDate),
+        media: &mut Media,
+    ) -> Result<(), Error> {
+        if !self.is_wanted() || body.is_empty() {
+            return Ok(());
+        }
+        let Some(extra) = self.extra_bytes() else {
+            media.issue("a compressed or encrypted id3 frame");
+            return Ok(());
+        };
+        let limits = input.limits;
+        if limits.text_bytes_max < tags.text_bytes() {
+            return Err(Error::limit("more text than the limit allows"));
+        }
+        let bytes = (body.end - body.start).saturating_sub(extra);
+        if limits.value_bytes_max as u64 <= bytes {
+            media.issue("a value is longer than the limit; its beginning is kept");
+        }
+        let kept = bytes.min(limits.value_bytes_max as u64) as usize;
+        let content = input.bytes(body.start + extra, kept)?;
+        if self.unsynchronised() {
+            let mut plain = Vec::new();
+            undo(content, &mut false, &mut plain);
+            self.content(&plain, tags, dates);
+        } else {
+            self.content(content, tags, dates);
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.name[0] == b'T'
+            || matches!(
+                &self.name,
+                b"COMM" | b"COM\0" | b"USLT" | b"ULT\0" | b"UFID" | b"UFI\0"
+            )
+            || matches!(
+                &self.name,
+                b"IPLS" | b"IPL\0" | b"RVA2" | b"GRP1" | b"GP1\0" | b"MVNM" | b"MVN\0"
+            )
+    }
+
+    fn content(&self, content: &[u8], tags: &mut Tags, dates: &mut OldDate) {
+        match &self.name {
+            b"COMM" | b"COM\0" => described(content, tags, Field::Comment),
+            b"USLT" | b"ULT\0" => described(content, tags, Field::Lyrics),
+            b"UFID" | b"UFI\0" => {
+                if let Some(id) = content.strip_prefix(MUSICBRAINZ) {
+                    tags.push(Field::RecordingId, &String::from_utf8_lossy(id));
+                }
+            }
+            b"TXXX" | b"TXX\0" => user_text(content, tags),
+            b"TIPL" | b"TMCL" | b"IPLS" | b"IPL\0" => people(content, tags),
+            b"RVA2" => volume(content, tags),
+            b"TDAT" | b"TDA\0" => dates.day = texts(content).remove(0),
+            b"TYER" | b"TYE\0" => dates.year = texts(content).remove(0),
+            _ => self.text(content, tags),
+        }
+    }
+
+    fn text(&self, content: &[u8], tags: &mut Tags) {
+        let mut rows = TEXTS.iter();
+        let row = rows.find(|(old, new, _)| {
+            **new == self.name || self.name[3] == 0 && **old == self.name[..3]
+        });
+        let Some((_, _, field)) = row else {
+            return;
+        };
+        for value in texts(content) {
+            match field {
+                Field::Genre => genre(&value, tags),
+                _ => tags.push(*field, &value),
+            }
+        }
+    }
+}
+
+impl PictureHead {
+    pub(super) fn report(self, body: Range<u64>, limits: &Limits, media: &mut Media) {
+        let bytes = body.end - body.start;
+        match self.skip {
+            Some(skip) if skip <= bytes && media.pictures.len() < limits.pictures_max => {
+                media.pictures.push(Picture {
+                    kind: self.kind,
+                    mime: self.mime,
+                    stored: match self.unsynchronised {
+                        true => Stored::Unsynchronised,
+                        false => Stored::Plain,
+                    },
+                    offset: body.start + skip,
+                    bytes: bytes - skip,
+                    skip: 0,
+                });
+            }
+            Some(skip) if skip <= bytes => media.issue("more pictures than the limit allows"),
+            _ => media.issue("an id3 picture frame is broken"),
+        }
+    }
+}
+
+/// Splits behind the first string of this encoding.
+fn split_terminated(encoding: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    if matches!(encoding, UTF16 | UTF16_BE) {
+        let (units, _) = bytes.as_chunks::<2>();
+        let end = units.iter().position(|unit| *unit == [0, 0])?;
+        return Some((&bytes[..2 * end], &bytes[2 * end + 2..]));
+    }
+    let end = bytes.iter().position(|&byte| byte == 0)?;
+    Some((&bytes[..end], &bytes[end + 1..]))
+}
+
+fn decode(encoding: u8, bytes: &[u8]) -> String {
+    let mut out = String::new();
+    match encoding {
+        LATIN1 => text::latin1(bytes, &mut out),
+        UTF16 => text::utf16(bytes, false, &mut out),
+        UTF16_BE => text::utf16(bytes, true, &mut out),
+        _ => text::utf8(bytes, &mut out),
+    }
+    out
+}
+
+/// The strings of a text frame; at least one, perhaps empty. Behind the first, some writers leave out the byte order mark.
+fn texts(content: &[u8]) -> Vec<String> {
+    let Some((&encoding, mut rest)) = content.split_first() else {
+        return vec![String::new()];
+    };
+    let big_endian = rest.starts_with(&[0xfe, 0xff]);
+    let encoding = if encoding == UTF16 && big_endian {
+        UTF16_BE
+    } else {
+        encoding
+    };
+    let mut texts = Vec::new();
+    while let Some((one, behind)) = split_terminated(encoding, rest) {
+        texts.push(decode(encoding, one));
+        rest = behind;
+    }
+    if !rest.is_empty() || texts.is_empty() {
+        texts.push(decode(encoding, rest));
+    }
+    texts
+}
+
+/// Encoding, three letters of language, description, text. A description says that the text is for a program.
+fn described(content: &[u8], tags: &mut Tags, field: Field) {
+    let Some((&encoding, rest)) = content.split_first() else {
+        return;
+    };
+    let rest = rest.get(3..).unwrap_or_default();
+    let Some((description, rest)) = split_terminated(encoding, rest) else {
+        return;
+    };
+    let description = decode(encoding, description);
+    if field == Field::Lyrics || description.trim().is_empty() {
+        tags.push(field, &decode(encoding, rest));
+    }
+}
+
+/// Encoding, description, values.
+fn user_text(content: &[u8], tags: &mut Tags) {
+    let mut texts = texts(content).into_iter();
+    let field = texts.next().and_then(|key| Field::from_key(key.as_bytes()));
+    let Some(field) = field else {
+        return;
+    };
+    for value in texts {
+        tags.push(field, &value);
+    }
+}
+
+/// Pairs of a part and who had it.
+fn people(content: &[u8], tags: &mut Tags) {
+    for pair in texts(content).chunks_exact(2) {
+        let [part, name] = pair else { continue };
+        let field = match part.to_ascii_lowercase().as_str() {
+            "arranger" => Field::Arranger,
+            "dj-mix" => Field::DjMixer,
+            "engineer" => Field::Engineer,
+            "mix" => Field::Mixer,
+            "producer" => Field::Producer,
+            "" => continue,
+            _ => {
+                tags.push(Field::Performer, &format!("{name} ({part})"));
+                continue;
+            }
+        };
+        tags.push(field, name);
+    }
+}
+
+/// `RVA2`: a name, 0, then a channel u8, a gain i16 in 1/512 dB, and a peak. Channel 1 is all of them.
+fn volume(content: &[u8], tags: &mut Tags) {
+    let Some((name, rest)) = split_terminated(LATIN1, content) else {
+        return;
+    };
+    let field = match name.to_ascii_lowercase().as_slice() {
+        b"track" => Field::TrackGain,
+        b"album" => Field::AlbumGain,
+        _ => return,
+    };
+    if let [1, high, low, ..] = *rest {
+        let gain = f64::from(i16::from_be_bytes([high, low])) / 512.0;
+        tags.push(field, &format!("{gain:.2} dB"));
+    }
+}
+
+/// `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and `((Foot)notes`.
+fn genre(value: &str, tags: &mut Tags) {
+    let mut add = |name: &str| {
+        if !tags.all(Field::Genre).any(|known| known == name) {
+            tags.push(Field::Genre, name);
+        }
+    };
+    let mut rest = value;
+    while let Some(behind) = rest.strip_prefix('(')
+        && let Some((number, next)) = behind.split_once(')')
+        && let Some(name) = genres::referred(number)
+    {
+        add(name);
+        rest = next;
+    }
+    let rest = rest.strip_prefix("((").map_or(rest, |_| &rest[1..]);
+    add(genres::referred(rest).unwrap_or(rest));
+}

@@ -1,0 +1,72 @@
+//! What music and picture files say of themselves: reads exactly the bytes that matter, and seeks over the rest.
+//! No files, no clock, no index; pictures are located, not read.
+//!
+//! Principal types: [`Reader`], which turns a file into [`Media`], and [`Track`], what the tags of one file mean.
+//!
+//! ```text
+//! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, essence } ─┐
+//!                                                     path ── Splits ──┴─► Track { artists with roles, dates, … }
+//! picture ─ ReadAt ─► shot ─► Shot { taken, camera, place }
+//! ```
+//!
+//! A parser in direct style asks an `Input` for the bytes at an offset; the input keeps one window, so that what was
+//! fetched is not fetched again, and counts reads and bytes. A pull parser that returned each need to its caller would
+//! read the same bytes, and be twice the code.
+//!
+//! Units and limits: offsets and lengths are bytes, times milliseconds. [`Limits`] bounds reads, bytes, values and
+//! pictures of a file; every length is held against the file before a byte is reserved, so memory stays below
+//! `text_bytes_max` and a window of 128 KiB. Errors: [`Error`] is the file's fault, unless its kind is
+//! [`ErrorKind::Io`]; what costs only a part of the tags is a remark in [`Media::issues`]. Threads: none; a reader
+//! belongs to one. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification, id3.org's
+//! ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF, and EXIF 2.32 with TIFF 6.0.
+
+#![forbid(unsafe_code)]
+
+mod media;
+
+mod field;
+mod values;
+
+mod limits;
+mod reader;
+
+mod track;
+
+mod splits;
+
+mod from_path;
+
+mod shot;
+
+mod cover;
+
+mod error;
+mod input;
+
+mod aiff;
+mod ape;
+mod comments;
+mod flac;
+mod genres;
+mod id3v1;
+mod id3v2;
+mod mp4;
+mod mpeg;
+mod ogg;
+mod text;
+mod wav;
+
+#[cfg(test)]
+mod tests;
+
+pub use cover::{CoverError, read_cover};
+pub use error::{Error, ErrorKind};
+pub use field::Field;
+pub use input::ReadAt;
+pub use limits::Limits;
+pub use media::{Audio, Codec, Container, Essence, Media, Mime, Picture, PictureKind, Stored};
+pub use reader::{Reader, Spent};
+pub use shot::{Place, Shot, shot};
+pub use splits::Splits;
+pub use track::{Date, Person, Role, Track};
+pub use values::Tags;

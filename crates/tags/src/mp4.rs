@@ -1,0 +1,115 @@
+//! MP4 and its relatives: boxes down to the first sound track and the list of items, over sample tables and `mdat`.
+//!
+//! ```text
+//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stsz … } } } } · udta { meta { ilst } } } · mdat
+//! box: 0 length u32 · 4 type · (length 1: 8 length u64) · …       length 0: to the end
+//! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }       data: 8 type u32 · 12 locale · 16 value
+//! ```
+//! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format for items.
+
+mod items;
+mod sound;
+
+use crate::input::Input;
+use crate::media::{Codec, Container};
+use crate::{Error, Media};
+use std::ops::Range;
+
+/// One box: its type, and what it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Atom {
+    pub(crate) kind: [u8; 4],
+    pub(crate) body: Range<u64>,
+}
+
+/// Whether a file begins like one.
+pub(crate) fn is_mp4(head: &[u8]) -> bool {
+    head.get(4..8).is_some_and(|kind| kind == b"ftyp")
+}
+
+pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
+    let mut media = Media::new(Container::Mp4, Codec::Other);
+    let mut at = 0;
+    let (mut moov, mut mdat_bytes) = (None, 0);
+    let len = input.len();
+    while at < len {
+        let Some(atom) = atom(input, at, len)? else {
+            media.issue("junk behind the boxes of an mp4");
+            break;
+        };
+        at = atom.body.end;
+        match &atom.kind {
+            b"moov" => moov = Some(atom.body),
+            b"mdat" => mdat_bytes += atom.body.end - atom.body.start,
+            _ => {}
+        }
+    }
+    let moov = moov.ok_or(Error::malformed("mp4 without a moov box"))?;
+    let mut sound = None;
+    let mut at = moov.start;
+    while let Some(atom) = next(input, &mut at, &moov)? {
+        match &atom.kind {
+            b"trak" if sound.is_none() => sound = sound::read(input, &atom.body, &mut media)?,
+            b"udta" => match items::read(input, &atom.body, &mut media) {
+                Err(err) if err.is_local() => media.issue("the items of an mp4 are broken"),
+                other => other?,
+            },
+            _ => {}
+        }
+    }
+    let sound = sound.ok_or(Error::malformed("mp4 without a sound track"))?;
+    sound.finish(mdat_bytes, &mut media);
+    Ok(media)
+}
+
+/// The box at `at` of what ends at `end`; none when no box can be there.
+fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error> {
+    input.part()?;
+    if end < at + 8 {
+        return Ok(None);
+    }
+    let [l0, l1, l2, l3, kind @ ..]: [u8; 8] = input.array(at)?;
+    let (head_bytes, bytes) = match u32::from_be_bytes([l0, l1, l2, l3]) {
+        0 => (8, end - at),
+        1 if at + 16 <= end => (16, u64::from_be_bytes(input.array(at + 8)?)),
+        bytes => (8, u64::from(bytes)),
+    };
+    if bytes < head_bytes {
+        return Ok(None);
+    }
+    match at.checked_add(bytes) {
+        Some(atom_end) if atom_end <= end => Ok(Some(Atom {
+            kind,
+            body: at + head_bytes..atom_end,
+        })),
+        _ => Err(Error::truncated("mp4 box is longer than what holds it")),
+    }
+}
+
+/// The next box of those in `parent`, and `at` moved behind it.
+pub(crate) fn next(
+    input: &mut Input<'_>,
+    at: &mut u64,
+    parent: &Range<u64>,
+) -> Result<Option<Atom>, Error> {
+    let found = atom(input, *at, parent.end)?;
+    if let Some(atom) = &found {
+        *at = atom.body.end;
+    }
+    Ok(found)
+}
+
+/// The first box of this type in `parent`.
+pub(crate) fn find(
+    input: &mut Input<'_>,
+    parent: &Range<u64>,
+    kind: &[u8; 4],
+) -> Result<Option<Range<u64>>, Error> {
+    let mut at = parent.start;
+    while let Some(atom) = next(input, &mut at, parent)? {
+        if atom.kind == *kind {
+            return Ok(Some(atom.body));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,202 @@
+//! A track of sound: how long, how coded.
+
+use super::{find, next};
+use crate::input::Input;
+use crate::media::{Codec, Essence};
+use crate::{Error, Media};
+use std::ops::Range;
+
+/// Bytes of the table of sample sizes that tell one recording from another.
+const SIZES_BYTES: u64 = 256;
+/// Fields of a sample entry before its boxes, by version of QuickTime.
+const ENTRY_BYTES: [u64; 3] = [28, 44, 64];
+
+/// What a track says.
+pub(super) struct Sound {
+    timescale: u32,
+    duration: u64,
+    essence: Vec<u8>,
+}
+
+/// Reads a track; none when it holds no sound.
+pub(super) fn read(
+    input: &mut Input<'_>,
+    trak: &Range<u64>,
+    media: &mut Media,
+) -> Result<Option<Sound>, Error> {
+    let Some(mdia) = find(input, trak, b"mdia")? else {
+        return Ok(None);
+    };
+    let (mut head, mut is_sound, mut minf) = (None, false, None);
+    let mut at = mdia.start;
+    while let Some(atom) = next(input, &mut at, &mdia)? {
+        match &atom.kind {
+            b"mdhd" => head = Some(media_head(input, &atom.body)?),
+            b"hdlr" => is_sound = &input.field(&atom.body, 8)? == b"soun",
+            b"minf" => minf = Some(atom.body),
+            _ => {}
+        }
+    }
+    let (Some((timescale, duration)), true, Some(minf)) = (head, is_sound, minf) else {
+        return Ok(None);
+    };
+    media.audio.sample_rate_hz = timescale;
+    let mut sound = Sound {
+        timescale,
+        duration,
+        essence: Vec::new(),
+    };
+    let Some(stbl) = find(input, &minf, b"stbl")? else {
+        return Err(Error::malformed("mp4 track without sample tables"));
+    };
+    let mut at = stbl.start;
+    while let Some(atom) = next(input, &mut at, &stbl)? {
+        match &atom.kind {
+            b"stsd" => entry(input, &atom.body, media)?,
+            b"stsz" => {
+                let bytes = (atom.body.end - atom.body.start).min(SIZES_BYTES);
+                let sizes = input.bytes(atom.body.start, bytes as usize)?;
+                sound.essence.extend_from_slice(sizes);
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(sound))
+}
+
+/// Version 0: 12 scale u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64.
+fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Error> {
+    let [version] = input.field(body, 0)?;
+    let (scale, duration) = match version {
+        1 => (
+            input.field(body, 20)?,
+            u64::from_be_bytes(input.field(body, 24)?),
+        ),
+        _ => (
+            input.field(body, 12)?,
+            u32::from_be_bytes(input.field(body, 16)?).into(),
+        ),
+    };
+    match u32::from_be_bytes(scale) {
+        0 => Err(Error::malformed("mp4 track without a time scale")),
+        scale => Ok((scale, duration)),
+    }
+}
+
+/// The first sample entry, behind a count:
+///
+/// ```text
+/// 0 length u32 · 4 format · 8 reserved · 16 version u16 · 24 channels u16 · 26 bits u16 · 32 rate 16.16 · 36 boxes
+/// ```
+fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(), Error> {
+    let Some(entry) = super::atom(input, body.start + 8, body.end)? else {
+        return Err(Error::malformed("mp4 without a sample entry"));
+    };
+    let audio = &mut media.audio;
+    audio.codec = match &entry.kind {
+        b"mp4a" => Codec::Aac,
+        b"alac" => Codec::Alac,
+        b"fLaC" => Codec::Flac,
+        b"Opus" => Codec::Opus,
+        b".mp3" => Codec::Mp3,
+        b"lpcm" | b"sowt" | b"twos" => Codec::Pcm,
+        _ => Codec::Other,
+    };
+    let fields = &entry.body;
+    audio.channels = u16::from_be_bytes(input.field(fields, 16)?);
+    let bits = u16::from_be_bytes(input.field(fields, 18)?);
+    let rate = u16::from_be_bytes(input.field(fields, 24)?);
+    if rate != 0 {
+        audio.sample_rate_hz = rate.into();
+    }
+    if matches!(audio.codec, Codec::Alac | Codec::Flac | Codec::Pcm) {
+        audio.bits = u8::try_from(bits).unwrap_or(0);
+    }
+    let version = u16::from_be_bytes(input.field(fields, 8)?);
+    let skip = ENTRY_BYTES.get(usize::from(version)).copied();
+    let boxes = fields.start + skip.unwrap_or(ENTRY_BYTES[0])..fields.end;
+    let described = match audio.codec {
+        Codec::Alac => alac(input, &boxes, media),
+        Codec::Aac => aac(input, &boxes, media),
+        _ => Ok(()),
+    };
+    match described {
+        Err(err) if err.is_local() => {
+            media.issue("the decoder's settings in an mp4 are broken");
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// ALAC's own settings, behind a version: 5 bits u8 · 9 channels u8 · 20 rate u32.
+fn alac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
+    let Some(config) = find(input, boxes, b"alac")? else {
+        return Ok(());
+    };
+    let settings: [u8; 28] = input.field(&config, 0)?;
+    let [.., r3, r2, r1, r0] = settings;
+    media.audio.bits = settings[9];
+    media.audio.channels = settings[13].into();
+    media.audio.sample_rate_hz = u32::from_be_bytes([r3, r2, r1, r0]);
+    Ok(())
+}
+
+/// Sample rates by their number in AAC's settings.
+const AAC_RATES_HZ: [u32; 13] = [
+    96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000,
+    7_350,
+];
+
+/// An elementary stream descriptor: type u8 · length in 7-bit groups · content; 3 holds 4 holds 5, the settings.
+fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
+    let Some(esds) = find(input, boxes, b"esds")? else {
+        return Ok(());
+    };
+    let bytes = (esds.end - esds.start).min(128) as usize;
+    let mut rest = input.bytes(esds.start, bytes)?.get(4..);
+    let mut layer = |kind: u8, skip: usize| {
+        let (&found, mut behind) = rest?.split_first()?;
+        while let Some((&group, next)) = behind.split_first() {
+            behind = next;
+            if group & 0x80 == 0 {
+                break;
+            }
+        }
+        rest = behind.get(skip..);
+        (found == kind).then_some(behind)
+    };
+    let settings = layer(3, 3)
+        .and_then(|_| layer(4, 13))
+        .filter(|config| config.first() == Some(&0x40))
+        .and_then(|_| layer(5, 0));
+    let Some([high, low, ..]) = settings else {
+        return Ok(());
+    };
+    let word = u16::from_be_bytes([*high, *low]);
+    let (object, rate, channels) = (word >> 11, word >> 7 & 15, word >> 3 & 15);
+    // 5 and 29 double the rate of the stream they extend, and say so elsewhere.
+    if object == 2
+        && let Some(&rate) = AAC_RATES_HZ.get(usize::from(rate))
+    {
+        media.audio.sample_rate_hz = rate;
+    }
+    match channels {
+        0 => {}
+        7 => media.audio.channels = 8,
+        channels => media.audio.channels = channels,
+    }
+    Ok(())
+}
+
+impl Sound {
+    /// Sets what follows from the whole file.
+    pub(super) fn finish(self, mdat_bytes: u64, media: &mut Media) {
+        let rate = media.audio.sample_rate_hz;
+        media.audio.sample_rate_hz = self.timescale;
+        media.audio.measure(self.duration, mdat_bytes);
+        media.audio.sample_rate_hz = rate;
+        let number = self.duration ^ mdat_bytes << 24;
+        media.essence = Essence::of("mp4", number, &self.essence);
+    }
+}

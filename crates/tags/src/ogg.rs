@@ -1,0 +1,345 @@
+//! Ogg with Vorbis, Opus or FLAC: the first two packets of the first stream, and its last page.
+//!
+//! ```text
+//! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC · 26 segments u8
+//!       27 lengths u8 each · bodies; a packet ends with a length below 255
+//! ```
+//! Little-endian. A picture in the comments covers many pages, mostly of one size, so the page behind it is looked for where
+//! that size says. Its sequence number proves how many pages lie between; all their lengths are 255, since the packet goes
+//! on in each, so the bytes between tell how much of the packet they hold, and they need not be read.
+//! Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1.
+
+use crate::comments::{self, Flow};
+use crate::input::Input;
+use crate::media::{Codec, Container, Essence, Stored};
+use crate::{Error, Media};
+
+pub(crate) const MAGIC: &[u8; 4] = b"OggS";
+
+const HEAD_BYTES: u64 = 27;
+/// Leaps that may miss before a packet is walked page by page.
+const MISSES_MAX: u32 = 4;
+/// Bytes before the end that are searched for the last page, step by step; one page is not longer than the last.
+const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
+/// Opus always counts 48,000 samples a second.
+const OPUS_RATE_HZ: u32 = 48_000;
+
+const CONTINUED: u8 = 1;
+
+pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
+    let serial = u32::from_le_bytes(input.array(14)?);
+    let mut packet = Packet::begin(input, 0, serial)?;
+    let head = packet.take(packet.body_left.min(64) as usize)?.to_vec();
+    let mut media = Media::new(Container::Ogg, Codec::Other);
+    let start = identify(&head, &mut media)?;
+    let second = packet.page_end;
+    let mut packet = Packet::begin(input, second, serial)?;
+    match comment_packet(&mut packet, &mut media) {
+        Err(err) if err.is_local() => media.issue("the comment packet is broken"),
+        other => other?,
+    }
+    let granule = last_granule(input, serial)?;
+    match granule {
+        Some(granule) => {
+            let samples = granule.saturating_sub(start.into());
+            let audio_bytes = input.len().saturating_sub(second);
+            media.audio.measure(samples, audio_bytes);
+        }
+        None => {
+            media.audio.exact = false;
+            media.issue("no last page tells the duration");
+        }
+    }
+    media.essence = Essence::of(
+        "ogg",
+        granule.unwrap_or(0),
+        &[&head, &serial.to_le_bytes()[..]].concat(),
+    );
+    Ok(media)
+}
+
+/// Reads the first packet; returns the samples that a decoder throws away at the start.
+fn identify(head: &[u8], media: &mut Media) -> Result<u16, Error> {
+    let short = || Error::malformed("ogg identification is cut off");
+    let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
+    let audio = &mut media.audio;
+    if head.starts_with(b"\x01vorbis") {
+        audio.codec = Codec::Vorbis;
+        audio.channels = (*head.get(11).ok_or_else(short)?).into();
+        audio.sample_rate_hz = u32::from_le_bytes(*u32_at(12).ok_or_else(short)?);
+    } else if head.starts_with(b"OpusHead") {
+        audio.codec = Codec::Opus;
+        audio.channels = (*head.get(9).ok_or_else(short)?).into();
+        audio.sample_rate_hz = OPUS_RATE_HZ;
+        let skip = head.get(10..).and_then(<[u8]>::first_chunk);
+        return Ok(u16::from_le_bytes(*skip.ok_or_else(short)?));
+    } else if head.starts_with(b"\x7fFLAC") {
+        // Behind 9 bytes of mapping stand the magic, a block's head, and STREAMINFO.
+        let word = head.get(27..).and_then(<[u8]>::first_chunk);
+        let word = u64::from_be_bytes(*word.ok_or_else(short)?);
+        audio.codec = Codec::Flac;
+        audio.sample_rate_hz = (word >> 44) as u32;
+        audio.channels = (word >> 41 & 7) as u16 + 1;
+        audio.bits = (word >> 36 & 31) as u8 + 1;
+    } else {
+        return Err(Error::new(
+            crate::ErrorKind::Unknown,
+            "ogg with something other than vorbis, opus or flac",
+        ));
+    }
+    if audio.sample_rate_hz == 0 {
+        return Err(Error::malformed("ogg without a sample rate"));
+    }
+    Ok(0)
+}
+
+fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), Error> {
+    let head_bytes = match media.audio.codec {
+        Codec::Opus => 8,
+        Codec::Vorbis => 7,
+        _ => 4,
+    };
+    let head = packet.take(head_bytes)?;
+    let is_comments = match media.audio.codec {
+        Codec::Opus => head == b"OpusTags",
+        Codec::Vorbis => head == b"\x03vorbis",
+        _ => head[0] & 0x7f == 4,
+    };
+    if !is_comments {
+        return Err(Error::malformed("ogg stream without comments"));
+    }
+    let limits = packet.input.limits;
+    comments::read(packet, limits, Stored::OggBase64, media)
+}
+
+/// Where a walk over one packet stands.
+pub(crate) struct Packet<'a, 'b> {
+    input: &'a mut Input<'b>,
+    serial: u32,
+    sequence: u32,
+    /// Next byte of the packet in this page.
+    at: u64,
+    /// Bytes of the packet that are left in this page.
+    body_left: u64,
+    /// Whether it goes on behind them.
+    goes_on: bool,
+    page_end: u64,
+    /// Bytes of the body of this page.
+    body_bytes: u64,
+    misses_left: u32,
+    /// What `take` joined over pages.
+    joined: Vec<u8>,
+}
+
+impl<'a, 'b> Packet<'a, 'b> {
+    /// The packet that begins with the page of this stream at `at` or behind it.
+    pub(crate) fn begin(
+        input: &'a mut Input<'b>,
+        at: u64,
+        serial: u32,
+    ) -> Result<Packet<'a, 'b>, Error> {
+        let mut packet = Packet {
+            input,
+            serial,
+            sequence: 0,
+            at,
+            body_left: 0,
+            goes_on: true,
+            page_end: at,
+            body_bytes: 0,
+            misses_left: MISSES_MAX,
+            joined: Vec::new(),
+        };
+        packet.open(at)?;
+        Ok(packet)
+    }
+
+    /// Goes on in the packet at `at` inside the page whose head was at `page`.
+    fn open(&mut self, mut page: u64) -> Result<(), Error> {
+        loop {
+            self.input.part()?;
+            let head: [u8; HEAD_BYTES as usize] = self.input.array(page)?;
+            if &head[..4] != MAGIC {
+                return Err(Error::malformed("ogg page expected"));
+            }
+            let segments = usize::from(head[26]);
+            let lengths = self.input.bytes(page + HEAD_BYTES, segments)?;
+            let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+            let ends = lengths.iter().position(|&length| length < 255);
+            let mine = &lengths[..ends.map_or(segments, |last| last + 1)];
+            let mine_bytes = mine.iter().map(|&length| u64::from(length)).sum();
+            let body = page + HEAD_BYTES + segments as u64;
+            if head[14..18] != self.serial.to_le_bytes() {
+                page = body + body_bytes;
+                continue;
+            }
+            let sequence = head[18..22].first_chunk().expect("a slice of four");
+            self.sequence = u32::from_le_bytes(*sequence);
+            self.at = body;
+            self.body_left = mine_bytes;
+            self.goes_on = ends.is_none();
+            self.page_end = body + body_bytes;
+            self.body_bytes = body_bytes;
+            return Ok(());
+        }
+    }
+
+    /// Makes sure that a byte is left in this page.
+    fn advance(&mut self) -> Result<(), Error> {
+        while self.body_left == 0 {
+            if !self.goes_on {
+                return Err(Error::malformed("ogg packet ends too early"));
+            }
+            self.open(self.page_end)?;
+        }
+        Ok(())
+    }
+
+    /// Goes to the page behind the next `count` bytes of the packet but a few, if it is where pages of the size of this
+    /// one put it; says how many bytes were left out.
+    fn leap(&mut self, count: u64) -> Result<u64, Error> {
+        let pages = count.checked_div(self.body_bytes).unwrap_or(0);
+        if pages == 0 || !self.goes_on || self.misses_left == 0 {
+            return Ok(0);
+        }
+        let page_bytes = HEAD_BYTES + self.body_bytes / 255 + self.body_bytes;
+        let page = self.page_end + pages * page_bytes;
+        let head = self.input.up_to(page, HEAD_BYTES as usize)?;
+        let sequence = u64::from(self.sequence) + 1 + pages;
+        let is_there = head.len() == HEAD_BYTES as usize
+            && head.starts_with(MAGIC)
+            && head[5] & CONTINUED != 0
+            && head[14..18] == self.serial.to_le_bytes()
+            && u64::from_le_bytes([head[18], head[19], head[20], head[21], 0, 0, 0, 0]) == sequence;
+        if !is_there {
+            self.misses_left -= 1;
+            return Ok(0);
+        }
+        let left_out = pages * self.body_bytes;
+        self.open(page)?;
+        Ok(left_out)
+    }
+}
+
+impl Flow for Packet<'_, '_> {
+    fn left(&self) -> u64 {
+        match self.goes_on {
+            true => self.input.len().saturating_sub(self.at),
+            false => self.body_left,
+        }
+    }
+
+    fn offset(&mut self) -> Result<u64, Error> {
+        if self.body_left == 0 && self.goes_on {
+            self.advance()?;
+        }
+        Ok(self.at)
+    }
+
+    fn take(&mut self, count: usize) -> Result<&[u8], Error> {
+        if count as u64 <= self.body_left {
+            let at = self.at;
+            self.at += count as u64;
+            self.body_left -= count as u64;
+            return self.input.bytes(at, count);
+        }
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        while joined.len() < count {
+            self.advance()?;
+            let now = self.body_left.min((count - joined.len()) as u64);
+            joined.extend_from_slice(self.input.bytes(self.at, now as usize)?);
+            self.at += now;
+            self.body_left -= now;
+        }
+        self.joined = joined;
+        Ok(&self.joined)
+    }
+
+    fn skip(&mut self, mut count: u64) -> Result<(), Error> {
+        while self.body_left < count {
+            count -= self.body_left;
+            self.at += self.body_left;
+            self.body_left = 0;
+            match self.leap(count)? {
+                0 => self.advance()?,
+                left_out => count -= left_out,
+            }
+        }
+        self.at += count;
+        self.body_left -= count;
+        Ok(())
+    }
+
+    fn part(&mut self) -> Result<(), Error> {
+        self.input.part()
+    }
+}
+
+/// The granule of the last page of this stream, which is the count of its samples.
+fn last_granule(input: &mut Input<'_>, serial: u32) -> Result<Option<u64>, Error> {
+    let len = input.len();
+    for tail_bytes in TAIL_BYTES {
+        let start = len.saturating_sub(tail_bytes);
+        let tail = input.bytes(start, (len - start) as usize)?;
+        let found = tail.windows(HEAD_BYTES as usize).rev().find_map(|head| {
+            let is_ours = head.starts_with(MAGIC) && head[14..18] == serial.to_le_bytes();
+            let granule = head[6..].first_chunk().expect("a head has 27 bytes");
+            let granule = u64::from_le_bytes(*granule);
+            // All ones: no packet ends in this page.
+            (is_ours && granule != u64::MAX).then_some(granule)
+        });
+        if found.is_some() || start == 0 {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Where the bytes of a value lie that begins at `offset` in a page and goes on over the next ones; for reading it whole.
+pub(crate) fn runs(
+    input: &mut Input<'_>,
+    offset: u64,
+    bytes: u64,
+) -> Result<Vec<(u64, u64)>, Error> {
+    let (page, serial) = page_of(input, offset)?;
+    let mut packet = Packet::begin(input, page, serial)?;
+    let before = offset
+        .checked_sub(packet.at)
+        .filter(|before| *before <= packet.body_left)
+        .ok_or(Error::malformed("no ogg page holds the picture"))?;
+    packet.at += before;
+    packet.body_left -= before;
+    let mut runs = Vec::new();
+    let mut left = bytes;
+    while left != 0 {
+        packet.advance()?;
+        let now = packet.body_left.min(left);
+        runs.push((packet.at, now));
+        packet.at += now;
+        packet.body_left -= now;
+        left -= now;
+    }
+    Ok(runs)
+}
+
+/// The page that holds the byte at `offset`, and its stream.
+fn page_of(input: &mut Input<'_>, offset: u64) -> Result<(u64, u32), Error> {
+    let mut page = 0;
+    loop {
+        input.part()?;
+        let head: [u8; HEAD_BYTES as usize] = input.array(page)?;
+        if &head[..4] != MAGIC {
+            return Err(Error::malformed("ogg page expected"));
+        }
+        let segments = usize::from(head[26]);
+        let lengths = input.bytes(page + HEAD_BYTES, segments)?;
+        let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        let end = page + HEAD_BYTES + segments as u64 + body_bytes;
+        if offset < end {
+            let serial = head[14..18].first_chunk().expect("a slice of four");
+            return Ok((page, u32::from_le_bytes(*serial)));
+        }
+        page = end;
+    }
+}

@@ -1,0 +1,221 @@
+//! The directories of a TIFF file.
+//!
+//! ```text
+//! 0 "II" little-endian or "MM" big-endian · 2  42 · 4 offset of the first directory
+//! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
+//! ```
+
+use super::{Place, Shot};
+use crate::Error;
+use crate::input::Input;
+use std::ops::Range;
+
+/// Entries of a directory that are looked at; cameras write some dozens.
+const ENTRIES_MAX: u16 = 256;
+/// Bytes of a text.
+const TEXT_BYTES_MAX: u64 = 256;
+
+const MAKE: u16 = 0x010f;
+const MODEL: u16 = 0x0110;
+const CHANGED: u16 = 0x0132;
+const EXIF: u16 = 0x8769;
+const GPS: u16 = 0x8825;
+const TAKEN: u16 = 0x9003;
+const OFFSET_TAKEN: u16 = 0x9011;
+const LENS: u16 = 0xa434;
+
+const ASCII: u16 = 2;
+const LONG: u16 = 4;
+const RATIONAL: u16 = 5;
+
+/// One entry: its tag, type, count, and where its value is.
+#[derive(Clone, Copy)]
+struct Entry {
+    tag: u16,
+    kind: u16,
+    count: u32,
+    at: u64,
+}
+
+struct Tiff<'a, 'b> {
+    input: &'a mut Input<'b>,
+    block: Range<u64>,
+    big_endian: bool,
+}
+
+pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<Shot, Error> {
+    let big_endian = match &input.field(&block, 0)? {
+        b"II\x2a\0" => false,
+        b"MM\0\x2a" => true,
+        _ => return Err(Error::malformed("exif without a byte order")),
+    };
+    let mut tiff = Tiff {
+        input,
+        block,
+        big_endian,
+    };
+    let mut shot = Shot::default();
+    let (mut changed, mut exif, mut gps) = (None, None, None);
+    let first = tiff.u32(4)?;
+    for entry in tiff.directory(first)? {
+        match (entry.tag, entry.kind) {
+            (MAKE, ASCII) => shot.make = tiff.text(entry)?,
+            (MODEL, ASCII) => shot.model = tiff.text(entry)?,
+            (CHANGED, ASCII) => changed = tiff.text(entry)?,
+            (EXIF, LONG) => exif = Some(tiff.u32(entry.at)?),
+            (GPS, LONG) => gps = Some(tiff.u32(entry.at)?),
+            _ => {}
+        }
+    }
+    let mut taken = None;
+    // Each directory is walked once, wherever it says that it is: nothing can lead back.
+    for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
+        match (entry.tag, entry.kind) {
+            (TAKEN, ASCII) => taken = tiff.text(entry)?,
+            (OFFSET_TAKEN, ASCII) => {
+                shot.offset_min = tiff.text(entry)?.and_then(|text| offset(&text));
+            }
+            (LENS, ASCII) => shot.lens = tiff.text(entry)?,
+            _ => {}
+        }
+    }
+    shot.taken_local_s = taken.or(changed).and_then(|text| clock(&text));
+    if let Some(at) = gps {
+        shot.place = tiff.place(at)?;
+    }
+    Ok(shot)
+}
+
+impl Tiff<'_, '_> {
+    fn u16(&mut self, at: u64) -> Result<u16, Error> {
+        let bytes = self.input.field(&self.block, at)?;
+        Ok(match self.big_endian {
+            true => u16::from_be_bytes(bytes),
+            false => u16::from_le_bytes(bytes),
+        })
+    }
+
+    fn u32(&mut self, at: u64) -> Result<u64, Error> {
+        let bytes = self.input.field(&self.block, at)?;
+        Ok(u64::from(match self.big_endian {
+            true => u32::from_be_bytes(bytes),
+            false => u32::from_le_bytes(bytes),
+        }))
+    }
+
+    fn directory(&mut self, at: u64) -> Result<Vec<Entry>, Error> {
+        let count = self.u16(at)?.min(ENTRIES_MAX);
+        let mut entries = Vec::with_capacity(count.into());
+        for index in 0..u64::from(count) {
+            let head = at + 2 + 12 * index;
+            let (tag, kind) = (self.u16(head)?, self.u16(head + 2)?);
+            let count = self.u32(head + 4)? as u32;
+            let unit: u64 = match kind {
+                1 | 2 | 7 => 1,
+                3 => 2,
+                RATIONAL | 10 | 12 => 8,
+                _ => 4,
+            };
+            let is_inside = u64::from(count) * unit <= 4;
+            let at = if is_inside {
+                head + 8
+            } else {
+                self.u32(head + 8)?
+            };
+            entries.push(Entry {
+                tag,
+                kind,
+                count,
+                at,
+            });
+        }
+        Ok(entries)
+    }
+
+    fn text(&mut self, entry: Entry) -> Result<Option<String>, Error> {
+        let at = self.block.start + entry.at;
+        let bytes = u64::from(entry.count).min(TEXT_BYTES_MAX);
+        if self.block.end < at + bytes {
+            return Ok(None);
+        }
+        let bytes = self.input.bytes(at, bytes as usize)?;
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    /// Degrees, minutes and seconds, or fewer of them, each with its divisor.
+    fn degrees(&mut self, entry: Entry) -> Result<f64, Error> {
+        let mut degrees = 0.0;
+        for (index, unit) in (0..u64::from(entry.count.min(3))).zip([1.0, 60.0, 3600.0]) {
+            let over = self.u32(entry.at + 8 * index)? as f64;
+            let under = self.u32(entry.at + 8 * index + 4)? as f64;
+            if under != 0.0 {
+                degrees += over / under / unit;
+            }
+        }
+        Ok(degrees)
+    }
+
+    fn place(&mut self, at: u64) -> Result<Option<Place>, Error> {
+        let (mut latitude, mut longitude, mut altitude) = (None, None, None);
+        let (mut south, mut west, mut below) = (false, false, false);
+        for entry in self.directory(at)? {
+            match (entry.tag, entry.kind) {
+                (1, ASCII) => south = self.text(entry)?.as_deref() == Some("S"),
+                (2, RATIONAL) => latitude = Some(self.degrees(entry)?),
+                (3, ASCII) => west = self.text(entry)?.as_deref() == Some("W"),
+                (4, RATIONAL) => longitude = Some(self.degrees(entry)?),
+                (5, 1) => below = self.input.field(&self.block, entry.at)? == [1],
+                (6, RATIONAL) => altitude = Some(self.degrees(Entry { count: 1, ..entry })?),
+                _ => {}
+            }
+        }
+        let (Some(latitude), Some(longitude)) = (latitude, longitude) else {
+            return Ok(None);
+        };
+        // Cameras without a fix write zeros.
+        if 90.0 < latitude || 180.0 < longitude || latitude == 0.0 && longitude == 0.0 {
+            return Ok(None);
+        }
+        let sign = |negative: bool| if negative { -1.0 } else { 1.0 };
+        Ok(Some(Place {
+            latitude_e7: (latitude * sign(south) * 1e7).round() as i32,
+            longitude_e7: (longitude * sign(west) * 1e7).round() as i32,
+            altitude_m: altitude.map(|metres| (metres * sign(below)).round() as i32),
+        }))
+    }
+}
+
+/// `2003:05:12 14:30:00`.
+fn clock(text: &str) -> Option<i64> {
+    let mut numbers = text.split([':', ' ', '-', 'T', '.']);
+    let mut next = |min: i64, max: i64| {
+        let number: i64 = numbers.next()?.parse().ok()?;
+        (min..=max).contains(&number).then_some(number)
+    };
+    let (year, month, day) = (next(1, 9999)?, next(1, 12)?, next(1, 31)?);
+    let (hour, minute, second) = (next(0, 23)?, next(0, 59)?, next(0, 60)?);
+    Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+/// Days from 1970 to a day of the Gregorian calendar, counted in years that begin in March.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let leaps = year / 4 - year / 100 + year / 400;
+    365 * year + leaps + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+/// `+02:00`.
+fn offset(text: &str) -> Option<i16> {
+    let (sign, rest) = match text.as_bytes().first()? {
+        b'+' => (1, &text[1..]),
+        b'-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes): (i16, i16) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let is_real = (0..=14).contains(&hours) && (0..60).contains(&minutes);
+    is_real.then_some(sign * (hours * 60 + minutes))
+}

@@ -1,0 +1,122 @@
+//! Tags at the end of a file, and durations that no head tells.
+
+use super::{read, sine, told};
+use crate::{Field, Mime, PictureKind, read_cover};
+use expect_test::expect;
+
+fn id3v1(title: &str) -> Vec<u8> {
+    let mut tag = b"TAG".to_vec();
+    tag.extend(title.as_bytes());
+    tag.resize(128, 0);
+    tag[126] = 7;
+    tag[127] = 8;
+    tag
+}
+
+fn ape(items: &[(&str, &str)]) -> Vec<u8> {
+    let mut tag = Vec::new();
+    for (key, value) in items {
+        tag.extend((value.len() as u32).to_le_bytes());
+        let kind = if key.starts_with("Cover") { 2u32 } else { 0 };
+        tag.extend(kind.to_le_bytes());
+        tag.extend(key.as_bytes());
+        tag.push(0);
+        tag.extend(value.as_bytes());
+    }
+    let bytes = tag.len() as u32 + 32;
+    tag.extend(b"APETAGEX\xd0\x07\0\0");
+    tag.extend(bytes.to_le_bytes());
+    tag.extend((items.len() as u32).to_le_bytes());
+    tag.extend([0; 12]);
+    tag
+}
+
+#[test]
+fn tags_at_the_end_fill_what_the_first_leaves_open() {
+    let file = [
+        sine("mp3"),
+        &ape(&[
+            ("Title", "from ape"),
+            ("Artist", "One\0Two"),
+            ("Year", "1999"),
+        ]),
+        &id3v1("from id3v1"),
+    ]
+    .concat();
+    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "from ape"), ("artist", "One"), ("artist", "Two"), ("date", "1999"), ("tracknumber", "7"), ("genre", "Jazz")] 0 pictures []"#]].assert_eq(&told(&file));
+    let bare = read(sine("mp3")).expect("a sound file");
+    assert_eq!(bare.essence, read(&file).expect("a sound file").essence);
+}
+
+#[test]
+fn a_cover_in_an_ape_tag() {
+    let file = [
+        sine("mp3"),
+        &ape(&[("Cover Art (Front)", "a.png\0a picture")]),
+    ]
+    .concat();
+    let media = read(&file).expect("a sound file");
+    let cover = media.cover().expect("the tag has one");
+    assert_eq!((cover.kind, cover.mime), (PictureKind::FRONT, Mime::Png));
+    let read = read_cover(&file[..], file.len() as u64, cover, 100);
+    assert_eq!(read.expect("it is there"), b"a picture");
+}
+
+/// A frame of layer III at this rate, 44.1 kHz, mono, without sound.
+fn frame(rate_index: u8) -> Vec<u8> {
+    let kbps = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128][usize::from(rate_index)];
+    let mut frame = vec![0xff, 0xfb, rate_index << 4, 0xc0];
+    frame.resize(144 * kbps * 1000 / 44_100, 0);
+    frame
+}
+
+#[test]
+fn a_constant_rate_is_exact_and_a_varying_one_estimated() {
+    let constant = frame(9).repeat(500);
+    expect!["Mp3 13031 ms 44100 Hz 1 ch 0 bit 128 kbit/s [] 0 pictures []"]
+        .assert_eq(&told(&constant));
+    // 1,000 frames of 26.1 ms each.
+    let varying: Vec<u8> = (0..1000)
+        .flat_map(|n| frame(if n % 2 == 0 { 1 } else { 9 }))
+        .collect();
+    let audio = read(&varying).expect("a sound file").audio;
+    assert!(!audio.exact);
+    assert!(
+        audio.duration_ms.abs_diff(26_122) < 9_000,
+        "{}",
+        audio.duration_ms
+    );
+}
+
+#[test]
+fn junk_before_the_first_frame_is_stepped_over() {
+    let file = [
+        b"ID3\x03\0\0\0\0\0\0".to_vec(),
+        vec![0; 3000],
+        frame(5).repeat(9),
+    ]
+    .concat();
+    expect!["Mp3 234 ms 44100 Hz 1 ch 0 bit 64 kbit/s [] 0 pictures []"].assert_eq(&told(&file));
+}
+
+#[test]
+fn flac_behind_an_id3_tag() {
+    let frames = b"TIT2\0\0\0\x06\0\0\x03Title";
+    let tag = [&b"ID3\x03\0\0\0\0\0"[..], &[frames.len() as u8], frames].concat();
+    let media = read(&[&tag[..], sine("flac")].concat()).expect("a sound file");
+    assert_eq!(media.tags.first(Field::Title), Some("Title"));
+    assert_eq!(
+        media.essence,
+        read(sine("flac")).expect("a sound file").essence
+    );
+}
+
+#[test]
+fn a_tag_that_is_unsynchronised_as_a_whole() {
+    // FF E0 would look like a frame's sync, so a zero stands between; the lengths do not count it.
+    let frames = b"TIT2\0\0\0\x04\0\0\0\xff\0\xe0xTALB\0\0\0\x02\0\0\0A";
+    let tag = [&b"ID3\x03\0\x80\0\0\0"[..], &[frames.len() as u8], frames].concat();
+    let media = read(&[&tag[..], sine("mp3")].concat()).expect("a sound file");
+    assert_eq!(media.tags.first(Field::Title), Some("ÿàx"));
+    assert_eq!(media.tags.first(Field::Album), Some("A"));
+}

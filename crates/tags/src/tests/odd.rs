@@ -1,0 +1,185 @@
+//! Files that are cut, lie, or lead in circles: a verdict each, within the limits.
+
+use super::{SINES, read, sine, told};
+use crate::{ErrorKind, Limits, Reader};
+use expect_test::expect;
+use proptest::prelude::*;
+
+/// Reads with a reader whose limits are asserted afterwards.
+fn survive(bytes: &[u8]) {
+    let limits = Limits::default();
+    let mut reader = Reader::new(limits.clone());
+    let outcome = reader.read(bytes, bytes.len() as u64);
+    let spent = reader.spent();
+    assert!(spent.reads <= limits.reads_max && spent.bytes <= limits.read_bytes_max);
+    if let Ok(media) = outcome {
+        assert!(media.pictures.len() <= limits.pictures_max);
+        for picture in media.pictures {
+            assert!(
+                picture.offset + picture.bytes <= bytes.len() as u64,
+                "{picture:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_cut_ends_in_a_verdict() {
+    for (_, bytes) in SINES {
+        for cut in 0..bytes.len() {
+            survive(&bytes[..cut]);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_shrank_since_its_size_was_asked_is_cut() {
+    for (name, bytes) in SINES {
+        let told = Reader::new(Limits::default()).read(&bytes[..8], bytes.len() as u64);
+        let err = told.expect_err("nothing but the magic is there");
+        assert_eq!(err.kind, ErrorKind::Truncated, "{name}: {err}");
+    }
+}
+
+#[test]
+fn reasons() {
+    let id3 = |frames: &[u8]| {
+        let size = frames.len() as u32;
+        let size = [size >> 21, size >> 14, size >> 7, size].map(|part| part as u8 & 0x7f);
+        [&b"ID3\x04\0\0"[..], &size, frames, sine("mp3")].concat()
+    };
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("nothing", Vec::new()),
+        ("one byte", vec![b'f']),
+        ("text", b"no music at all".to_vec()),
+        ("magic alone", b"fLaC".to_vec()),
+        (
+            "flac that ends in a lie",
+            [&sine("flac")[..42], &[4, 255, 255, 255]].concat(),
+        ),
+        ("id3 alone", b"ID3\x04\0\0\0\0\0\0".to_vec()),
+        (
+            "id3 longer than its file",
+            [b"ID3\x04\0\0\x7f\x7f\x7f\x7f", sine("mp3")].concat(),
+        ),
+        (
+            "a frame longer than its tag",
+            id3(b"TIT2\0\0\x7f\x7f\0\0\x03abc"),
+        ),
+        (
+            "a frame of no bytes",
+            id3(b"TIT2\0\0\0\0\0\0TALB\0\0\0\x02\0\0\x03a"),
+        ),
+        (
+            "text of half a unit",
+            id3(b"TIT2\0\0\0\x04\0\0\x01\xff\xfea"),
+        ),
+        (
+            "latin-1 that is utf-8",
+            id3(b"TIT2\0\0\0\x03\0\0\0\xc3\xa9"),
+        ),
+        ("latin-1", id3(b"TIT2\0\0\0\x02\0\0\0\xe9")),
+        (
+            "numbered genres",
+            id3(b"TCON\0\0\0\x0f\0\0\x03(17)(4)Own\0RX\x0017"),
+        ),
+        ("people", id3(b"TIPL\0\0\0\x0e\0\0\x03producer\0Ann\0")),
+        (
+            "mp4 in itself",
+            [&b"\0\0\0\x08ftyp"[..], &b"\0\0\0\x08moov".repeat(5000)].concat(),
+        ),
+        (
+            "ogg of empty pages",
+            b"OggS\0\x02\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0".repeat(9000),
+        ),
+        (
+            "chunks of no bytes",
+            [&b"RIFF\0\0\0\0WAVE"[..], &b"abcd\0\0\0\0".repeat(9000)].concat(),
+        ),
+    ];
+    let lines: Vec<String> = cases
+        .iter()
+        .map(|(name, bytes)| format!("{name}: {}\n", told(bytes)))
+        .collect();
+    expect![[r#"
+        nothing: Truncated: file is empty
+        one byte: Unknown: no known kind of music
+        text: Unknown: no known kind of music
+        magic alone: Truncated: file ends too early
+        flac that ends in a lie: Truncated: flac metadata is cut off
+        id3 alone: Malformed: no mpeg audio frame where one should be
+        id3 longer than its file: Malformed: no mpeg audio frame where one should be
+        a frame longer than its tag: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures ["an id3 frame is longer than its tag"]
+        a frame of no bytes: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("album", "a")] 0 pictures []
+        text of half a unit: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures []
+        latin-1 that is utf-8: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "é")] 0 pictures []
+        latin-1: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "é")] 0 pictures []
+        numbered genres: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("genre", "Rock"), ("genre", "Disco"), ("genre", "Own"), ("genre", "Remix")] 0 pictures []
+        people: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("producer", "Ann")] 0 pictures []
+        mp4 in itself: Limit: more parts than the limit allows
+        ogg of empty pages: Unknown: ogg with something other than vorbis, opus or flac
+        chunks of no bytes: Limit: more parts than the limit allows
+    "#]].assert_eq(&lines.concat());
+}
+
+#[test]
+fn a_disk_that_fails_is_no_verdict_on_the_file() {
+    struct Failing;
+    impl crate::ReadAt for Failing {
+        fn read_at(&self, _: u64, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("failing disk"))
+        }
+    }
+    let err = Reader::new(Limits::default()).read(&Failing, 1000);
+    assert_eq!(err.expect_err("nothing can be read").kind, ErrorKind::Io);
+}
+
+#[test]
+fn a_long_value_is_kept_in_part() {
+    let lyrics = "x".repeat(100_000);
+    let comment = format!("LYRICS={lyrics}");
+    let mut block = [&0u32.to_le_bytes()[..], &2u32.to_le_bytes()].concat();
+    for comment in [&comment[..], "TITLE=behind"] {
+        block.extend((comment.len() as u32).to_le_bytes());
+        block.extend(comment.as_bytes());
+    }
+    let mut file = sine("flac")[..42].to_vec();
+    file.extend([0x84, 0, (block.len() >> 8) as u8, block.len() as u8]);
+    file[43] = (block.len() >> 16) as u8;
+    file.extend(block);
+    let media = read(&file).expect("a sound file");
+    assert_eq!(media.tags.first(crate::Field::Title), Some("behind"));
+    let kept = media.tags.first(crate::Field::Lyrics).expect("a beginning");
+    assert!(kept.len() < lyrics.len() && lyrics.starts_with(kept));
+    assert_eq!(
+        media.issues,
+        ["a value is longer than the limit; its beginning is kept"]
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// A few bytes anywhere become anything, and the file may be cut or doubled.
+    #[test]
+    fn mutants_survive(
+        which in 0..SINES.len(),
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        front in any::<bool>(),
+        cut in any::<prop::sample::Index>(),
+        twice in any::<bool>(),
+    ) {
+        let mut bytes = SINES[which].1.to_vec();
+        // Heads are where lies matter.
+        let reach = if front { bytes.len().min(400) } else { bytes.len() };
+        for (at, byte) in edits {
+            bytes[at.index(reach)] = byte;
+        }
+        if twice {
+            bytes.extend_from_slice(SINES[which].1);
+        } else {
+            bytes.truncate(bytes.len() - cut.index(bytes.len()) / 4);
+        }
+        survive(&bytes);
+    }
+}

@@ -1,0 +1,148 @@
+//! EXIF in the containers that carry it.
+
+use crate::{Limits, Shot, shot};
+use expect_test::{Expect, expect};
+
+fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
+    let mut out = tag.to_be_bytes().to_vec();
+    out.extend(kind.to_be_bytes());
+    out.extend(count.to_be_bytes());
+    out.extend(value.to_be_bytes());
+    out
+}
+
+/// A directory of these entries at `at`, and what lies behind it.
+fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = (entries.len() as u16).to_be_bytes().to_vec();
+    out.extend(entries.concat());
+    out.extend([0; 4]);
+    out
+}
+
+/// First directory at 8, the camera's at 100, the place's at 200, values from 300 on.
+fn tiff() -> Vec<u8> {
+    let mut out = b"MM\0\x2a\0\0\0\x08".to_vec();
+    let first = [
+        entry(0x0110, 2, 8, 300),
+        entry(0x8769, 4, 1, 100),
+        entry(0x8825, 4, 1, 200),
+    ];
+    let camera = [
+        entry(0x9003, 2, 20, 310),
+        entry(0x9011, 2, 7, 330),
+        entry(0xa434, 2, 4, u32::from_be_bytes(*b"50m\0")),
+    ];
+    let place = [
+        entry(1, 2, 2, u32::from_be_bytes(*b"S\0\0\0")),
+        entry(2, 5, 3, 340),
+        entry(3, 2, 2, u32::from_be_bytes(*b"E\0\0\0")),
+        entry(4, 5, 3, 364),
+    ];
+    for (at, part) in [
+        (8, first.to_vec()),
+        (100, camera.to_vec()),
+        (200, place.to_vec()),
+    ] {
+        out.resize(at, 0);
+        out.extend(directory(&part));
+    }
+    out.resize(300, 0);
+    out.extend(b"Camera1\0\0\0");
+    out.extend(b"2003:05:12 14:30:01\0+02:00\0\0\0\0");
+    for number in [33u32, 1, 51, 1, 3540, 100, 151, 1, 12, 1, 0, 1] {
+        out.extend(number.to_be_bytes());
+    }
+    out
+}
+
+fn jpeg(exif: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xe1];
+    out.extend((exif.len() as u16 + 8).to_be_bytes());
+    out.extend(b"Exif\0\0");
+    out.extend(exif);
+    out.extend([0xff, 0xda]);
+    out
+}
+
+fn png(exif: &[u8]) -> Vec<u8> {
+    let mut out = b"\x89PNG\r\n\x1a\n\0\0\0\x01IHDRx0000".to_vec();
+    out.extend((exif.len() as u32).to_be_bytes());
+    out.extend(b"eXIf");
+    out.extend(exif);
+    out.extend([0; 4]);
+    out
+}
+
+fn webp(exif: &[u8]) -> Vec<u8> {
+    let mut out = b"RIFF\0\0\0\0WEBPVP8X\x03\0\0\0xyz\0EXIF".to_vec();
+    out.extend((exif.len() as u32).to_le_bytes());
+    out.extend(exif);
+    out
+}
+
+fn atom(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
+    [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
+}
+
+fn heic(exif: &[u8]) -> Vec<u8> {
+    let name = atom(b"infe", b"\x02\0\0\0\0\x07\0\0Exif\0");
+    let names = atom(b"iinf", &[&b"\0\0\0\0\0\x01"[..], &name].concat());
+    let block = [&[0, 0, 0, 0][..], exif].concat();
+    let places = |offset: u32| {
+        let mut body = b"\0\0\0\0\x44\0\0\x01\0\x07\0\0\0\x01".to_vec();
+        body.extend(offset.to_be_bytes());
+        body.extend((block.len() as u32).to_be_bytes());
+        atom(b"iloc", &body)
+    };
+    let head = atom(b"ftyp", b"heic\0\0\0\0mif1");
+    let meta = |offset| {
+        let body = [&[0; 4][..], &names, &places(offset)].concat();
+        atom(b"meta", &body)
+    };
+    let offset = (head.len() + meta(0).len() + 8) as u32;
+    [head, meta(offset), atom(b"mdat", &block)].concat()
+}
+
+fn read(bytes: &[u8]) -> Result<Shot, crate::Error> {
+    shot(bytes, bytes.len() as u64, &Limits::default())
+}
+
+fn check(bytes: &[u8], expected: &Expect) {
+    match read(bytes) {
+        Ok(shot) => expected.assert_eq(&format!("{shot:?}")),
+        Err(err) => expected.assert_eq(&err.to_string()),
+    }
+}
+
+#[test]
+fn every_container_is_looked_into() {
+    let expected = expect![[
+        r#"Shot { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
+    ]];
+    let exif = tiff();
+    for bytes in [jpeg(&exif), png(&exif), webp(&exif), heic(&exif)] {
+        check(&bytes, &expected);
+    }
+}
+
+#[test]
+fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
+    let exif = tiff();
+    let nothing = Shot::default();
+    assert_eq!(read(&jpeg(&exif[..7])).expect("a sound picture"), nothing);
+    assert_eq!(
+        read(&png(b"II\x2a\0\xff\xff\xff\xff")).expect("a sound picture"),
+        nothing
+    );
+    check(
+        &jpeg(&exif)[..40],
+        &expect![
+            "Shot { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, place: None }"
+        ],
+    );
+    for cut in 0..jpeg(&exif).len() {
+        let whole = jpeg(&exif);
+        let told = read(&whole[..cut]);
+        assert!(told.is_err() || told.is_ok_and(|shot| shot == nothing || shot.model.is_some()));
+    }
+}

@@ -1,0 +1,340 @@
+use crate::from_path::{self, Named};
+use crate::{Field, Media, Splits, Tags};
+
+/// What a music file is, by its tags and, where they are silent, by its path.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "most names say it")]
+pub struct Track {
+    pub title: String,
+    pub title_sort: Option<String>,
+    pub subtitle: Option<String>,
+    pub album: Option<String>,
+    pub album_sort: Option<String>,
+    /// The artists as they are to be shown.
+    pub artist: String,
+    /// The album's artists as they are to be shown.
+    pub album_artist: String,
+    /// Everybody who is named, by role and in the file's order.
+    pub people: Vec<Person>,
+    pub genres: Vec<String>,
+    pub moods: Vec<String>,
+    /// 0 when unknown, as the next three.
+    pub number: u16,
+    pub total: u16,
+    pub disc: u16,
+    pub discs: u16,
+    pub disc_title: Option<String>,
+    pub date: Option<Date>,
+    pub original_date: Option<Date>,
+    /// `album`, `live`, `compilation` and so on, in lower case.
+    pub release_types: Vec<String>,
+    pub compilation: bool,
+    pub explicit: bool,
+    /// In 1/100 dB, towards ReplayGain's reference.
+    pub track_gain_cdb: Option<i16>,
+    pub album_gain_cdb: Option<i16>,
+    /// In millionths of full scale.
+    pub track_peak_ppm: Option<u32>,
+    pub album_peak_ppm: Option<u32>,
+    /// MusicBrainz ids.
+    pub recording_id: Option<String>,
+    pub release_track_id: Option<String>,
+    pub release_id: Option<String>,
+    pub release_group_id: Option<String>,
+}
+
+/// Somebody who took part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// In what way.
+    pub role: Role,
+    /// As written.
+    pub name: String,
+    /// As sorted, where the file says so.
+    pub sort: Option<String>,
+    /// MusicBrainz's id, where the file says so.
+    pub id: Option<String>,
+    /// An instrument.
+    pub part: Option<String>,
+}
+
+/// Ways to take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Role {
+    Artist = 0,
+    AlbumArtist = 1,
+    Composer = 2,
+    Lyricist = 3,
+    Writer = 4,
+    Conductor = 5,
+    Performer = 6,
+    Remixer = 7,
+    Arranger = 8,
+    Producer = 9,
+    Engineer = 10,
+    Mixer = 11,
+    DjMixer = 12,
+}
+
+/// Roles that one field names, with the field of sort names.
+const ROLES: &[(Role, Field, Option<Field>)] = &[
+    (Role::Composer, Field::Composer, Some(Field::ComposerSort)),
+    (Role::Lyricist, Field::Lyricist, None),
+    (Role::Writer, Field::Writer, None),
+    (Role::Conductor, Field::Conductor, None),
+    (Role::Performer, Field::Performer, None),
+    (Role::Remixer, Field::Remixer, None),
+    (Role::Arranger, Field::Arranger, None),
+    (Role::Producer, Field::Producer, None),
+    (Role::Engineer, Field::Engineer, None),
+    (Role::Mixer, Field::Mixer, None),
+    (Role::DjMixer, Field::DjMixer, None),
+];
+
+/// Shown when a compilation names nobody.
+const VARIOUS: &str = "Various Artists";
+/// Shown when nothing names anybody.
+const UNKNOWN: &str = "Unknown Artist";
+/// From R128's reference of −23 LUFS to ReplayGain's of −18, in 1/100 dB.
+const R128_TO_REPLAYGAIN_CDB: i32 = 500;
+
+/// A day, a month or a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    /// 1 to 9999.
+    pub year: u16,
+    /// 0 when not known.
+    pub month: u8,
+    /// 0 when not known.
+    pub day: u8,
+}
+
+impl Date {
+    /// Reads `2003`, `2003-05`, `2003-05-12`, with any sign between and anything behind.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Date> {
+        let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+        let year = numbers.next().filter(|year| year.len() == 4)?;
+        let mut next = |max: u8| {
+            let number = numbers.next().and_then(|number| number.parse().ok());
+            number
+                .filter(|number| (1..=max).contains(number))
+                .unwrap_or(0)
+        };
+        let year = year.parse().ok().filter(|year| *year != 0)?;
+        let month = next(12);
+        let day = if month == 0 { 0 } else { next(31) };
+        Some(Date { year, month, day })
+    }
+}
+
+impl Track {
+    /// Reads the tags of a file that lies at `path` below the library's root.
+    #[must_use]
+    pub fn new(media: &Media, path: &[u8], splits: &Splits) -> Track {
+        let tags = &media.tags;
+        let mut track = Track::default();
+        track.texts(tags);
+        track.numbers(tags);
+        track.loudness(tags);
+        for genre in tags.all(Field::Genre) {
+            for part in splits.genres(genre) {
+                if !track.genres.iter().any(|known| known == part) {
+                    track.genres.push(part.to_owned());
+                }
+            }
+        }
+        track.artists(tags, splits);
+        let is_named = !track.title.is_empty()
+            && track.album.is_some()
+            && !track.artist.is_empty()
+            && track.number != 0;
+        if !is_named {
+            track.complete(from_path::read(path));
+        }
+        track.album_artists(tags, splits);
+        for &(role, field, sort) in ROLES {
+            let names: Vec<&str> = tags.all(field).collect();
+            let sorts = sort.map_or_else(Vec::new, |sort| tags.all(sort).collect());
+            track.people(role, &names, &sorts, &[]);
+        }
+        track
+    }
+
+    fn texts(&mut self, tags: &Tags) {
+        let text = |field| tags.first(field).map(str::to_owned);
+        self.title = text(Field::Title).unwrap_or_else(String::new);
+        self.title_sort = text(Field::TitleSort);
+        self.subtitle = text(Field::Subtitle);
+        self.album = text(Field::Album);
+        self.album_sort = text(Field::AlbumSort);
+        self.disc_title = text(Field::DiscSubtitle);
+        self.recording_id = text(Field::RecordingId);
+        self.release_track_id = text(Field::ReleaseTrackId);
+        self.release_id = text(Field::ReleaseId);
+        self.release_group_id = text(Field::ReleaseGroupId);
+        self.moods = tags.all(Field::Mood).map(str::to_owned).collect();
+        let types = tags
+            .all(Field::ReleaseType)
+            .flat_map(|types| types.split([';', '/']));
+        self.release_types = types.map(|kind| kind.trim().to_lowercase()).collect();
+        self.date = tags
+            .first(Field::Date)
+            .or_else(|| tags.first(Field::ReleaseDate))
+            .and_then(Date::parse);
+        self.original_date = tags.first(Field::OriginalDate).and_then(Date::parse);
+        let compilation = tags.first(Field::Compilation);
+        self.compilation = compilation.is_some_and(|value| value != "0");
+        // iTunes' number 2 says that a song was made clean.
+        self.explicit = matches!(tags.first(Field::Explicit), Some("1" | "4"));
+    }
+
+    fn numbers(&mut self, tags: &Tags) {
+        let pair = |field, total| {
+            let value = tags.first(field).unwrap_or("");
+            let (number, behind) = value.split_once('/').unwrap_or((value, ""));
+            let total = tags.first(total).unwrap_or(behind);
+            [number, total].map(|text| text.trim().parse().unwrap_or(0))
+        };
+        [self.number, self.total] = pair(Field::TrackNumber, Field::TrackTotal);
+        [self.disc, self.discs] = pair(Field::DiscNumber, Field::DiscTotal);
+    }
+
+    fn loudness(&mut self, tags: &Tags) {
+        let number = |field| {
+            let text: &str = tags.first(field)?;
+            let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-' | '+'));
+            let number: f64 = text[..end.unwrap_or(text.len())].parse().ok()?;
+            number.is_finite().then_some(number)
+        };
+        let gain = |field, r128| {
+            let cdb = number(field).map(|db| db * 100.0).or_else(|| {
+                let q8_db: f64 = number(r128)?;
+                Some(q8_db / 2.56 + f64::from(R128_TO_REPLAYGAIN_CDB))
+            });
+            // Casts saturate, and gains beyond ±327 dB are nonsense at either value.
+            cdb.map(|cdb| cdb.round() as i16)
+        };
+        let peak = |field| number(field).map(|peak| (peak * 1e6).round() as u32);
+        self.track_gain_cdb = gain(Field::TrackGain, Field::R128TrackGain);
+        self.album_gain_cdb = gain(Field::AlbumGain, Field::R128AlbumGain);
+        self.track_peak_ppm = peak(Field::TrackPeak);
+        self.album_peak_ppm = peak(Field::AlbumPeak);
+    }
+
+    fn artists(&mut self, tags: &Tags, splits: &Splits) {
+        let shown: Vec<&str> = tags.all(Field::Artist).collect();
+        self.artist = shown.join(", ");
+        let each: Vec<&str> = tags.all(Field::Artists).collect();
+        let names = if each.is_empty() { &shown } else { &each };
+        let names: Vec<&str> = names.iter().flat_map(|name| splits.artists(name)).collect();
+        if self.artist.is_empty() {
+            self.artist = names.join(", ");
+        }
+        let sorts: Vec<&str> = tags.all(Field::ArtistSort).collect();
+        let ids: Vec<&str> = tags.all(Field::ArtistId).flat_map(ids_in).collect();
+        self.people(Role::Artist, &names, &sorts, &ids);
+    }
+
+    fn album_artists(&mut self, tags: &Tags, splits: &Splits) {
+        let shown: Vec<&str> = tags.all(Field::AlbumArtist).collect();
+        self.album_artist = shown.join(", ");
+        let each: Vec<&str> = tags.all(Field::AlbumArtists).collect();
+        let names = if each.is_empty() { &shown } else { &each };
+        let names: Vec<&str> = names.iter().flat_map(|name| splits.artists(name)).collect();
+        if !names.is_empty() {
+            if self.album_artist.is_empty() {
+                self.album_artist = names.join(", ");
+            }
+            let sorts: Vec<&str> = tags.all(Field::AlbumArtistSort).collect();
+            let ids: Vec<&str> = tags.all(Field::AlbumArtistId).flat_map(ids_in).collect();
+            self.people(Role::AlbumArtist, &names, &sorts, &ids);
+        } else if self.compilation {
+            self.album_artist = VARIOUS.to_owned();
+            self.people(Role::AlbumArtist, &[VARIOUS], &[], &[]);
+        } else {
+            // The first alone: who is featured on one track does not own the album.
+            if let Some(first) = self.people.first().cloned() {
+                self.album_artist.clone_from(&first.name);
+                let role = Role::AlbumArtist;
+                self.people.push(Person { role, ..first });
+            }
+        }
+    }
+
+    /// Sort names and ids belong to names only where there are as many.
+    fn people(&mut self, role: Role, names: &[&str], sorts: &[&str], ids: &[&str]) {
+        let beside = |list: &[&str], index: usize| {
+            let found = list.get(index).filter(|_| list.len() == names.len());
+            found.map(|&text| text.to_owned())
+        };
+        for (index, &name) in names.iter().enumerate() {
+            let (name, part) = match role {
+                Role::Performer => instrument(name),
+                _ => (name, None),
+            };
+            self.people.push(Person {
+                role,
+                name: name.to_owned(),
+                sort: beside(sorts, index),
+                id: beside(ids, index),
+                part: part.map(str::to_owned),
+            });
+        }
+    }
+
+    /// Takes what is still open from the path.
+    fn complete(&mut self, named: Named) {
+        if self.title.is_empty() {
+            self.title = named.title;
+            self.number = if self.number == 0 {
+                named.number.unwrap_or(0)
+            } else {
+                self.number
+            };
+        }
+        if self.artist.is_empty() {
+            self.artist = named.artist.unwrap_or_else(|| UNKNOWN.to_owned());
+            let artist = self.artist.clone();
+            self.people(Role::Artist, &[&artist], &[], &[]);
+        }
+        if self.album.is_none() {
+            self.album = named.album;
+            self.disc = if self.disc == 0 {
+                named.disc.unwrap_or(0)
+            } else {
+                self.disc
+            };
+            let year = named.year.map(|year| Date {
+                year,
+                month: 0,
+                day: 0,
+            });
+            self.date = self.date.or(year);
+        }
+        if self.number == 0 {
+            self.number = named.number.unwrap_or(0);
+        }
+    }
+}
+
+/// ID3v2.3 has one value for several ids.
+fn ids_in(value: &str) -> impl Iterator<Item = &str> {
+    value
+        .split(['/', ';'])
+        .map(str::trim)
+        .filter(|id| !id.is_empty())
+}
+
+/// `Name (instrument)`.
+fn instrument(value: &str) -> (&str, Option<&str>) {
+    let split = value
+        .strip_suffix(')')
+        .and_then(|value| value.rsplit_once(" ("));
+    match split {
+        Some((name, part)) if !name.is_empty() && !part.is_empty() => (name, Some(part)),
+        _ => (value, None),
+    }
+}

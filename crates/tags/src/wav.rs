@@ -1,0 +1,138 @@
+//! WAV: the chunks of a RIFF file, over the samples.
+//!
+//! ```text
+//! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
+//! "fmt ": 0 coding u16 · 2 channels u16 · 4 rate u32 · 8 bytes a second u32 · 12 bytes a frame u16 · 14 bits u16
+//! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": RF64's lengths
+//! ```
+//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306.
+
+use crate::input::Input;
+use crate::media::{Codec, Container, Essence};
+use crate::{Error, Field, Media, Tags, id3v2, text};
+use std::ops::Range;
+
+/// Samples from the middle that tell one recording from another.
+pub(crate) const SAMPLE_BYTES: u64 = 256;
+
+/// Whether a file begins like one.
+pub(crate) fn is_wav(head: &[u8]) -> bool {
+    let is_riff = head.starts_with(b"RIFF") || head.starts_with(b"RF64");
+    is_riff && head.get(8..12).is_some_and(|kind| kind == b"WAVE")
+}
+
+const INFO: &[(&[u8; 4], Field)] = &[
+    (b"INAM", Field::Title),
+    (b"IART", Field::Artist),
+    (b"IPRD", Field::Album),
+    (b"ICRD", Field::Date),
+    (b"IGNR", Field::Genre),
+    (b"ICMT", Field::Comment),
+    (b"ICOP", Field::Copyright),
+    (b"IPRT", Field::TrackNumber),
+    (b"ITRK", Field::TrackNumber),
+    (b"ILNG", Field::Language),
+    (b"IMED", Field::Media),
+];
+
+pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
+    let mut media = Media::new(Container::Wav, Codec::Pcm);
+    let mut format = None;
+    let mut data = None;
+    let (mut info, mut long_bytes) = (Tags::default(), None);
+    let mut at = 12;
+    while at + 8 <= input.len() {
+        input.part()?;
+        let [k0, k1, k2, k3, l0, l1, l2, l3] = input.array(at)?;
+        let kind = [k0, k1, k2, k3];
+        let stated = u32::from_le_bytes([l0, l1, l2, l3]);
+        let mut bytes = u64::from(stated);
+        if stated == u32::MAX && &kind == b"data" {
+            bytes = long_bytes.unwrap_or(bytes);
+        }
+        let mut body = at + 8..at + 8 + bytes.min(input.len());
+        if input.len() < body.end {
+            media.issue("a chunk says that it is longer than the file");
+            body.end = input.len();
+        }
+        at = body.end + bytes % 2;
+        match &kind {
+            b"ds64" => long_bytes = Some(u64::from_le_bytes(input.field(&body, 8)?)),
+            b"fmt " => format = Some(input.field::<16>(&body, 0)?),
+            b"data" => data = Some(body),
+            b"LIST" => list(input, &body, &mut info)?,
+            b"id3 " | b"ID3 " => {
+                let tags = id3v2::read(input, body.start, &mut media)?;
+                media.tags.fill(&tags);
+            }
+            _ => {}
+        }
+    }
+    media.tags.fill(&info);
+    let format = format.ok_or(Error::malformed("wav without a format"))?;
+    let data = data.ok_or(Error::truncated("wav without samples"))?;
+    finish(input, format, data, &mut media)?;
+    Ok(media)
+}
+
+fn finish(
+    input: &mut Input<'_>,
+    format: [u8; 16],
+    data: Range<u64>,
+    media: &mut Media,
+) -> Result<(), Error> {
+    let u16_at = |at: usize| u16::from_le_bytes([format[at], format[at + 1]]);
+    let coding = u16_at(0);
+    media.audio.channels = u16_at(2);
+    media.audio.sample_rate_hz = u32::from(u16_at(4)) | u32::from(u16_at(6)) << 16;
+    media.audio.bits = u8::try_from(u16_at(14)).unwrap_or(0);
+    // Integers, floats, and what an extension says, which is one of the two nearly always.
+    if !matches!(coding, 1 | 3 | 0xfffe) {
+        media.audio.codec = Codec::Other;
+        media.audio.exact = false;
+    }
+    let frame_bytes = u64::from(u16_at(12));
+    if frame_bytes == 0 || media.audio.sample_rate_hz == 0 {
+        return Err(Error::malformed("wav with frames of no bytes or no rate"));
+    }
+    let bytes = data.end - data.start;
+    media.audio.measure(bytes / frame_bytes, bytes);
+    media.essence = sampled(input, "wav", &data)?;
+    Ok(())
+}
+
+/// A hash of samples in the middle, and of how many there are.
+pub(crate) fn sampled(
+    input: &mut Input<'_>,
+    kind: &str,
+    data: &Range<u64>,
+) -> Result<Essence, Error> {
+    let bytes = data.end - data.start;
+    let middle = data.start + bytes / 2;
+    let samples = input.bytes(middle, (data.end - middle).min(SAMPLE_BYTES) as usize)?;
+    Ok(Essence::of(kind, bytes, samples))
+}
+
+fn list(input: &mut Input<'_>, body: &Range<u64>, info: &mut Tags) -> Result<(), Error> {
+    if body.end < body.start + 4 || &input.array(body.start)? != b"INFO" {
+        return Ok(());
+    }
+    let mut at = body.start + 4;
+    while at + 8 <= body.end {
+        input.part()?;
+        let [k0, k1, k2, k3, l0, l1, l2, l3] = input.array(at)?;
+        let bytes = u64::from(u32::from_le_bytes([l0, l1, l2, l3])).min(body.end - at - 8);
+        let mut rows = INFO.iter();
+        if let Some((_, field)) = rows.find(|(name, _)| **name == [k0, k1, k2, k3]) {
+            let kept = bytes.min(input.limits.value_bytes_max as u64);
+            let mut value = String::new();
+            text::latin1(input.bytes(at + 8, kept as usize)?, &mut value);
+            info.push(*field, &value);
+        }
+        if input.limits.text_bytes_max < info.text_bytes() {
+            return Err(Error::limit("more text than the limit allows"));
+        }
+        at += 8 + bytes + bytes % 2;
+    }
+    Ok(())
+}

@@ -1,0 +1,458 @@
+//! Random commands to the keyspace in this process and to redis-server, compared reply by reply.
+//!
+//! Replies must be equal byte for byte. The exceptions are rows of a table here: replies whose order means nothing,
+//! and times, which the two servers read a moment apart. Every so often everything both of them hold is compared.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::{Bytes, BytesMut};
+use clap::Parser as _;
+use fastrand::Rng;
+use keyspace::{Keyspace, Limits, Outcome, Session};
+use resp::{Out, Proto, Reply, ReplyLimits};
+
+use super::grammar::Sentence;
+use super::oracle::Oracle;
+use crate::debian;
+use crate::stop::{EXIT_FINDINGS, Stop};
+
+/// What was typed behind the suite's name.
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask conform store-diff")]
+struct Typed {
+    /// Commands in each protocol
+    #[arg(long, default_value_t = 100_000)]
+    commands: u64,
+    /// Where the random numbers begin; a difference prints the one to use again
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+const GRAMMAR: &str = include_str!("store_diff.txt");
+/// Commands between two comparisons of everything.
+const WHOLE_EVERY: u64 = 5000;
+/// One command in so many is spoilt: an argument too many or too few, or nonsense in its place.
+const SPOIL_EVERY: u32 = 25;
+/// Commands remembered, and of them those on the same keys that are shown before a difference.
+const RECENT: usize = 1000;
+const SHOWN: usize = 30;
+/// How far apart times may be.
+const SKEW_MS: i64 = 2500;
+/// Differences after which there is no point in going on.
+const DIFFERENCES_MAX: u64 = 40;
+
+/// Replies whose elements have no order.
+const UNORDERED: &[&str] = &[
+    "BY",
+    "OBJECT",
+    "SMEMBERS",
+    "SINTER",
+    "SUNION",
+    "SDIFF",
+    "SPOP",
+    "SRANDMEMBER",
+    "KEYS",
+    "HKEYS",
+    "HVALS",
+    "SCAN",
+    "SSCAN",
+    "EXEC",
+];
+/// The same, with elements that belong together in twos.
+const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
+/// Commands of 7.2 that refuse what the 7.0 of Debian takes or answers otherwise: they read all arguments before they
+/// look at the key, or take more of them.
+const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
+const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
+const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
+
+/// Both servers.
+struct Pair {
+    oracle: Oracle,
+    keyspace: Keyspace,
+    session: Session,
+    proto: Proto,
+    recent: Vec<String>,
+    /// Commands of the transaction.
+    queued: Vec<String>,
+}
+
+/// Runs it with these arguments; differences are on stdout.
+///
+/// # Errors
+/// When redis-server cannot be had or does not run: the host's fault.
+pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let name = OsString::from("store-diff");
+    let typed = Typed::try_parse_from(std::iter::once(&name).chain(arguments));
+    let Typed { commands, seed } = typed.unwrap_or_else(|err| err.exit());
+    debian::ensure(&["redis-server"])?;
+    Ok(match compare(commands, seed)? {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(EXIT_FINDINGS),
+    })
+}
+
+/// Compares so many commands in each protocol; returns how many replies differed.
+///
+/// # Errors
+/// When redis-server does not run.
+fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
+    let lines = GRAMMAR
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let sentences: Vec<Sentence> = lines.map(Sentence::parse).collect();
+    let mut differences = 0;
+    for proto in [Proto::Resp2, Proto::Resp3] {
+        let mut rng = Rng::with_seed(seed);
+        let mut pair = Pair::start(proto)?;
+        for count in 1..=commands {
+            let sentence = rng.choice(&sentences).expect("the grammar has lines");
+            let mut words = Vec::new();
+            sentence.write(&mut rng, &mut fill, &mut words);
+            spoil(&mut rng, &mut words);
+            let args: Vec<Bytes> = words.into_iter().map(Bytes::from).collect();
+            differences += u64::from(!pair.agree(&args)?);
+            if count % WHOLE_EVERY == 0 || count == commands {
+                differences += pair.compare_all()?;
+            }
+            if DIFFERENCES_MAX <= differences {
+                break;
+            }
+        }
+        println!(
+            "{proto:?}: {commands} commands with seed {seed}, {differences} differences so far"
+        );
+    }
+    Ok(differences)
+}
+
+/// What a placeholder stands for.
+// tidy: long because it is the list of placeholders.
+fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
+    let now_ms = now_ms() as i64;
+    let kinds = ["s", "l", "h", "t", "z"];
+    let text = match hole {
+        "key" => format!("{}{}", kinds[rng.usize(..5)], rng.u8(..4)),
+        "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" => {
+            let kind = match hole {
+                // Members of equal score only: their order by name is the order of the set.
+                "lexset" => "x",
+                _ if rng.u8(..30) == 0 => kinds[rng.usize(..5)],
+                "str" => "s",
+                "list" => "l",
+                "hash" => "h",
+                "set" => "t",
+                "coll" => ["l", "t", "z"][rng.usize(..3)],
+                _ => "z",
+            };
+            format!("{kind}{}", rng.u8(..4))
+        }
+        "weight" => format!("w_a{}", rng.u8(..6)),
+        "value" => return value(rng),
+        "member" | "field" => match rng.u8(..10) {
+            0 => "f1".to_owned(),
+            1 => "x".repeat(rng.usize(60..70)),
+            2 => String::new(),
+            _ => format!("{}{}", ["a", "b", "f", "10"][rng.usize(..4)], rng.u8(..12)),
+        },
+        "int" => match rng.u8(..12) {
+            0 => i64::MAX.to_string(),
+            1 => i64::MIN.to_string(),
+            2 => "0".to_owned(),
+            _ => rng.i32(-1000..1000).to_string(),
+        },
+        "float" | "score" => match rng.u8(..16) {
+            0 => "inf".to_owned(),
+            1 => "-inf".to_owned(),
+            2 => "1e3".to_owned(),
+            _ => (f64::from(rng.i16(-40..40)) / 4.0).to_string(),
+        },
+        "bound" => match rng.u8(..12) {
+            0 => "-inf".to_owned(),
+            1 => "+inf".to_owned(),
+            _ => format!(
+                "{}{}",
+                ["", "("][rng.usize(..2)],
+                f64::from(rng.i16(-40..40)) / 4.0
+            ),
+        },
+        "lex" => match rng.u8(..8) {
+            0 => "-".to_owned(),
+            1 => "+".to_owned(),
+            _ => format!(
+                "{}{}{}",
+                ["[", "("][rng.usize(..2)],
+                ["a", "b", "f"][rng.usize(..3)],
+                rng.u8(..12)
+            ),
+        },
+        "index" => rng.i8(-12..12).to_string(),
+        "small" => rng.i8(-1..8).to_string(),
+        "db" => ["0", "0", "0", "1", "2"][rng.usize(..5)].to_owned(),
+        "offset" => rng.i16(-1..300).to_string(),
+        "bits" => format!("{}{}", ["u", "i"][rng.usize(..2)], rng.u8(..66)),
+        "bitoffset" => format!("{}{}", ["", "#"][rng.usize(..2)], rng.u8(..40)),
+        "pattern" => ["*", "?1", "[sl]*", "*a*", "f?", "h[^1]"][rng.usize(..6)].to_owned(),
+        "seconds" => [100, 5000, 0, -1, 90][rng.usize(..5)].to_string(),
+        "milliseconds" => [100_000, 5_000_000, 0, -1, 90_000][rng.usize(..5)].to_string(),
+        "unix" => (now_ms / 1000 + [100, 5000, -100, 90][rng.usize(..4)]).to_string(),
+        "unixms" => (now_ms + [100_000, 5_000_000, -100, 90_000][rng.usize(..4)]).to_string(),
+        other => unreachable!("the grammar says {other}"),
+    };
+    text.into_bytes()
+}
+
+fn value(rng: &mut Rng) -> Vec<u8> {
+    match rng.u8(..12) {
+        0 => rng.i32(..).to_string().into_bytes(),
+        1 => Vec::new(),
+        2 => vec![b'v'; rng.usize(1..200)],
+        3 => vec![b'w'; rng.usize(16_000..18_000)],
+        4 => (0..rng.usize(..12)).map(|_| rng.u8(..)).collect(),
+        5 => (f64::from(rng.i16(-400..400)) / 4.0)
+            .to_string()
+            .into_bytes(),
+        _ => format!("{}{}", ["a", "b", "val"][rng.usize(..3)], rng.u8(..6)).into_bytes(),
+    }
+}
+
+fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
+    // Those that 7.2 lets take one more argument would begin to differ.
+    if rng.u32(..SPOIL_EVERY) != 0 || words[0].ends_with(b"RANK") {
+        return;
+    }
+    let at = rng.usize(..words.len());
+    match rng.u8(..4) {
+        // COMMAND on its own is as long as the table, and ours is shorter.
+        0 if 0 < at && words[0] != b"COMMAND" => drop(words.remove(at)),
+        1 => words.push(b"extra".to_vec()),
+        2 if 0 < at => words[at] = b"nonsense".to_vec(),
+        _ => words.push(b"1".to_vec()),
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.expect("the clock is past 1970");
+    u64::try_from(since.as_millis()).expect("milliseconds fit for ages")
+}
+
+impl Pair {
+    fn start(proto: Proto) -> Result<Self, Stop> {
+        let mut pair = Self {
+            oracle: Oracle::start()?,
+            keyspace: Keyspace::new(Limits::default(), 1),
+            session: Session::new(),
+            proto,
+            recent: Vec::new(),
+            queued: Vec::new(),
+        };
+        let hello = ["HELLO", if proto == Proto::Resp3 { "3" } else { "2" }];
+        pair.oracle.ask(&hello.map(Bytes::from))?;
+        Ok(pair)
+    }
+
+    fn ours(&mut self, args: &[Bytes]) -> Bytes {
+        let mut out = Out::new(self.proto);
+        self.execute(args, &mut out);
+        out.to_bytes()
+    }
+
+    fn execute(&mut self, args: &[Bytes], out: &mut Out) {
+        match self
+            .keyspace
+            .execute(&mut self.session, args, now_ms(), out)
+        {
+            Outcome::Done => {}
+            Outcome::Exec(commands) => {
+                commands.iter().for_each(|args| self.execute(args, out));
+                self.session.exec_done();
+            }
+            other => out.error(format!("unexpected {other:?}")),
+        }
+    }
+
+    /// Asks both; what differs is printed.
+    fn agree(&mut self, args: &[Bytes]) -> Result<bool, Stop> {
+        let shown: Vec<String> = args.iter().map(|arg| shorten(arg)).collect();
+        self.recent.push(shown.join(" "));
+        if RECENT < self.recent.len() {
+            self.recent.remove(0);
+        }
+        let name = String::from_utf8_lossy(&args[0]).to_uppercase();
+        let (raw, theirs) = self.oracle.ask(args)?;
+        let ours = self.ours(args);
+        match raw.as_ref() {
+            b"+QUEUED\r\n" => self.queued.push(shown.join(" ")),
+            _ if name == "MULTI" => self.queued.clear(),
+            _ => {}
+        }
+        let name = if shown.iter().any(|word| word == "BY") {
+            "BY"
+        } else {
+            &name
+        };
+        if raw == ours || is_same(name, &theirs, &ours) {
+            return Ok(true);
+        }
+        if STRICTER.contains(&name) && ours.starts_with(b"-ERR") {
+            return Ok(true);
+        }
+        self.report(&raw, &ours);
+        // From here both begin anew, or every later reply would differ too.
+        for line in [&["DISCARD"][..], &["FLUSHALL"], &["UNWATCH"]] {
+            let args: Vec<Bytes> = line.iter().map(|word| Bytes::from(*word)).collect();
+            self.oracle.ask(&args)?;
+            self.ours(&args);
+        }
+        Ok(false)
+    }
+
+    /// Shows where two replies part, and what was done before to the same keys.
+    fn report(&mut self, theirs: &[u8], ours: &[u8]) {
+        let mut culprit = self.recent.pop().expect("a command was just sent");
+        if let Some(at) = first_difference(theirs, ours)
+            && let Some(queued) = self.queued.get(at)
+        {
+            culprit = format!("{queued} (queued)");
+        }
+        let keys: Vec<&str> = culprit.split(' ').filter(|word| is_key(word)).collect();
+        let shares = |line: &&String| line.split(' ').any(|word| keys.contains(&word));
+        let shared: Vec<&String> = self.recent.iter().filter(shares).collect();
+        let from = shared.len().saturating_sub(SHOWN);
+        println!("--- differs: {culprit}, after");
+        shared[from..]
+            .iter()
+            .for_each(|line| println!("    {line}"));
+        let same = theirs
+            .iter()
+            .zip(ours)
+            .take_while(|(left, right)| left == right)
+            .count();
+        let from = same.saturating_sub(40);
+        println!(
+            "redis:  {}\npelton: {}",
+            shorten(&theirs[from..]),
+            shorten(&ours[from..])
+        );
+        self.recent.clear();
+    }
+
+    /// Compares all databases key by key.
+    fn compare_all(&mut self) -> Result<u64, Stop> {
+        let mut differences = 0;
+        let mut ask = |pair: &mut Self, line: &[Bytes]| -> Result<(), Stop> {
+            differences += u64::from(!pair.agree(line)?);
+            Ok(())
+        };
+        let words = |line: &[&str]| -> Vec<Bytes> {
+            line.iter()
+                .map(|word| Bytes::copy_from_slice(word.as_bytes()))
+                .collect()
+        };
+        // Ends a transaction, if there is one; both say so if not.
+        ask(self, &words(&["DISCARD"]))?;
+        for db in 0..16 {
+            ask(self, &words(&["SELECT", &db.to_string()]))?;
+            ask(self, &words(&["KEYS", "*"]))?;
+            let (_, keys) = self.oracle.ask(&words(&["KEYS", "*"]))?;
+            let Reply::Array(keys) = keys else {
+                continue;
+            };
+            for key in keys {
+                let Reply::Bulk(key) = key else {
+                    continue;
+                };
+                let lines: &[&[&str]] = &[
+                    &["TYPE"],
+                    &["PEXPIRETIME"],
+                    &["GET"],
+                    &["LRANGE", "0", "-1"],
+                    &["HGETALL"],
+                    &["SMEMBERS"],
+                    &["ZRANGE", "0", "-1", "WITHSCORES"],
+                ];
+                for line in lines {
+                    let mut args = words(line);
+                    args.insert(1, key.clone());
+                    ask(self, &args)?;
+                }
+            }
+        }
+        ask(self, &words(&["SELECT", "0"]))?;
+        Ok(differences)
+    }
+}
+
+/// Which elements of two arrays are the first to differ.
+fn first_difference(theirs: &[u8], ours: &[u8]) -> Option<usize> {
+    let read = |raw: &[u8]| Reply::take(&mut BytesMut::from(raw), &ReplyLimits::default());
+    let (Ok(Some(Reply::Array(theirs))), Ok(Some(Reply::Array(ours)))) = (read(theirs), read(ours))
+    else {
+        return None;
+    };
+    let mut both = theirs.iter().zip(&ours);
+    both.position(|(left, right)| sorted(left, 1) != sorted(right, 1))
+}
+
+/// Whether a word of a command is one of the keys that the grammar makes.
+fn is_key(word: &str) -> bool {
+    word.len() == 2
+        && word.as_bytes()[0].is_ascii_lowercase()
+        && word.as_bytes()[1].is_ascii_digit()
+}
+
+/// Whether replies that are not equal mean the same.
+fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
+    let mut ours = BytesMut::from(&ours[..]);
+    let Ok(Some(ours)) = Reply::take(&mut ours, &ReplyLimits::default()) else {
+        return false;
+    };
+    if TIMES.contains(&name) {
+        return match (theirs, &ours) {
+            (Reply::Int(theirs), Reply::Int(ours)) => {
+                (theirs - ours).abs() <= SKEW_MS && 0 <= *theirs && 0 <= *ours
+            }
+            _ => false,
+        };
+    }
+    if UNORDERED_PAIRS.contains(&name) {
+        return sorted(theirs, 2) == sorted(&ours, 2) || sorted(theirs, 1) == sorted(&ours, 1);
+    }
+    UNORDERED.contains(&name) && sorted(theirs, 1) == sorted(&ours, 1)
+}
+
+/// A reply with the elements of all its arrays in order, taken so many at a time.
+fn sorted(reply: &Reply, step: usize) -> String {
+    match reply {
+        Reply::Array(elements) | Reply::Set(elements) => {
+            let step = if elements.len() % step == 0 { step } else { 1 };
+            let texts: Vec<String> = elements.iter().map(|it| sorted(it, step)).collect();
+            let mut groups: Vec<String> = texts.chunks(step).map(|group| group.join(" ")).collect();
+            groups.sort_unstable();
+            format!("[{}]", groups.join(", "))
+        }
+        Reply::Map(pairs) => {
+            let mut texts: Vec<String> = pairs.iter().map(|it| format!("{it:?}")).collect();
+            texts.sort_unstable();
+            format!("{{{}}}", texts.join(", "))
+        }
+        // Small lists and sets have other encodings in 7.0, and its SORT leaves a sorted set unpacked.
+        Reply::Bulk(name) if ENCODINGS.contains(&name.as_ref()) => "some encoding".to_owned(),
+        // Times inside a transaction.
+        Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),
+        other => format!("{other:?}"),
+    }
+}
+
+fn shorten(bytes: &[u8]) -> String {
+    let shown = bytes[..bytes.len().min(160)].escape_ascii().to_string();
+    if bytes.is_empty() {
+        "\"\"".to_owned()
+    } else {
+        shown
+    }
+}

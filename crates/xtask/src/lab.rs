@@ -1,0 +1,32 @@
+//! `cargo xtask lab`: the peers installed, both programs built, and then the benchmark in this process's place.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use crate::stop::Stop;
+use crate::{debian, demo};
+
+/// Runs the benchmark of this name. The lab gets its programs as flags: variables that begin with `PELTON_` would configure
+/// the servers it starts.
+///
+/// # Errors
+/// When something cannot be installed, built or started.
+pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let mut build = crate::ready(root)?;
+    debian::ensure(debian::peers(name))?;
+    demo::prepare(build.root())?;
+    let worker = build.worker()?;
+    let server = build.server()?;
+    let lab = build.program("lab")?;
+    let mut command = Command::new(&lab);
+    command
+        .arg("--pelton")
+        .arg(&server)
+        .arg("--worker")
+        .arg(&worker);
+    command.arg(name).args(arguments).current_dir(build.root());
+    let failed = command.exec();
+    Err(Stop::host(format!("exec {}: {failed}", lab.display())))
+}

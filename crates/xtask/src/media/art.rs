@@ -1,0 +1,137 @@
+//! Pictures for covers: a dozen that ffmpeg draws, each made an album's own by a remark.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::random::Random;
+use crate::command::succeed;
+use crate::stop::{Stop, at};
+
+/// Name, side in pixels, strength of the noise and quality of ffmpeg's scale: 40 KB to 600 KB, and a scan of 10 MB.
+const DRAWN: &[(&str, u32, u32, u32)] = &[
+    ("a.jpg", 500, 6, 4),
+    ("b.jpg", 600, 12, 3),
+    ("c.jpg", 600, 20, 3),
+    ("d.jpg", 800, 10, 3),
+    ("e.jpg", 1000, 6, 3),
+    ("f.jpg", 1000, 14, 3),
+    ("g.jpg", 1200, 8, 2),
+    ("h.jpg", 1200, 20, 3),
+    ("i.png", 300, 0, 0),
+    ("j.png", 500, 2, 0),
+    ("z.jpg", 3600, 60, 1),
+];
+
+/// Pictures, the large one last.
+pub(crate) struct Art {
+    pictures: Vec<Cover>,
+}
+
+/// One picture.
+#[derive(Clone)]
+pub(crate) struct Cover {
+    pub(crate) is_png: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Art {
+    /// Draws what is not in `folder` yet, and loads all.
+    ///
+    /// # Errors
+    /// When ffmpeg fails or the disk refuses.
+    pub(crate) fn prepare(folder: &Path) -> Result<Art, Stop> {
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let mut pictures = Vec::new();
+        for (index, &(name, side, noise, quality)) in (1..).zip(DRAWN) {
+            let path = folder.join(name);
+            if !path.is_file() {
+                draw(
+                    &path,
+                    &format!("gradients=s={side}x{side}:n=6:seed={index}:d=1"),
+                    noise,
+                    quality,
+                )?;
+            }
+            pictures.push(Cover {
+                is_png: name.ends_with("png"),
+                bytes: fs::read(&path).map_err(at(&path))?,
+            });
+        }
+        Ok(Art { pictures })
+    }
+
+    /// Pictures that were drawn elsewhere.
+    #[cfg(test)]
+    pub(crate) fn from_pictures(pictures: Vec<Cover>) -> Art {
+        Art { pictures }
+    }
+
+    /// A picture that no other draw has.
+    pub(crate) fn cover(&self, random: &mut Random, large: bool) -> Cover {
+        let usual = self.pictures.len() - 1;
+        let picture = if large { usual } else { random.below(usual) };
+        let Cover { is_png, bytes } = &self.pictures[picture];
+        let remark = format!("{:016x}", random.next());
+        let bytes = match is_png {
+            // Behind the head, whose chunk always ends here.
+            true => splice(bytes, 33, &text_chunk(remark.as_bytes())),
+            false => splice(
+                bytes,
+                2,
+                &[&[0xff, 0xfe, 0, 18][..], remark.as_bytes()].concat(),
+            ),
+        };
+        Cover {
+            is_png: *is_png,
+            bytes,
+        }
+    }
+}
+
+fn splice(bytes: &[u8], at: usize, part: &[u8]) -> Vec<u8> {
+    [&bytes[..at], part, &bytes[at..]].concat()
+}
+
+fn text_chunk(text: &[u8]) -> Vec<u8> {
+    let content = [&b"tEXtComment\0"[..], text].concat();
+    let length = (content.len() - 4) as u32;
+    let crc = content.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            if crc & 1 == 1 {
+                crc >> 1 ^ 0xedb8_8320
+            } else {
+                crc >> 1
+            }
+        })
+    });
+    [&length.to_be_bytes()[..], &content, &(!crc).to_be_bytes()].concat()
+}
+
+fn draw(path: &Path, source: &str, noise: u32, quality: u32) -> Result<(), Stop> {
+    let partial = path.with_extension(format!(
+        "partial.{}",
+        path.extension().unwrap_or_default().to_string_lossy()
+    ));
+    let mut ffmpeg = Command::new("ffmpeg");
+    ffmpeg.args([
+        "-v",
+        "error",
+        "-y",
+        "-f",
+        "lavfi",
+        "-i",
+        source,
+        "-frames:v",
+        "1",
+    ]);
+    ffmpeg.args([
+        "-vf",
+        &format!("format=yuv444p,noise=alls={noise}:all_seed=1,format=yuvj420p"),
+    ]);
+    if quality != 0 {
+        ffmpeg.args(["-q:v", &quality.to_string()]);
+    }
+    succeed(ffmpeg.arg(&partial)).map_err(Stop::on_host)?;
+    fs::rename(&partial, path).map_err(at(path))
+}

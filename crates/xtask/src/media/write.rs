@@ -1,0 +1,110 @@
+//! One song as a file: a stretch of a payload, tags, perhaps a cover, and what a reader must find.
+
+mod flac;
+mod id3;
+mod mp3;
+mod mp4;
+mod ogg;
+mod pcm;
+
+use super::art::Cover;
+use super::manifest::Expected;
+use super::payload::Payloads;
+use super::plan::{Kind, Song};
+
+pub(crate) use pcm::wav_file;
+
+/// A file and its line in the manifest.
+pub(crate) struct File {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) expected: Expected,
+}
+
+/// What the audio of a file is.
+struct Audio {
+    duration_ms: u64,
+    sample_rate_hz: u32,
+    channels: u16,
+}
+
+/// Writes a song.
+pub(crate) fn song(song: &Song, cover: &Cover, payloads: &Payloads) -> File {
+    let cover = song.embeds.then_some(cover);
+    let (bytes, audio) = match song.kind {
+        Kind::Flac => flac::write(song, cover, &payloads.flac),
+        Kind::Mp3 => mp3::write(song, cover, &payloads.mp3),
+        Kind::Aac => mp4::write(song, cover, &payloads.aac),
+        Kind::Alac => mp4::write(song, cover, &payloads.alac),
+        Kind::Opus => ogg::write(song, cover, &payloads.opus),
+        Kind::Vorbis => ogg::write(song, cover, &payloads.vorbis),
+        Kind::Wav => pcm::wav(song, cover),
+        Kind::Aiff => pcm::aiff(song, cover),
+    };
+    let fields = song.fields.iter();
+    let expected = Expected::Music {
+        duration_ms: audio.duration_ms,
+        sample_rate_hz: audio.sample_rate_hz,
+        channels: audio.channels,
+        fields: fields
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        cover_bytes: cover.map(|cover| cover.bytes.len() as u64),
+    };
+    File { bytes, expected }
+}
+
+fn ms(samples: u64, rate_hz: u32) -> u64 {
+    (samples * 1000 + u64::from(rate_hz) / 2) / u64::from(rate_hz)
+}
+
+impl Cover {
+    fn mime(&self) -> &'static str {
+        if self.is_png {
+            "image/png"
+        } else {
+            "image/jpeg"
+        }
+    }
+
+    /// FLAC's block: kind, MIME type, description, sizes (unknown), length, picture.
+    fn block(&self) -> Vec<u8> {
+        let mime = self.mime();
+        let mut out = 3u32.to_be_bytes().to_vec();
+        out.extend((mime.len() as u32).to_be_bytes());
+        out.extend(mime.as_bytes());
+        out.extend([0; 20]);
+        out.extend((self.bytes.len() as u32).to_be_bytes());
+        out.extend(&self.bytes);
+        out
+    }
+}
+
+/// Vorbis comments: vendor, count, and each as `KEY=value`.
+fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut text = |text: &[u8]| {
+        out.extend((text.len() as u32).to_le_bytes());
+        out.extend(text);
+    };
+    text(b"pelton media");
+    let count = (fields.len() as u32).to_le_bytes();
+    out.extend(count);
+    for field in fields {
+        out.extend((field.len() as u32).to_le_bytes());
+        out.extend(field);
+    }
+    out
+}
+
+/// Fields as Vorbis comments; taggers differ in the case of keys.
+fn comment_fields(song: &Song, upper: bool) -> Vec<Vec<u8>> {
+    let fields = song.fields.iter().map(|(name, value)| {
+        let name = if upper {
+            name.to_uppercase()
+        } else {
+            (*name).to_owned()
+        };
+        format!("{name}={value}").into_bytes()
+    });
+    fields.collect()
+}
