@@ -1,4 +1,3 @@
-// tidy: long because it is a list: a row a directive.
 //! Every directive: its name, its value, and when it may change.
 
 use super::Config;
