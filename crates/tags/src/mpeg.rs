@@ -12,8 +12,8 @@
 //! an estimate. Sources: ISO 11172-3 §2.4, ISO 13818-3, the Xing and VBRI documents of their vendors.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
-use crate::{Error, Media, ape, id3v1, id3v2};
+use crate::media::{Codec, Essence};
+use crate::{Error, Media, ape, id3v1};
 use std::ops::Range;
 
 const HEAD_BYTES: usize = 4;
@@ -131,10 +131,8 @@ struct Counted {
     added: u64,
 }
 
-/// Reads a file that begins with ID3v2 or a frame; `audio` is where the ID3v2 tag ends.
-pub(crate) fn read(input: &mut Input<'_>, audio: u64) -> Result<Media, Error> {
-    let mut media = Media::new(Container::Mpeg, Codec::Mp3);
-    media.tags = id3v2::read(input, 0, &mut media)?;
+/// Completes what an ID3v2 tag said, if there was one, with the frames that begin at or behind `audio`.
+pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     let Some((first_at, first)) = find(input, audio)? else {
         return Err(Error::malformed("no mpeg audio frame where one should be"));
     };

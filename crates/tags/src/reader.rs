@@ -1,4 +1,5 @@
 use crate::input::Input;
+use crate::media::{Codec, Container};
 use crate::{Error, ErrorKind, Limits, Media, ReadAt, aiff, flac, id3v2, mp4, mpeg, ogg, wav};
 
 /// Bytes that tell one format from another.
@@ -83,18 +84,24 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if !is_tagged && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return Err(Error::new(ErrorKind::Unknown, "no known kind of music"));
     }
-    let mut audio = 0;
-    for _ in 0..TAGS_MAX {
+    // All of the tag while its beginning is at hand; then what it is a tag of.
+    let first_end = id3v2::end(input, 0)?;
+    let mut audio = first_end.map_or(0, |end| end.min(input.len()));
+    let mut media = Media::new(Container::Mpeg, Codec::Mp3);
+    media.tags = id3v2::read(input, 0, &mut media)?;
+    for _ in 1..TAGS_MAX {
         match id3v2::end(input, audio)? {
             Some(end) => audio = end.min(input.len()),
             None => break,
         }
     }
     if is_tagged && input.up_to(audio, flac::MAGIC.len())? == flac::MAGIC {
-        let mut media = flac::read(input, audio)?;
-        let tags = id3v2::read(input, 0, &mut media)?;
-        media.tags.fill(&tags);
-        return Ok(media);
+        let mut inner = flac::read(input, audio)?;
+        inner.tags.fill(&media.tags);
+        inner.pictures.append(&mut media.pictures);
+        inner.pictures.truncate(input.limits.pictures_max);
+        inner.issues.append(&mut media.issues);
+        return Ok(inner);
     }
-    mpeg::read(input, audio)
+    mpeg::read(input, audio, media)
 }
