@@ -10,4 +10,4 @@ mod tests;
 mod typed;
 
 pub(crate) use meaning::{settle, target, with_backend, with_root};
-pub(crate) use typed::{Cell, Command, Convert, Parsed, Run, parse};
+pub(crate) use typed::{Cell, Command, Convert, Parsed, Run, Scan, parse};
