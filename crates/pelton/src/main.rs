@@ -18,6 +18,8 @@ mod convert;
 
 mod prefetch;
 
+mod scan;
+
 mod run;
 
 mod check;
@@ -74,6 +76,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings, Some(typed.root));
             prefetch::run(&flags::settle(settings, variables)?)
+        }
+        Command::Scan(typed) => {
+            let settings = flags::with_root(typed.settings.clone(), Some(typed.root.clone()));
+            scan::run(&typed, &flags::settle(settings, variables)?)
         }
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());

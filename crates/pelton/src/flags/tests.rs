@@ -9,7 +9,7 @@ use expect_test::{Expect, expect};
 use super::meaning::{target, with_root};
 use super::settings::SettingFlags;
 use super::typed::{
-    Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Serve, in_our_words, parse,
+    Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Scan, Serve, in_our_words, parse,
 };
 use crate::report::Error;
 
@@ -346,6 +346,17 @@ fn help_teaches() {
         Examples:
           pelton prefetch ~/Pictures
           pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp
+    "#]]);
+    check_help::<Scan>(expect![[r#"
+        Index a library's music and pictures, and report what was found.
+
+        Reads what is new or changed below ROOT, and nothing else: tags, durations, where covers lie, and
+        when and where pictures were taken. The index under the data directory is replaced once the new one
+        is whole. Exits with 1 when some file could not be read; each is named with the reason.
+
+        Examples:
+          pelton scan ~/Music
+          pelton scan /srv/media --data /var/lib/pelton --afresh
     "#]]);
     check_help::<Check>(expect![[r#"
         Show the configuration and every limit, resolved, and what is wrong with them.

@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Serve(Serve),
     Convert(Convert),
     Prefetch(Prefetch),
+    Scan(Scan),
     Run(Run),
     Check(Check),
     Cell(Cell),
@@ -92,6 +93,26 @@ pub(crate) struct Prefetch {
     /// Directory whose pictures are converted; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Index a library's music and pictures, and report what was found.
+///
+/// Reads what is new or changed below ROOT, and nothing else: tags, durations, where covers lie, and when and where
+/// pictures were taken. The index under the data directory is replaced once the new one is whole. Exits with 1 when some
+/// file could not be read; each is named with the reason.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton scan ~/Music
+  pelton scan /srv/media --data /var/lib/pelton --afresh")]
+pub(crate) struct Scan {
+    /// Directory whose files are indexed; the same as --root
+    #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
+    pub(crate) root: PathBuf,
+    /// Open every file, as if there were no index
+    #[arg(long)]
+    pub(crate) afresh: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -6,6 +6,9 @@ use std::process::Output;
 
 use crate::harness::{Home, Server, eventually, media, pelton};
 
+/// Half a second of a sine.
+const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
+
 fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
     let Output {
         status,
@@ -199,6 +202,34 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
         told.ends_with("), 0 there already, 0 no smaller, 1 failed"),
         "{told}"
     );
+}
+
+#[test]
+fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
+    let home = Home::with(&[
+        ("Band/1999 - Album/01 - Song.flac", FLAC),
+        ("Band/1999 - Album/cover.png", &media::png(96, 64)),
+        ("Band/1999 - Album/02 - Cut.flac", &FLAC[..20]),
+    ]);
+    let words = ["scan", "library", "--data", "data"];
+    let (code, stdout, stderr) = run(&home, &words);
+    let fault = "Band/1999 - Album/02 - Cut.flac: file ends too early\n";
+    assert_eq!((code, &stderr[..]), (1, fault));
+    let told: Vec<&str> = stdout.lines().collect();
+    assert_eq!(
+        told[0],
+        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures"
+    );
+    let opened =
+        "3 files: 0 as they were, 0 moved, 3 opened, 0 gone, 1 unreadable, 0 links not followed";
+    assert_eq!(told[1], opened);
+    let (code, stdout, stderr) = run(&home, &words);
+    let told: Vec<&str> = stdout.lines().collect();
+    assert_eq!((code, &stderr[..]), (1, fault));
+    let opened =
+        "3 files: 3 as they were, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
+    assert_eq!(told[1], opened);
+    assert!(told[2].ends_with(", as it was"), "{stdout}");
 }
 
 #[test]

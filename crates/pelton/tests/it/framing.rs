@@ -23,6 +23,11 @@ struct Expected {
     ends: bool,
 }
 
+/// Whether a connection begins as HTTP/2 does: then it is that, and the table is about what else comes.
+fn is_http2(row: &Row<'_>) -> bool {
+    row.bytes.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+}
+
 fn check(server: &Server, row: &Row<'_>, piece_bytes: usize, expected: &Expected) {
     let mut client = server.connect();
     for piece in row.bytes.chunks(piece_bytes) {
@@ -54,7 +59,7 @@ fn piece_bytes(row: &Row<'_>) -> usize {
 fn every_refused_row_is_told_and_closed_in_any_pieces() {
     let home = Home::new();
     let server = Server::plain(&home, &[]);
-    let rows = rows(REQUESTS).into_iter();
+    let rows = rows(REQUESTS).into_iter().filter(|row| !is_http2(row));
     let refused: Vec<_> = rows
         .filter_map(|row| Some((refusal(row.verdict)?, row)))
         .collect();
@@ -74,7 +79,7 @@ fn every_refused_row_is_told_and_closed_in_any_pieces() {
 fn every_connection_gets_as_many_answers_as_it_has_requests() {
     let home = Home::new();
     let server = Server::plain(&home, &[]);
-    for row in rows(STREAMS) {
+    for row in rows(STREAMS).into_iter().filter(|row| !is_http2(row)) {
         let parts: Vec<&str> = row.verdict.split(" | ").collect();
         // HEAD is answered in a shape of its own, an expectation ends the connection, and what is not whole waits.
         let is_special = |part: &&str| part.starts_with("HEAD") || part.contains(" continue");

@@ -1,0 +1,123 @@
+//! `pelton scan`: the library's index, brought up to date.
+
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::scan::{Fault, Limits, Order, Progress, Report, ScanError, scan};
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tags::Splits;
+
+use crate::config::Resolved;
+use crate::flags::Scan;
+use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
+use crate::{house, print};
+
+/// How often the bar is drawn anew.
+const TICK: Duration = Duration::from_millis(100);
+/// The index's folder in the data directory.
+const FOLDER: &str = "catalog";
+
+/// Scans, then says what it came to. Ended by a signal, it leaves the last whole index.
+pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+    let config = &resolved.config;
+    report::notes(&resolved.notes);
+    house::readable(&config.root).map_err(|err| vec![err])?;
+    let order = Order {
+        root: &config.root,
+        folder: &config.data.join(FOLDER),
+        splits: &Splits::default(),
+        limits: &Limits::default(),
+        afresh: typed.afresh,
+    };
+    let report = watched(&order).map_err(|err| vec![told(&err)])?;
+    for Fault { path, reason } in &report.faults {
+        eprintln!("{}: {reason}", path.escape_ascii());
+    }
+    print(|out| write!(out, "{}", lines(&report)))?;
+    Ok(match report.faults.is_empty() {
+        true => EXIT_OK,
+        false => EXIT_FINDINGS,
+    })
+}
+
+fn told(err: &ScanError) -> Error {
+    let what = format!("scan: {err}");
+    match std::error::Error::source(err) {
+        Some(source) => Error::host(what).because(source.to_string()),
+        None => Error::host(what),
+    }
+}
+
+fn lines(report: &Report) -> String {
+    let mut out = String::new();
+    if let Some(counts) = report.counts {
+        out += &format!(
+            "{} tracks, {} albums, {} artists, {} genres, {} pictures\n",
+            counts.tracks, counts.albums, counts.artists, counts.genres, counts.photos
+        );
+    }
+    out += &format!(
+        "{} files: {} as they were, {} moved, {} opened, {} gone, {} unreadable, {} links not followed\n",
+        report.files,
+        report.kept,
+        report.moved,
+        report.opened,
+        report.gone,
+        report.faults.len(),
+        report.links,
+    );
+    if report.opened != 0 {
+        let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
+        out += &format!(
+            "read {} in {} reads, in the order of inodes, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
+            HumanBytes(report.bytes),
+            report.reads,
+            report.readers,
+            if report.rotating {
+                "the disk rotates"
+            } else {
+                "the disk does not rotate"
+            },
+            report.with_issues,
+        );
+    }
+    out += &format!(
+        "walk {:.3} s, read {:.3} s, index {:.3} s; index of {}{}\n",
+        report.walk.as_secs_f64(),
+        report.read.as_secs_f64(),
+        report.build.as_secs_f64(),
+        HumanBytes(report.index_bytes),
+        if report.written { "" } else { ", as it was" },
+    );
+    out
+}
+
+/// Scans, with a bar on a terminal.
+fn watched(order: &Order<'_>) -> Result<Report, ScanError> {
+    let (progress, done) = (Progress::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let bar = scope.spawn(|| watch(&progress, &done));
+        let report = scan(order, &progress);
+        done.store(true, Ordering::Release);
+        bar.thread().unpark();
+        report
+    })
+}
+
+/// Draws the bar until `done`.
+fn watch(progress: &Progress, done: &AtomicBool) {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left");
+    let bar = ProgressBar::with_draw_target(Some(0), target)
+        .with_style(style.expect("the template is a literal"));
+    while !done.load(Ordering::Acquire) {
+        std::thread::park_timeout(TICK);
+        bar.set_length(progress.to_read.load(Ordering::Relaxed));
+        bar.set_position(progress.read.load(Ordering::Relaxed));
+    }
+    bar.finish_and_clear();
+}
