@@ -120,7 +120,10 @@ fn without_descriptors_the_server_sheds_and_recovers() {
             (2 * DESCRIPTORS <= told + ended).then_some(())
         });
     }
-    assert!(0 < told && DESCRIPTORS <= told + ended, "{told} were told, {ended} ended");
+    assert!(
+        0 < told && DESCRIPTORS <= told + ended,
+        "{told} were told, {ended} ended"
+    );
     let busy = server.cpu_ticks();
     let mut answered = server.connect();
     answered.send("\r\n");
