@@ -153,7 +153,8 @@ fn the_journal_is_exact() {
         0: LPOP l
         0: DEL k
         0: SET t v TAG a
-        0: HSET h f 2.5"#]].assert_eq(&lines.join("\n"));
+        0: HSET h f 2.5"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[test]
