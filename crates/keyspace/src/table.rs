@@ -110,7 +110,9 @@ pub fn command(args: &[Bytes]) -> Option<&'static Command> {
 /// The command or subcommand that a call means.
 pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     let name = args.first().expect("a call has a name");
-    let command = named(name).ok_or_else(|| unknown(args))?;
+    // A subcommand's full name is ours alone: on the wire it is two words.
+    let command = named(name).filter(|command| !command.name.contains('|'));
+    let command = command.ok_or_else(|| unknown(args))?;
     if args.len() < 2 {
         return Ok(command);
     }

@@ -40,6 +40,7 @@ pub(crate) fn setbit(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let at = (offset / 8) as usize;
     let mask = 0x80 >> (offset % 8);
     check_length(cx, at, 1)?;
+    let len = cx.peek_as::<Str>(&args[1])?.map_or(0, Str::len);
     let old = cx.edit_or_new(
         &args[1],
         || Str::copied(b""),
@@ -58,7 +59,9 @@ pub(crate) fn setbit(cx: &mut Context<'_>, out: &mut Out) -> Done {
             })
         },
     )?;
-    cx.changed(&args[1], Class::String, "setbit");
+    if old != bit || len <= at {
+        cx.changed(&args[1], Class::String, "setbit");
+    }
     out.int(i64::from(old));
     Ok(())
 }

@@ -211,7 +211,10 @@ fn send_docs(command: &Command, out: &mut Out) {
 }
 
 pub(crate) fn command_list(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let mut names: Vec<&str> = whole().map(|command| command.name).collect();
+    let mut names: Vec<&str> = table::commands()
+        .iter()
+        .map(|command| command.name)
+        .collect();
     match cx.args.len() {
         2 => {}
         5 if cx.is(2, "filterby") => {
