@@ -213,7 +213,7 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     ]);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let fault = "Band/1999 - Album/02 - Cut.flac: file ends too early\n";
+    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\n";
     assert_eq!((code, &stderr[..]), (1, fault));
     let told: Vec<&str> = stdout.lines().collect();
     assert_eq!(
