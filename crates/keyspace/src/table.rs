@@ -4,13 +4,32 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 
-use crate::command::{Command, Handler};
+use crate::command::{Command, Handler, Keys};
 use crate::fault::Fault;
 
 mod collections;
 mod keys;
 mod server;
 mod strings;
+
+/// The first argument.
+const KEY: Keys = Keys::Range {
+    first: 1,
+    last: 1,
+    step: 1,
+};
+/// All arguments.
+const ALL: Keys = Keys::Range {
+    first: 1,
+    last: -1,
+    step: 1,
+};
+/// The first two arguments.
+const TWO: Keys = Keys::Range {
+    first: 1,
+    last: 2,
+    step: 1,
+};
 
 /// A row: `"name" arity FLAGS, keys, Group, "since", "complexity", handler, "summary";`
 macro_rules! rows {

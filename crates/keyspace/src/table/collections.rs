@@ -1,26 +1,11 @@
 //! Hashes, lists, sets, sorted sets.
 // tidy: long because it is a list, a command a row.
 
-use super::rows;
+use super::{ALL, KEY, TWO, rows};
 use crate::command::Handler::{Run, Wait};
 use crate::command::{Command, Flags, Group, Keys};
 use crate::commands::{hashes, lists, scan, sets, zset_combine, zset_range, zsets};
 
-const KEY: Keys = Keys::Range {
-    first: 1,
-    last: 1,
-    step: 1,
-};
-const ALL: Keys = Keys::Range {
-    first: 1,
-    last: -1,
-    step: 1,
-};
-const TWO: Keys = Keys::Range {
-    first: 1,
-    last: 2,
-    step: 1,
-};
 const BUT_LAST: Keys = Keys::Range {
     first: 1,
     last: -2,

@@ -1,25 +1,10 @@
 //! Keys of any type, databases, transactions.
 
-use super::rows;
+use super::{ALL, KEY, TWO, rows};
 use crate::command::Handler::{Container, Exec, Run};
 use crate::command::{Command, Flags, Group, Keys};
 use crate::commands::{dump, expiry, keys, scan, server, sort, transactions};
 
-const KEY: Keys = Keys::Range {
-    first: 1,
-    last: 1,
-    step: 1,
-};
-const ALL: Keys = Keys::Range {
-    first: 1,
-    last: -1,
-    step: 1,
-};
-const TWO: Keys = Keys::Range {
-    first: 1,
-    last: 2,
-    step: 1,
-};
 const SECOND: Keys = Keys::Range {
     first: 2,
     last: 2,

@@ -1,20 +1,10 @@
 //! Strings, and strings as arrays of bits.
 
-use super::rows;
+use super::{ALL, KEY, rows};
 use crate::command::Handler::{Container, Run, Wait};
 use crate::command::{Command, Flags, Group, Keys};
 use crate::commands::{bitfield, bits, lcs, server, strings, tags};
 
-const KEY: Keys = Keys::Range {
-    first: 1,
-    last: 1,
-    step: 1,
-};
-const ALL: Keys = Keys::Range {
-    first: 1,
-    last: -1,
-    step: 1,
-};
 const PAIRS: Keys = Keys::Range {
     first: 1,
     last: -1,
