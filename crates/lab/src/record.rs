@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -64,13 +65,14 @@ impl Record {
     /// Writes it under its date and name.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// When the folder cannot be written, or holds a record of that minute.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let stamp = self.date.replace(':', "");
         let path = folder.join(format!("{stamp}-{}.toml", self.benchmark));
         let text = toml::to_string(self).expect("tables come last, and keys are words");
-        fs::write(&path, text).map_err(at(&path))?;
+        let mut file = fs::File::create_new(&path).map_err(at(&path))?;
+        file.write_all(text.as_bytes()).map_err(at(&path))?;
         eprintln!("lab: recorded in {}", path.display());
         Ok(())
     }
