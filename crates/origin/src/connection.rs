@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http1::body::Drain;
-use http1::{Connection, Framing, Reject, Request};
+use http1::{Connection, Framing, Method, Reject, Request};
 use reactor::{Conn, Ended, Wait};
 
 use crate::access::{Asked, Said};
@@ -16,7 +16,7 @@ use crate::batch::{Batch, Entry};
 use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::{Answered, Method, Protocol};
+use crate::metrics::{Answered, Protocol};
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 use crate::transport::Transport;
@@ -217,12 +217,7 @@ impl Exchange {
         let mut taken = request.head_bytes;
         let (head, after) = input.split_at(taken);
         self.asked(|peer| Asked::of(request, head, peer), conn);
-        self.method = match request.method {
-            http1::Method::Get => Method::Get,
-            http1::Method::Head => Method::Head,
-            http1::Method::Options => Method::Options,
-            http1::Method::Other => Method::Other,
-        };
+        self.method = request.method;
         // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
         let unwanted = request.expect_continue && request.framing != Framing::None;
         if request.framing != Framing::None && !unwanted {

@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cell::FailureKind;
-
-pub use duration::Method;
+use http1::Method;
 
 use crate::flight::FlightStats;
 use crate::variants::VariantStats;

@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use http::request::Parts;
+use http1::Method;
 use reactor::{Conn, Wait};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -26,7 +27,7 @@ use crate::access::Said;
 use crate::answer::Answer;
 use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
-use crate::metrics::{Answered, Method, Protocol};
+use crate::metrics::{Answered, Protocol};
 use crate::request_id::RequestId;
 
 /// What a connection's streams share.

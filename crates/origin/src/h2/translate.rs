@@ -7,10 +7,9 @@ use std::net::IpAddr;
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, REFERER, TRANSFER_ENCODING, USER_AGENT};
 use http::request::Parts;
-use http1::{Limits, Reject, Request};
+use http1::{Limits, Method, Reject, Request};
 
 use crate::access::Asked;
-use crate::metrics::Method;
 use crate::trace::Traceparent;
 
 /// Judges `head` by way of `text`, which must be empty and which the request borrows.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use http1::Method;
+
 use super::{Text, add};
 
 /// Upper bounds of the buckets, in microseconds: those that OpenTelemetry gives `http.server.request.duration`, from
@@ -12,19 +14,7 @@ const BOUNDS_US: [u64; 26] = [
     10_000_000,
 ];
 
-/// The methods that are told apart, as OpenTelemetry names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// GET
-    Get,
-    /// HEAD
-    Head,
-    /// OPTIONS
-    Options,
-    /// A method that is not offered, or a request that could not be read.
-    Other,
-}
-
+/// How OpenTelemetry names each [`Method`]; a request that could not be read counts as the last.
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
 /// The statuses that are told apart, the frequent ones first; what is none of them counts as the last.
