@@ -130,18 +130,19 @@ impl Acceptor {
         match Failed::of(error) {
             Failed::Client => {}
             Failed::Host => self.paused = true,
-            Failed::Descriptors => {
-                self.core.evict();
-                self.shed_by_reserve(context);
-            }
+            Failed::Descriptors => self.shed_by_reserve(context),
         }
     }
 
-    /// Each call takes one connection off the backlog or pauses, so that accept never spins on an error.
+    /// Each call takes one connection off the backlog, finds it empty or pauses, so that accept never spins on an error.
+    /// Who waits is turned away, and an idle connection ends to make room for who comes next.
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {
-            Poll::Ready(Ok(accepted)) => self.shed(accepted.stream),
+            Poll::Ready(Ok(accepted)) => {
+                self.shed(accepted.stream);
+                self.core.evict();
+            }
             Poll::Ready(Err(_)) => self.paused = true,
             Poll::Pending => {}
         }
