@@ -20,7 +20,7 @@ pub(crate) use frames::Frames;
 pub(crate) use home::Home;
 pub(crate) use http2::Http2;
 pub(crate) use metrics::Metrics;
-pub(crate) use processes::{Workers, is_alive, signal};
+pub(crate) use processes::{Workers, halt, is_alive, signal};
 pub(crate) use secure::{Secure, trusting};
 pub(crate) use server::{Server, pelton};
 pub(crate) use wait::{eventually, repetitions};

@@ -6,7 +6,7 @@
 
 use rustix::process::Signal;
 
-use crate::harness::{Client, Home, Metrics, Server, signal};
+use crate::harness::{Client, Home, Metrics, Server, halt, signal};
 
 const CLIENTS: usize = 128;
 const ROUNDS: usize = 40;
@@ -53,7 +53,7 @@ fn served(home: &Home) -> Server {
 
 /// One round: the requests are all there before the server looks.
 fn round(server: &Server, clients: &mut [Client], request: &str, answers: usize) {
-    signal(server.pid(), Signal::STOP);
+    halt(server.pid());
     for client in &mut *clients {
         client.send(request);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// Processes by what they are.
 #[derive(Clone, Debug, Default)]
@@ -72,9 +72,20 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// Sends a signal to a process that may have ended by itself.
 pub(crate) fn signal(pid: u32, signal: Signal) {
-    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let number = number.expect("Linux counts processes from 1");
-    if let Err(err) = kill_process(number, signal) {
+    if let Err(err) = kill_process(number(pid), signal) {
         assert!(!is_alive(pid), "{err}");
     }
+}
+
+/// Halts a child, and returns when the last of its threads stands still.
+pub(crate) fn halt(child: u32) {
+    signal(child, Signal::STOP);
+    let halted = waitpid(Some(number(child)), WaitOptions::UNTRACED);
+    let (_, status) = halted.expect("a child").expect("it was waited for");
+    assert!(status.stopped(), "{status:?}");
+}
+
+fn number(pid: u32) -> Pid {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    number.expect("Linux counts processes from 1")
 }
