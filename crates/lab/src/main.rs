@@ -19,6 +19,7 @@ mod hit;
 mod http;
 mod image;
 mod quality;
+mod store;
 
 mod client;
 mod converter;
@@ -83,6 +84,18 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
+    /// CPU time of the store's commands, latencies, memory and expiry beside redis-server
+    Store {
+        /// This part alone
+        #[arg(long)]
+        only: Option<store::Part>,
+        /// Of the operations the one of this name alone
+        #[arg(long)]
+        row: Option<String>,
+    },
+    /// Asks a store for a key at a steady rate; part of `store`
+    #[command(hide = true)]
+    Probe(store::Probe),
     /// A minimal hyper server; part of `http`
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -168,6 +181,8 @@ fn main() -> ExitCode {
         Benchmark::Image { only } => image::run(&typed.given, only),
         Benchmark::Hit { only } => hit::run(&typed.given, only),
         Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
+        Benchmark::Store { only, row } => store::run(&typed.given, only, row.as_deref()),
+        Benchmark::Probe(probe) => store::probe(&probe),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };
