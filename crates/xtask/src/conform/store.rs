@@ -109,39 +109,64 @@ fn is_name(line: &str) -> bool {
     !line.starts_with('#') && !line.is_empty()
 }
 
-/// A server that ends with the unit it serves.
-struct Served(Child);
+/// A store of its own for whoever tests it, gone when dropped.
+pub(super) struct Served {
+    child: Child,
+    port: String,
+    data: PathBuf,
+}
+
+impl Served {
+    /// Starts one without files, with more `directives`.
+    pub(super) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
+        let port = free_port()?;
+        let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));
+        let child = Command::new(server)
+            .args(["store", "--save", "", "--port", &port, "--dir"])
+            .arg(&data)
+            .args(directives)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Stop::host(format!("{}: {error}", server.display())))?;
+        let served = Served { child, port, data };
+        wait_for(&served.port)?;
+        Ok(served)
+    }
+
+    pub(super) fn port(&self) -> &str {
+        &self.port
+    }
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
-        if let Err(error) = self.0.kill().and_then(|()| self.0.wait().map(drop)) {
+        if let Err(error) = self.child.kill().and_then(|()| self.child.wait().map(drop)) {
             eprintln!("xtask: the server does not end: {error}");
+        }
+        if let Err(error) = fs::remove_dir_all(&self.data) {
+            eprintln!("xtask: {}: {error}", self.data.display());
         }
     }
 }
 
 fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Counted, Stop> {
-    let data = folder.join("data");
-    let port = free_port()?;
-    let child = Command::new(server)
-        .args(["store", "--save", "", "--port", &port, "--dir"])
-        .arg(&data)
-        // Small sets are packed since 7.2; the suite is 7.0's.
-        .args(["--set-max-listpack-entries", "0"])
-        // Its own servers allow that too.
-        .args(["--enable-protected-configs", "yes"])
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| Stop::host(format!("{}: {error}", server.display())))?;
-    let served = Served(child);
-    wait_for(&port)?;
+    let served = Served::start(
+        server,
+        // Small sets are packed since 7.2, and the suite is 7.0's; its own servers may change where files are.
+        &[
+            "--set-max-listpack-entries",
+            "0",
+            "--enable-protected-configs",
+            "yes",
+        ],
+    )?;
     let output = Command::new("tclsh")
         .args([
             "tests/test_helper.tcl",
             "--host",
             "127.0.0.1",
             "--port",
-            &port,
+            served.port(),
         ])
         .args(["--durable", "--ignore-encoding", "--timeout", "60"])
         .args(["--tags", "-needs:repl -needs:debug", "--skipfile"])
@@ -151,7 +176,6 @@ fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Co
         .output()
         .map_err(|error| Stop::host(format!("tclsh: {error}")))?;
     drop(served);
-    fs::remove_dir_all(&data).map_err(at(&data))?;
     Ok(count(&String::from_utf8_lossy(&output.stdout)))
 }
 
