@@ -388,7 +388,7 @@ fn render_cores(text: &mut Text, cores: &[reactor::Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of answers in memory that clients have not taken yet, as of the last half second",
+        "bytes of answers in memory that clients have not taken yet, as of the last half second; over HTTP/2 those of files",
         sum(&reactor::Counters::queued_bytes),
     );
     text.family(
