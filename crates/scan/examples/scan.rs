@@ -21,6 +21,7 @@ fn main() {
             folder: Path::new(folder),
             splits: &Splits::default(),
             limits: &Limits::default(),
+            only: &[],
             afresh: rest.get(1).is_some_and(|word| word == "afresh"),
         };
         match scan(&order, &Progress::default()) {

@@ -9,9 +9,9 @@
 //!                                                 └─ new or changed ─ order ─ open, exact reads ─► entry ─────┘
 //! ```
 //!
-//! A file that did not change is not opened, and if none changed nothing is written. Files are read in the order of
-//! device and inode, which on most file systems is nearly the order on the disk, by few threads where the disk rotates.
-//! The order of extents (FIEMAP) would be nearer still, and takes an ioctl that safe code cannot make.
+//! A file that did not change is not opened, and if none changed nothing is written. Files are read in the order of device
+//! and inode by many threads, or, where the disk rotates, in the order of their first extents by few: asking for extents
+//! takes a sweep of its own over the inodes, which costs less than the seeks it saves.
 //!
 //! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads, [`tags::Limits`] each file. Errors:
 //! [`ScanError`] when there can be no index; one file that cannot be read is a line of the report and never more. What is
@@ -27,11 +27,11 @@ mod scan;
 mod limits;
 mod progress;
 
-mod disk;
 mod error;
 mod index;
 mod plan;
 mod read;
+mod sweep;
 mod walk;
 
 #[cfg(test)]
@@ -40,6 +40,7 @@ mod tests;
 pub use error::ScanError;
 pub use index::load;
 pub use limits::Limits;
-pub use progress::Progress;
+pub use progress::{Phase, Progress, Standing};
 pub use report::{Fault, Report};
 pub use scan::{Order, scan};
+pub use sweep::Sweep;

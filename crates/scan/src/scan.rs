@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +10,10 @@ use rustix::fs::{Mode, OFlags, open};
 use tags::{Reader, Splits};
 
 use crate::plan::{Plan, plan};
+use crate::progress::Phase;
 use crate::read::{Read, read};
-use crate::walk::{Seen, walk};
-use crate::{Fault, Limits, Progress, Report, ScanError, disk, index};
+use crate::walk::{Seen, tops, walk};
+use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
 
 /// Files that a thread takes at once: neighbours on the disk, and one atomic operation for all.
 const BATCH: usize = 16;
@@ -27,6 +29,8 @@ pub struct Order<'a> {
     pub splits: &'a Splits,
     /// What it may use.
     pub limits: &'a Limits,
+    /// Folders below the root to look into, with all below them; what lies elsewhere stays as it was. None means everything.
+    pub only: &'a [Vec<u8>],
     /// Whether every file is to be opened, as if there were no index.
     pub afresh: bool,
 }
@@ -37,6 +41,7 @@ pub struct Order<'a> {
 /// [`ScanError`] when there can be none; the last one stays then.
 pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError> {
     let start = Instant::now();
+    progress.enter(Phase::Walking);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(order.root, flags, Mode::empty());
     let root = root.map_err(|err| ScanError::host("open library", order.root, err))?;
@@ -45,7 +50,15 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     } else {
         index::load(order.folder)?
     };
-    let mut walked = walk(root.as_fd(), order.limits, progress)?;
+    // Without an index there is nothing that could stay as it was.
+    let tops = match &last {
+        Some(_) => tops(order.only),
+        None => tops(&[]),
+    };
+    let mut walked = walk(root.as_fd(), &tops, order.limits, progress)?;
+    if let Some(last) = &last {
+        walked.add_outside(&tops, last);
+    }
     let mut report = Report {
         files: walked.seen.len() as u64,
         links: walked.links,
@@ -71,6 +84,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     };
     let entries = reading.entries(&plan, last.as_ref(), &mut report)?;
     report.read = start.elapsed() - report.walk;
+    progress.enter(Phase::Building);
     let bytes = catalog::build(entries, order.splits);
     let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
     drop(last);
@@ -126,13 +140,13 @@ impl Reading<'_> {
             }
         }
         report.opened = to_read.len() as u64;
-        self.progress
-            .to_read
-            .store(report.opened, Ordering::Relaxed);
+        self.progress.begin_reading(report.opened);
+        report.sweep = sweep::sort(self.root, seen, &mut to_read, self.progress);
         let devices = to_read.iter().map(|&number| seen[number].stat.device);
-        let mut devices: Vec<u64> = devices.collect();
-        devices.dedup();
-        report.rotating = devices.into_iter().any(disk::rotates);
+        report.rotating = devices
+            .collect::<HashSet<_>>()
+            .into_iter()
+            .any(sweep::rotates);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let readers = match report.rotating {
             true => self.limits.readers_rotating,
@@ -176,10 +190,9 @@ impl Reading<'_> {
                     break;
                 }
                 for &number in batch {
-                    done.push((number, self.one(number, report.rotating, &mut reader)));
+                    done.push((number, self.one(number, &mut reader)));
                 }
-                let read = &self.progress.read;
-                read.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                self.progress.add_read(batch.len() as u64);
             }
             done
         };
@@ -193,7 +206,7 @@ impl Reading<'_> {
         })
     }
 
-    fn one(&self, number: usize, rotating: bool, reader: &mut Reader) -> Read {
+    fn one(&self, number: usize, reader: &mut Reader) -> Read {
         let seen = &self.seen[number];
         if self.limits.file_bytes_max < seen.stat.size {
             return Read {
@@ -204,6 +217,6 @@ impl Reading<'_> {
                 bytes: 0,
             };
         }
-        read(self.root, seen, rotating, reader)
+        read(self.root, seen, reader)
     }
 }

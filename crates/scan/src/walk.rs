@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::Ordering;
 
-use catalog::Stat;
+use catalog::{Catalog, Stat};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
+use rustix::io::Errno;
 
 use crate::{Fault, Limits, Progress, ScanError};
 
@@ -43,22 +43,29 @@ pub(crate) struct Walked {
     pub(crate) links: u64,
 }
 
+/// Walks `tops` and all below them; the root's path is empty.
 pub(crate) fn walk(
     root: BorrowedFd<'_>,
+    tops: &[Vec<u8>],
     limits: &Limits,
     progress: &Progress,
 ) -> Result<Walked, ScanError> {
     let mut walked = Walked::default();
     let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
-    let mut folders = vec![Vec::new()];
+    let mut folders = tops.to_vec();
     while let Some(path) = folders.pop() {
         if progress.is_cancelled() {
             return Err(ScanError::Cancelled);
         }
+        let before = walked.seen.len();
         let opened = open_folder(root, &path);
         let read = opened
             .and_then(|folder| read_folder(&folder, &path, &mut buffer, &mut folders, &mut walked));
-        if let Err(err) = read {
+        // A folder that somebody named may be gone by now, and its files with it.
+        let is_gone = read == Err(Errno::NOENT) && !path.is_empty();
+        if let Err(err) = read
+            && !is_gone
+        {
             let reason = format!("folder cannot be read: {}", std::io::Error::from(err));
             walked.faults.push(Fault { path, reason });
         }
@@ -71,12 +78,45 @@ pub(crate) fn walk(
         if limits.files_max < walked.seen.len() {
             return Err(ScanError::TooManyFiles);
         }
-        progress
-            .walked
-            .store(walked.seen.len() as u64, Ordering::Relaxed);
+        progress.add_walked((walked.seen.len() - before) as u64);
     }
     walked.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(walked)
+}
+
+impl Walked {
+    /// Adds the files that the walk did not look for, as the last index knows them.
+    pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Catalog<Vec<u8>>) {
+        let known = (0..last.counts().files).filter_map(|row| last.file(row));
+        let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
+        self.seen.extend(outside.filter_map(|(path, stat)| {
+            let kind = kind(&path)?;
+            Some(Seen { path, stat, kind })
+        }));
+        self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
+/// The folders to begin with: all that were named but those below others; the root where none was named.
+pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut sorted = only.to_vec();
+    sorted.sort_unstable();
+    let mut tops: Vec<Vec<u8>> = Vec::new();
+    for folder in sorted {
+        if !tops.iter().any(|top| is_below(&folder, top)) {
+            tops.push(folder);
+        }
+    }
+    if tops.is_empty() {
+        tops.push(Vec::new());
+    }
+    tops
+}
+
+/// Whether a path is a folder's or of something in it.
+pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    let rest = path.strip_prefix(folder);
+    folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
 fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
