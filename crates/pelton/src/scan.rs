@@ -32,6 +32,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let order = Order {
         root: &config.root,
         folder: &config.data.join(FOLDER),
+        hidden: &config.data,
         splits: &Splits::default(),
         limits: &Limits::default(),
         only: &only.map_err(|err| vec![err])?,

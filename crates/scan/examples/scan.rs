@@ -19,6 +19,7 @@ fn main() {
         let order = Order {
             root: Path::new(root),
             folder: Path::new(folder),
+            hidden: Path::new(folder),
             splits: &Splits::default(),
             limits: &Limits::default(),
             only: &[],

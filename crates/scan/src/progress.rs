@@ -44,6 +44,14 @@ pub struct Standing {
     pub left: Option<Duration>,
 }
 
+impl Standing {
+    /// Whether it has begun.
+    #[must_use]
+    pub fn is_scanning(&self) -> bool {
+        self.phase != Phase::Waiting
+    }
+}
+
 impl Progress {
     /// Ends the scan soon, and without an index.
     pub fn cancel(&self) {

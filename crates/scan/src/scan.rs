@@ -1,5 +1,6 @@
 use std::collections::HashSet;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,7 +13,7 @@ use tags::{Reader, Splits};
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, read};
-use crate::walk::{Seen, tops, walk};
+use crate::walk::{Seen, Tree, tops};
 use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
 
 /// Files that a thread takes at once: neighbours on the disk, and one atomic operation for all.
@@ -25,6 +26,8 @@ pub struct Order<'a> {
     pub root: &'a Path,
     /// Where its index is.
     pub folder: &'a Path,
+    /// Our own data: no part of the library, should it lie there.
+    pub hidden: &'a Path,
     /// How names are cut.
     pub splits: &'a Splits,
     /// What it may use.
@@ -42,9 +45,7 @@ pub struct Order<'a> {
 pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError> {
     let start = Instant::now();
     progress.enter(Phase::Walking);
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = open(order.root, flags, Mode::empty());
-    let root = root.map_err(|err| ScanError::host("open library", order.root, err))?;
+    let root = open_root(order.root)?;
     let last = if order.afresh {
         None
     } else {
@@ -55,7 +56,13 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
         Some(_) => tops(order.only),
         None => tops(&[]),
     };
-    let mut walked = walk(root.as_fd(), &tops, order.limits, progress)?;
+    let hidden = hidden(order.root, order.hidden);
+    let tree = Tree {
+        root: root.as_fd(),
+        hidden: hidden.as_deref(),
+        limits: order.limits,
+    };
+    let mut walked = tree.walk(&tops, progress)?;
     if let Some(last) = &last {
         walked.add_outside(&tops, last);
     }
@@ -96,6 +103,20 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.remember(&catalog);
     report.build = start.elapsed() - report.walk - report.read;
     Ok(report)
+}
+
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
+}
+
+/// The path of our own data below the root, if it is there; what is not there needs not be hidden.
+pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
+    let (Ok(root), Ok(data)) = (root.canonicalize(), data.canonicalize()) else {
+        return None;
+    };
+    let below = data.strip_prefix(&root).ok()?;
+    Some(below.as_os_str().as_bytes().to_vec())
 }
 
 impl Report {

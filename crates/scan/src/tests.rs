@@ -49,6 +49,7 @@ impl Home {
         Order {
             root: library,
             folder: index,
+            hidden: index,
             splits: Box::leak(Box::new(Splits::default())),
             limits: Box::leak(Box::new(Limits::default())),
             only: &[],
@@ -275,6 +276,19 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
     home.scan();
     let written = ["0 - sine.flac", "index", "index.partial"];
     assert_eq!(opened(), written.map(str::to_owned).into());
+}
+
+#[test]
+fn our_own_data_is_no_part_of_the_library() {
+    let home = Home::new("hidden");
+    home.write("pelton-data/variants/picture.png", PNG);
+    let (library, data) = (home.library(), home.library().join("pelton-data"));
+    let order = Order {
+        hidden: &data,
+        ..home.order((&library, &data))
+    };
+    let report = scan(&order, &Progress::default()).expect("a readable library");
+    assert_eq!(done(&report), (9, 0, 0, 9, 0, true));
 }
 
 #[test]
