@@ -1,11 +1,12 @@
 //! `pelton scan`: the library's index, brought up to date.
 
 use std::io::{IsTerminal, Write};
+use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::scan::{Fault, Limits, Order, Progress, Report, ScanError, scan};
-use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ::scan::{Fault, Limits, Order, Phase, Progress, Report, ScanError, Sweep, scan};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tags::Splits;
 
 use crate::config::Resolved;
@@ -23,11 +24,18 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     house::readable(&config.root).map_err(|err| vec![err])?;
+    let only = typed
+        .only
+        .iter()
+        .map(|folder| below(folder))
+        .collect::<Result<Vec<_>, _>>();
     let order = Order {
         root: &config.root,
         folder: &config.data.join(FOLDER),
+        hidden: &config.data,
         splits: &Splits::default(),
         limits: &Limits::default(),
+        only: &only.map_err(|err| vec![err])?,
         afresh: typed.afresh,
     };
     let report = watched(&order).map_err(|err| vec![told(&err)])?;
@@ -38,6 +46,21 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     Ok(match report.faults.is_empty() {
         true => EXIT_OK,
         false => EXIT_FINDINGS,
+    })
+}
+
+/// A folder's path as the index has it.
+fn below(folder: &Path) -> Result<Vec<u8>, Error> {
+    let parts = folder.components().map(|part| match part {
+        Component::Normal(name) => Some(name.as_encoded_bytes()),
+        _ => None,
+    });
+    let parts: Option<Vec<&[u8]>> = parts.collect();
+    let path = parts.map(|parts| parts.join(&b'/'));
+    path.filter(|path| !path.is_empty()).ok_or_else(|| {
+        let what = format!("--only: {} is no folder below the root", folder.display());
+        Error::usage(what)
+            .hint("name it as ROOT has it, as in pelton scan ~/Music --only 'Band/Album'")
     })
 }
 
@@ -70,9 +93,13 @@ fn lines(report: &Report) -> String {
     if report.opened != 0 {
         let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
         out += &format!(
-            "read {} in {} reads, in the order of inodes, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
+            "read {} in {} reads, in the order of {}, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
+            match report.sweep {
+                Sweep::Inodes => "inodes",
+                Sweep::Extents => "extents",
+            },
             report.readers,
             if report.rotating {
                 "the disk rotates"
@@ -111,13 +138,26 @@ fn watch(progress: &Progress, done: &AtomicBool) {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left");
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}");
     let bar = ProgressBar::with_draw_target(Some(0), target)
         .with_style(style.expect("the template is a literal"));
     while !done.load(Ordering::Acquire) {
         std::thread::park_timeout(TICK);
-        bar.set_length(progress.to_read.load(Ordering::Relaxed));
-        bar.set_position(progress.read.load(Ordering::Relaxed));
+        let standing = progress.standing();
+        bar.set_length(standing.to_read);
+        bar.set_position(standing.read);
+        bar.set_message(match standing.phase {
+            Phase::Waiting | Phase::Walking => format!("{} files found", standing.walked),
+            Phase::Building => "writing the index".to_owned(),
+            Phase::Reading => match standing.left {
+                Some(left) => {
+                    let left = HumanDuration(Duration::from_secs(left.as_secs()));
+                    format!("{:.0} files/s, {left} left", standing.per_second)
+                }
+                None => String::new(),
+            },
+        });
+        bar.tick();
     }
     bar.finish_and_clear();
 }

@@ -45,14 +45,17 @@ impl picture::ReadAt for Source {
     }
 }
 
-/// Reads a file below `root`; `rotating` asks the kernel not to read ahead of us.
-pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, rotating: bool, reader: &mut Reader) -> Read {
+/// Opens a file below `root`.
+pub(crate) fn open(root: BorrowedFd<'_>, seen: &Seen) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = openat(root, seen.path.as_slice(), flags, Mode::empty());
-    let file = match opened.and_then(|file| {
-        if rotating {
-            fadvise(&file, 0, None, Advice::Random)?;
-        }
+    openat(root, seen.path.as_slice(), flags, Mode::empty())
+}
+
+/// Reads a file below `root`.
+pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Read {
+    let file = match open(root, seen).and_then(|file| {
+        // Reads are exact: what the kernel would read ahead is pictures and sound, megabytes of it on some disks.
+        fadvise(&file, 0, None, Advice::Random)?;
         Ok(file)
     }) {
         Ok(file) => file,

@@ -105,13 +105,17 @@ pub(crate) struct Prefetch {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music
+  pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
   pelton scan /srv/media --data /var/lib/pelton --afresh")]
 pub(crate) struct Scan {
     /// Directory whose files are indexed; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
+    /// Look only into this folder below ROOT, and take the rest as it was; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) only: Vec<PathBuf>,
     /// Open every file, as if there were no index
-    #[arg(long)]
+    #[arg(long, conflicts_with = "only")]
     pub(crate) afresh: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,

@@ -22,6 +22,7 @@ mod overload;
 mod paths;
 mod queries;
 mod room;
+mod scan;
 mod semantics;
 mod slow;
 mod soak;
