@@ -21,6 +21,7 @@ mod negotiation;
 mod overload;
 mod paths;
 mod queries;
+mod record;
 mod room;
 mod scan;
 mod semantics;
