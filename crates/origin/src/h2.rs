@@ -21,7 +21,6 @@ use std::rc::{Rc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http1::Reject;
@@ -32,10 +31,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use reactor::Conn;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{Answer, Shape};
 use crate::core::Core;
+use crate::mount::Came;
 use crate::problem::Problem;
 use body::Body;
 use pulse::{Pulse, Stream, Turn};
@@ -171,21 +171,27 @@ async fn answer(
     stream.asks(&head);
     let mut text = stream.pulse.take_text();
     let judged = translate::request(&head, &mut text, &core.service.settings.http);
-    let skipped = match judged {
+    let mut came = core.came(stream.pulse.listener(), stream.pulse.peer());
+    let taken = match judged {
         Ok(request) if body.is_end_stream() => Ok(request),
         // Boxed, as what takes its time below: a stream that only waits for its client is to be small.
         Ok(request) => {
-            let skipped = Box::pin(skip(&core, &stream.pulse, body)).await?;
-            skipped.map(|()| request)
+            let mounted = core.service.mounts.find(request.target.path).is_some();
+            let kept = mounted.then_some(&mut came);
+            let taken = Box::pin(take(&core, &stream.pulse, body, kept)).await?;
+            taken.map(|()| request)
         }
         Err(reject) => Err(reject),
     };
-    let (answer, turn) = match skipped {
+    let (answer, turn) = match taken {
         Ok(request) => match core.answer_ready(stream.pulse.listener(), &request) {
             Some(answer) => (answer, None),
             None => {
                 let turn = stream.pulse.turn().await;
-                (Box::pin(core.answer_slowly(&request)).await, Some(turn))
+                (
+                    Box::pin(core.answer_slowly(&request, &mut came)).await,
+                    Some(turn),
+                )
             }
         },
         Err(reject) => (refuse(&core, &head.method, reject), None),
@@ -198,11 +204,12 @@ async fn answer(
     Ok(response.map(|()| body))
 }
 
-/// Skips a body, which nobody here wants, as HTTP/1.1 does: a request is answered when it is whole.
-async fn skip(
+/// Reads a body, as HTTP/1.1 does: a request is answered when it is whole. It goes to `kept`, or nowhere.
+async fn take(
     core: &Core,
     pulse: &Pulse,
     mut body: Incoming,
+    mut kept: Option<&mut Came>,
 ) -> Result<Result<(), Reject>, hyper::Error> {
     const TOO_LARGE: Reject = Reject {
         status: 413,
@@ -212,20 +219,40 @@ async fn skip(
         status: 408,
         reason: "the body took too long",
     };
-    let mut left = core.service.settings.http.body_bytes_max;
-    let skipping = async {
-        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let bytes = frame?.data_ref().map_or(0, Bytes::len);
-            pulse.expected(bytes);
-            let Some(still) = left.checked_sub(bytes as u64) else {
-                return Ok(Err(TOO_LARGE));
-            };
-            left = still;
-        }
-        Ok(Ok(()))
+    let settings = &core.service.settings;
+    let mut left = match kept {
+        Some(_) => settings.limits.request_body_bytes as u64,
+        None => settings.http.body_bytes_max,
     };
-    let limit = Duration::from_millis(core.reactor.limits().head_ms);
-    timeout(limit, skipping).await.unwrap_or(Ok(Err(TOO_SLOW)))
+    let limits = core.reactor.limits();
+    let time = Duration::from_millis(limits.body_ms);
+    let mut due = Instant::now() + time;
+    let mut window_bytes = 0;
+    loop {
+        let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let Ok(frame) = timeout_at(due, frame).await else {
+            return Ok(Err(TOO_SLOW));
+        };
+        let Some(frame) = frame else {
+            return Ok(Ok(()));
+        };
+        let frame = frame?;
+        let part = frame.data_ref().map_or(&b""[..], |data| data);
+        pulse.expected(part.len());
+        let Some(still) = left.checked_sub(part.len() as u64) else {
+            return Ok(Err(TOO_LARGE));
+        };
+        left = still;
+        if let Some(came) = &mut kept
+            && let Err(reject) = came.body.add(part, settings.limits.core_request_body_bytes)
+        {
+            return Ok(Err(reject));
+        }
+        window_bytes += part.len() as u64;
+        if limits.body_window_bytes() <= window_bytes {
+            (window_bytes, due) = (0, Instant::now() + time);
+        }
+    }
 }
 
 fn refuse(core: &Core, method: &http::Method, reject: Reject) -> Answer {

@@ -21,7 +21,7 @@ pub struct CoreMetrics {
     /// Answers by the first digit of their status.
     status: [AtomicU64; 6],
     /// Answers by [`Served`].
-    served: [AtomicU64; 4],
+    served: [AtomicU64; SERVED.len()],
     /// Bytes of bodies handed to the kernel.
     body_bytes: AtomicU64,
     durations: Durations,
@@ -75,6 +75,8 @@ pub enum Served {
     Original,
     /// Anything else: errors, documents, metrics.
     Other,
+    /// What a mount said.
+    Mount,
 }
 
 impl CoreMetrics {
@@ -106,7 +108,7 @@ impl Served {
     }
 }
 
-const SERVED: [&str; 4] = ["hit", "miss", "original", "other"];
+const SERVED: [&str; 5] = ["hit", "miss", "original", "other", "mount"];
 
 /// Only its own core writes a counter, so a load and a store do; no locked instruction is spent.
 fn add(counter: &AtomicU64, amount: u64) {

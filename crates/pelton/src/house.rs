@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use origin::library::Mount;
 use origin::media_type::AllowedTypes;
+use origin::mount::Mounts;
 use origin::{Service, Settings};
 use picture::{Accepts, Target};
 use reactor::Counters;
@@ -64,13 +65,18 @@ pub(crate) fn cell_error(err: &cell::Error) -> Error {
     }
 }
 
-/// Opens the library, its cells and its variants. `cores` are the counters of the cores that will serve.
-pub(crate) fn service(config: &Config, cores: Arc<[Counters]>) -> Result<Arc<Service>, Error> {
+/// Opens the library, its cells and its variants. `cores` are the counters of the cores that will serve, and `mounts`
+/// answer beside the library.
+pub(crate) fn service(
+    config: &Config,
+    cores: Arc<[Counters]>,
+    mounts: Mounts,
+) -> Result<Arc<Service>, Error> {
     let concurrency = concurrency(config)?;
     // Requests and improvements each have their own threads, and every thread may hold a cell.
     let pool = pool(config, 2 * concurrency)?;
     let settings = settings(config, concurrency)?;
-    Service::open(settings, pool, cores).map_err(|err| {
+    Service::open(settings, pool, cores, mounts).map_err(|err| {
         Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")
     })
 }
@@ -160,6 +166,8 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         queued_bytes_max: limits.queued_bytes_max.0 as usize,
         connection_requests_max: limits.connection_requests_max.get(),
         conversion_wall_ms_max: millis(config.cell.max_request_time),
+        request_body_bytes: limits.request_body_bytes.0 as usize,
+        core_request_body_bytes: limits.request_bodies_bytes.0 as usize / cores,
     })
 }
 

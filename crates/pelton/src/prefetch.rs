@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use origin::mount::Mounts;
 use origin::{Service, Tally};
 
 use crate::config::Resolved;
@@ -22,7 +23,8 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
     house::readable(&config.root).map_err(|err| vec![err])?;
-    let service = house::service(config, Arc::new([])).map_err(|err| vec![err])?;
+    let service =
+        house::service(config, Arc::new([]), Mounts::default()).map_err(|err| vec![err])?;
     let tally = prefetch(&service);
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use origin::mount::Mounts;
 use origin::{Live, LiveCore};
 use reactor::{Listeners, Stop};
 
@@ -37,7 +38,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
-    let service = house::service(config, listeners.counters())?;
+    let service = house::service(config, listeners.counters(), Mounts::default())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {

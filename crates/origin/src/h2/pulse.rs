@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -152,6 +153,10 @@ impl Pulse {
         self.conn.listener
     }
 
+    pub(super) fn peer(&self) -> IpAddr {
+        self.conn.peer.ip()
+    }
+
     pub(super) fn queued(&self) -> &Arc<Queued> {
         &self.queued
     }
@@ -285,7 +290,8 @@ impl Stream {
     pub(super) fn asks(&mut self, head: &Parts) {
         self.method = translate::method(head);
         if let Some(access) = &self.core.service.access {
-            let asked = translate::asked(head, self.pulse.conn.peer.ip());
+            let mut asked = translate::asked(head, self.pulse.peer());
+            asked.target = self.core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut self.asked);
         }
     }

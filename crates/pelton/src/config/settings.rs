@@ -262,9 +262,13 @@ settings! {
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Body of a request that is skipped so that its connection can go on.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// One chunk's size line in such a body.
+        /// Body of one request to what stands beside the library, as it comes over the wire.
+        request_body_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Such bodies of all requests that are not answered yet, over all cores; beyond, the answer is 503.
+        request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
+        /// One chunk's size line in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
-        /// Fields behind the last chunk of such a body, in all.
+        /// Fields behind the last chunk of a body, in all.
         trailer_bytes_max: u32 = 4_096, "bytes";
         /// Lines of the access log that wait to be written, for each core; beyond, they are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";

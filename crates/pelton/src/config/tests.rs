@@ -208,6 +208,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.fields_max", "32", "32"),
     ("limits.target_bytes_max", "9000", "9000"),
     ("limits.body_bytes_max", "0", "0"),
+    ("limits.request_body_bytes", "\"2MiB\"", "2MiB"),
+    ("limits.request_bodies_bytes", "\"9MiB\"", "9MiB"),
     ("limits.chunk_line_bytes_max", "128", "128"),
     ("limits.trailer_bytes_max", "0", "0"),
     ("limits.access_log_bytes", "\"64KiB\"", "64KiB"),

@@ -107,6 +107,8 @@ fn every_key_and_limit_is_listed() {
         limits.fields_max               64               fields            default
         limits.target_bytes_max         8KiB             bytes             default
         limits.body_bytes_max           64KiB            bytes             default
+        limits.request_body_bytes       1MiB             bytes             default
+        limits.request_bodies_bytes     64MiB            bytes             default
         limits.chunk_line_bytes_max     256              bytes             default
         limits.trailer_bytes_max        4096             bytes             default
         limits.access_log_bytes         1MiB             bytes             default
