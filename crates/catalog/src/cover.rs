@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             // A link leads out of the library.
             let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
             Some(Cover {
-                inside: Some(inside.clone()),
+                inside: Some(*inside),
                 path: entry.path,
                 stat: entry.stat,
             })

@@ -26,8 +26,10 @@ mod check;
 
 mod cells;
 
+mod covers;
 mod house;
 mod https;
+mod music;
 mod worker;
 
 mod flags;

@@ -176,7 +176,8 @@ impl Covers {
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
-        let partial = self.folder.join(format!("partial-{number}"));
+        let process = std::process::id();
+        let partial = self.folder.join(format!("partial-{process}-{number}"));
         fs::create_dir_all(path.parent().expect("names have a folder"))?;
         File::create(&partial)?.write_all(bytes)?;
         fs::rename(&partial, &path)

@@ -1,0 +1,41 @@
+//! The library's index as a server has it: kept up to date, and what answers from it.
+
+use std::sync::Arc;
+
+use origin::mount::Mount;
+use scan::Keeper;
+
+use crate::config::Config;
+use crate::covers::{CoverMount, Covers};
+use crate::house;
+use crate::report::Error;
+use crate::scan::told;
+
+/// What answers share.
+#[derive(Debug)]
+pub(crate) struct Music {
+    keeper: Arc<Keeper>,
+    covers: Arc<Covers>,
+}
+
+impl Music {
+    /// Takes up the last index, and begins to bring it up to date.
+    pub(crate) fn start(config: &Config) -> Result<Music, Error> {
+        let keeper = Keeper::start(house::library(config)).map_err(|err| told(&err))?;
+        Ok(Music {
+            keeper: Arc::new(keeper),
+            covers: Arc::new(Covers::open(config)),
+        })
+    }
+
+    /// What answers beside the files of the library, and where.
+    pub(crate) fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
+        let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
+        vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))]
+    }
+
+    /// Ends the scan that runs, if one does; the last whole index stays.
+    pub(crate) fn stop(&self) {
+        self.keeper.stop();
+    }
+}
