@@ -20,6 +20,8 @@ mod prefetch;
 
 mod scan;
 
+mod user;
+
 mod run;
 
 mod check;
@@ -30,6 +32,7 @@ mod covers;
 mod house;
 mod https;
 mod music;
+mod players;
 mod worker;
 
 mod flags;
@@ -86,6 +89,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
             run::run(&typed, &flags::settle(settings, variables)?.config)
+        }
+        Command::User(typed) => {
+            let settings = typed.does.settings().clone();
+            user::run(&typed.does, &flags::settle(settings, variables)?)
         }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
         Command::Cell(typed) => {

@@ -190,7 +190,11 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("library.split_genres", "[]", ""),
     ("library.split_exceptions", "[\"A; B\"]", "\"A; B\""),
     ("library.cover_track", "[\"embedded\"]", "embedded"),
-    ("library.cover_disc", "[\"cd*.*\", \"album\"]", "cd*.*,album"),
+    (
+        "library.cover_disc",
+        "[\"cd*.*\", \"album\"]",
+        "cd*.*,album",
+    ),
     ("library.cover_album", "[\"any\"]", "any"),
     ("library.cover_artist", "[\"disc\"]", "disc"),
     ("library.cover_sizes", "[64, 640]", "64,640"),
