@@ -8,7 +8,7 @@ use crate::fold::{fold, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
 use crate::strings::Strings;
-use crate::{Content, Entry, record};
+use crate::{Catalog, Content, Entry, record};
 
 /// Makes an index of these entries, which may come in any order.
 ///
@@ -27,6 +27,14 @@ pub fn build(mut entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
     writer.photos(&entries);
     writer.words(&library);
     writer.finish()
+}
+
+impl Catalog<Vec<u8>> {
+    /// The catalog of a library without files.
+    #[must_use]
+    pub fn empty() -> Catalog<Vec<u8>> {
+        Catalog::open(build(Vec::new(), &Splits::default())).expect("what was just built")
+    }
 }
 
 struct Writer {

@@ -1,9 +1,9 @@
-//! Skipping a request's body, so that the next request begins where it really begins.
+//! Framing a request's body, so that the next request begins where it really begins.
 
 use crate::class::is_token;
 use crate::{Framing, Limits, Reject};
 
-/// Frames a body and throws it away, in whatever pieces it arrives. RFC 9112 §6.2, §7.1.
+/// Frames a body, in whatever pieces it arrives, and throws it away or gives its content on. RFC 9112 §6.2, §7.1.
 #[derive(Clone, Debug)]
 pub struct Drain {
     state: State,
@@ -109,12 +109,25 @@ impl Drain {
     /// # Errors
     /// [`Reject`] when the framing is malformed or a limit is passed; so does every later call.
     pub fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
+        self.feed_to(piece, |_| {})
+    }
+
+    /// As [`Drain::feed`], and gives what of the piece is content to `keep`, in order.
+    ///
+    /// # Errors
+    /// As [`Drain::feed`].
+    pub fn feed_to(
+        &mut self,
+        piece: &[u8],
+        mut keep: impl FnMut(&[u8]),
+    ) -> Result<Drained, Reject> {
         let mut rest = piece;
         while let Some((&byte, after)) = rest.split_first() {
             match self.state {
                 State::Done | State::Failed(_) => break,
                 State::Length(left) => {
-                    let taken = self.skip(left, rest.len());
+                    let taken = self.take(left, rest.len());
+                    keep(&rest[..taken]);
                     rest = &rest[taken..];
                     self.state = match left - taken as u64 {
                         0 => State::Done,
@@ -122,7 +135,8 @@ impl Drain {
                     };
                 }
                 State::Data(left) => {
-                    let taken = self.skip(left, rest.len());
+                    let taken = self.take(left, rest.len());
+                    keep(&rest[..taken]);
                     rest = &rest[taken..];
                     self.state = match left - taken as u64 {
                         0 => State::DataCr,
@@ -145,7 +159,7 @@ impl Drain {
     }
 
     /// How many of `available` bytes are content, of which `left` are due. They were allowed when their size was read.
-    fn skip(&mut self, left: u64, available: usize) -> usize {
+    fn take(&mut self, left: u64, available: usize) -> usize {
         let taken = left.min(available as u64);
         self.allowed_bytes -= taken;
         taken as usize

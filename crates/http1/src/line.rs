@@ -23,6 +23,7 @@ const METHODS: [(&str, Method); 8] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLine<'a> {
     pub(crate) method: Method,
+    pub(crate) method_name: &'static str,
     pub(crate) target: Target<'a>,
     pub(crate) version: Version,
     /// Authority of an absolute target; it overrides the Host field.
@@ -56,12 +57,14 @@ pub(crate) fn parse<'a>(
             ));
         }
     };
-    let Some((_, method)) = METHODS.iter().find(|(name, _)| name.as_bytes() == method) else {
+    let Some((method_name, method)) = METHODS.iter().find(|(name, _)| name.as_bytes() == method)
+    else {
         return Err(Reject::with(501, "the method is not implemented"));
     };
     let (authority, target) = resolve(target, *method)?;
     Ok(Some(RequestLine {
         method: *method,
+        method_name,
         target,
         version,
         authority,

@@ -98,6 +98,7 @@ fn judge<'a>(
     let expects = judge_expect(&known)?;
     Ok(Request {
         method: line.method,
+        method_name: line.method_name,
         target: line.target,
         version: line.version,
         // RFC 9112 §3.2.2: an absolute target's authority replaces the Host field.

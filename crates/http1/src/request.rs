@@ -8,6 +8,8 @@ use crate::{Connection, Fields, Values};
 pub struct Request<'a> {
     /// What is asked for.
     pub method: Method,
+    /// The same by name, which tells those apart that have no meaning here.
+    pub method_name: &'static str,
     /// What it is asked of.
     pub target: Target<'a>,
     /// The client's version.

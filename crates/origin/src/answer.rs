@@ -1,7 +1,6 @@
 //! From a request to its answer: the route, the representation, preconditions and ranges. [`crate::head`] puts what is
 //! decided here into the words of a protocol.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,6 +15,7 @@ use crate::core::{Core, ask};
 use crate::gallery::{PAGE, POLICY};
 use crate::library::LibraryPath;
 use crate::metrics::Served;
+use crate::mount::{Came, Field};
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
 use crate::request_id::RequestId;
@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) served: Served,
     pub(crate) fields: Fields,
+    /// More of them, or instead of those of the same name; for what a mount sent to the library.
+    pub(crate) added: Vec<Field>,
     pub(crate) payload: Payload,
     /// The name that the answer itself gives to its request, if it does.
     pub(crate) request_id: Option<RequestId>,
@@ -42,14 +44,14 @@ pub(crate) enum Fields {
     /// Of a 304.
     NotModified(Rc<Representation>),
     /// Of an answer that is no representation, in order.
-    Listed(Vec<(&'static str, Cow<'static, str>)>),
+    Listed(Vec<Field>),
 }
 
 /// The body to send behind the head.
 #[derive(Debug)]
 pub(crate) enum Payload {
     None,
-    Text(String),
+    Owned(bytes::Bytes),
     Memory(Arc<[u8]>, Range<usize>),
     File(Arc<File>, Range<u64>),
     Sealed(Arc<Sealed>, Range<u64>),
@@ -59,7 +61,7 @@ impl Payload {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Payload::None => 0,
-            Payload::Text(text) => text.len() as u64,
+            Payload::Owned(bytes) => bytes.len() as u64,
             Payload::Memory(_, range) => range.len() as u64,
             Payload::File(_, range) | Payload::Sealed(_, range) => range.end - range.start,
         }
@@ -110,36 +112,56 @@ impl Core {
         Some(self.answer_with(representation, request))
     }
 
-    /// Answers everything else: documents, errors, and pictures that must be looked for or made.
-    pub(crate) async fn answer_slowly(&self, request: &Request<'_>) -> Answer {
-        let shape = |negotiable| Shape {
+    /// Answers everything else: mounts, documents, errors, and pictures that must be looked for or made.
+    pub(crate) async fn answer_slowly(&self, request: &Request<'_>, came: &mut Came) -> Answer {
+        if let Some(mount) = self.service.mounts.find(request.target.path) {
+            return Box::pin(self.answer_mounted(&**mount, request, came)).await;
+        }
+        let shape = Shape {
             bodiless: request.method == Method::Head,
-            negotiable,
+            negotiable: false,
         };
         match request.method {
             Method::Options => {
                 return Answer {
                     status: 204,
                     served: Served::Other,
-                    fields: Fields::Listed(vec![("allow", ALLOW.into())]),
+                    fields: Fields::Listed(vec![("allow".into(), ALLOW.into())]),
+                    added: Vec::new(),
                     payload: Payload::None,
                     request_id: None,
                 };
             }
             Method::Other => {
-                return self.answer_problem(&Problem::MethodNotAllowed, shape(false));
+                return self.answer_problem(&Problem::MethodNotAllowed, shape);
             }
             Method::Get | Method::Head => {}
         }
         if let Some(document) = self.document(request).await {
             return match document {
-                Ok(document) => answer_document(document, shape(false)),
-                Err(problem) => self.answer_problem(&problem, shape(false)),
+                Ok(document) => answer_document(document, shape),
+                Err(problem) => self.answer_problem(&problem, shape),
             };
         }
+        self.answer_made(request).await
+    }
+
+    /// Answers with what the library has at the request's target, whatever else is there.
+    pub(crate) async fn answer_file(&self, request: &Request<'_>) -> Answer {
+        match self.ready(&request.target, accepts(request)) {
+            Some(representation) => self.answer_with(representation, request),
+            None => self.answer_made(request).await,
+        }
+    }
+
+    async fn answer_made(&self, request: &Request<'_>) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
         match self.make(&request.target, accepts(request)).await {
             Ok(representation) => self.answer_with(representation, request),
-            Err(problem) => self.answer_problem(&problem, shape(true)),
+            Err(problem) => self.answer_problem(&problem, shape),
         }
     }
 
@@ -198,6 +220,7 @@ impl Core {
                     status: 304,
                     served: representation.served,
                     fields: Fields::NotModified(representation),
+                    added: Vec::new(),
                     payload: Payload::None,
                     request_id: None,
                 };
@@ -226,6 +249,7 @@ impl Core {
                 200 => Fields::Whole(representation),
                 _ => Fields::Part(representation, start, end),
             },
+            added: Vec::new(),
             payload,
             request_id: None,
         }
@@ -234,23 +258,23 @@ impl Core {
     pub(crate) fn answer_problem(&self, problem: &Problem, shape: Shape) -> Answer {
         let request_id = self.next_request_id();
         let text = problem.document(request_id);
-        let mut fields: Vec<(&str, Cow<'static, str>)> = vec![
-            ("content-type", "application/problem+json".into()),
-            ("cache-control", "no-store".into()),
-            ("x-content-type-options", "nosniff".into()),
-            ("content-length", text.len().to_string().into()),
+        let mut fields: Vec<Field> = vec![
+            ("content-type".into(), "application/problem+json".into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-length".into(), text.len().to_string().into()),
         ];
         if shape.negotiable {
-            fields.push(("vary", "Accept".into()));
+            fields.push(("vary".into(), "Accept".into()));
         }
         fields.extend(match problem {
             Problem::Overloaded { retry_after_s } => {
-                Some(("retry-after", retry_after_s.to_string().into()))
+                Some(("retry-after".into(), retry_after_s.to_string().into()))
             }
-            Problem::Host => Some(("retry-after", HOST_RETRY_AFTER_S.into())),
-            Problem::MethodNotAllowed => Some(("allow", ALLOW.into())),
+            Problem::Host => Some(("retry-after".into(), HOST_RETRY_AFTER_S.into())),
+            Problem::MethodNotAllowed => Some(("allow".into(), ALLOW.into())),
             Problem::RangeNotSatisfiable(length) => {
-                Some(("content-range", format!("bytes */{length}").into()))
+                Some(("content-range".into(), format!("bytes */{length}").into()))
             }
             _ => None,
         });
@@ -258,6 +282,7 @@ impl Core {
             status: problem.status(),
             served: Served::Other,
             fields: Fields::Listed(fields),
+            added: Vec::new(),
             payload: text_for(shape, text),
             request_id: Some(request_id),
         }
@@ -265,17 +290,20 @@ impl Core {
 }
 
 fn answer_document(document: Document, shape: Shape) -> Answer {
-    let mut fields: Vec<(&str, Cow<'static, str>)> = vec![
-        ("content-type", document.media_type.into()),
-        ("cache-control", "no-store".into()),
-        ("x-content-type-options", "nosniff".into()),
-        ("content-security-policy", POLICY.into()),
-        ("content-length", document.text.len().to_string().into()),
+    let mut fields: Vec<Field> = vec![
+        ("content-type".into(), document.media_type.into()),
+        ("cache-control".into(), "no-store".into()),
+        ("x-content-type-options".into(), "nosniff".into()),
+        ("content-security-policy".into(), POLICY.into()),
+        (
+            "content-length".into(),
+            document.text.len().to_string().into(),
+        ),
     ];
     fields.extend(
         document
             .location
-            .map(|location| ("location", location.into())),
+            .map(|location| ("location".into(), location.into())),
     );
     Answer {
         status: if document.location.is_some() {
@@ -285,16 +313,17 @@ fn answer_document(document: Document, shape: Shape) -> Answer {
         },
         served: Served::Other,
         fields: Fields::Listed(fields),
+        added: Vec::new(),
         payload: text_for(shape, document.text),
         request_id: None,
     }
 }
 
 fn text_for(shape: Shape, text: String) -> Payload {
-    if shape.bodiless {
+    if shape.bodiless || text.is_empty() {
         Payload::None
     } else {
-        Payload::Text(text)
+        Payload::Owned(text.into())
     }
 }
 

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http1::body::Drain;
-use http1::{Connection, Framing, Method, Reject, Request};
+use http1::body::{Drain, Drained};
+use http1::head::CONTINUE;
+use http1::{Connection, Framing, Limits, Method, Reject, Request};
 use reactor::{Conn, Ended, Wait};
 
 use crate::access::{Asked, Said};
@@ -17,6 +18,7 @@ use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
 use crate::metrics::{Answered, Protocol};
+use crate::mount::Came;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 use crate::transport::Transport;
@@ -27,7 +29,7 @@ const COPY_BYTES_MAX: usize = 16 << 10;
 
 /// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
-    // What is not plain HTTP/1.1 is boxed, so that its state adds nothing to every connection's task.
+    // Each is boxed, so that a connection holds the state of what it speaks and of nothing else.
     if let Scheme::Https(tls) = core.scheme(conn.listener) {
         let tls = Arc::clone(tls);
         return Box::pin(tls::serve(core, conn, tls)).await;
@@ -35,12 +37,12 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
     match begin(&mut conn).await {
         Ok(Begun::Http1(input)) => {
             let listener = conn.listener;
-            http1(core, conn, listener, input).await;
+            Box::pin(http1(core, conn, listener, input)).await;
         }
         Ok(Begun::Http2(input)) => {
             let begun = input.bytes().to_vec();
             drop(input);
-            Box::pin(h2::serve(core, conn, begun)).await;
+            Box::pin(h2::serve(core, conn.counted(), begun)).await;
         }
         Err(_) => {}
     }
@@ -218,11 +220,16 @@ impl Exchange {
         let (head, after) = input.split_at(taken);
         self.asked(|peer| Asked::of(request, head, peer), conn);
         self.method = request.method;
-        // Nothing here wants a body. A client that asks first is told by the answer, and then the connection closes.
-        let unwanted = request.expect_continue && request.framing != Framing::None;
-        if request.framing != Framing::None && !unwanted {
-            match self.skip_body(conn, request, after).await? {
-                Ok(skipped) => taken += skipped,
+        let mut came = self.core.came(self.listener, conn.remote());
+        // Only mounts want a body. A client that asks first is told by the answer, and then the connection closes.
+        let has_body = request.framing != Framing::None;
+        let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
+        let unwanted = request.expect_continue && has_body && !wanted;
+        if has_body && !unwanted {
+            let kept = wanted.then_some(&mut came);
+            // Boxed, so that its state adds nothing to a connection's task.
+            match Box::pin(self.take_body(conn, request, after, kept)).await? {
+                Ok(bytes) => taken += bytes,
                 Err(reject) => {
                     self.refuse(reject);
                     return Ok((taken, Next::Close));
@@ -237,7 +244,7 @@ impl Exchange {
             None => {
                 // Whoever waits for a conversion must not hold back the answers before it.
                 self.write(conn).await?;
-                core.answer_slowly(request).await
+                core.answer_slowly(request, &mut came).await
             }
         };
         let limits = &self.core.service.settings.limits;
@@ -260,22 +267,28 @@ impl Exchange {
         Ok((taken, if last { Next::Close } else { Next::Request }))
     }
 
-    /// Skips a body: what was read of it already, then what is still to come. Tells how much of `after` it was.
-    async fn skip_body(
+    /// Reads a body: what came of it already, then what is still to come. It goes to `kept`, or nowhere. Tells how much of
+    /// `after` it was.
+    async fn take_body(
         &mut self,
         conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
+        kept: Option<&mut Came>,
     ) -> Result<Result<usize, Reject>, Ended> {
-        let mut drain = match Drain::new(request.framing, &self.core.service.settings.http) {
-            Ok(drain) => drain,
+        let waits = request.expect_continue && after.is_empty();
+        let mut body = match Body::new(&self.core, request.framing, kept) {
+            Ok(body) => body,
             Err(reject) => return Ok(Err(reject)),
         };
-        let mut drained = match drain.feed(after) {
+        let mut drained = match body.feed(after) {
             Ok(drained) if drained.is_done => return Ok(Ok(drained.bytes)),
             Ok(drained) => drained,
             Err(reject) => return Ok(Err(reject)),
         };
+        if waits {
+            self.batch.out.extend_from_slice(CONTINUE);
+        }
         // Answers to the requests before it must not wait for a body that may never come.
         self.write(conn).await?;
         conn.deadline().arm(Wait::Body);
@@ -287,7 +300,7 @@ impl Exchange {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
             conn.deadline().body_came(read);
-            drained = match drain.feed(self.rest.bytes()) {
+            drained = match body.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
             };
@@ -304,7 +317,10 @@ impl Exchange {
         };
         let answer = self.core.answer_problem(&problem, Shape::UNREAD);
         self.write_head(&answer, Connection::Close);
-        self.queue(&answer);
+        if let Payload::Owned(text) = &answer.payload {
+            self.batch.out.extend_from_slice(text);
+        }
+        self.note(&answer);
         self.lingers = true;
     }
 
@@ -313,11 +329,8 @@ impl Exchange {
         answer.write_head(&mut self.batch.out, &date, connection);
     }
 
-    /// Queues an answer that is text, or has no body.
-    fn queue(&mut self, answer: &Answer) {
-        if let Payload::Text(text) = &answer.payload {
-            self.batch.out.extend_from_slice(text.as_bytes());
-        }
+    /// Notes an answer whose head is in `out`.
+    fn note(&mut self, answer: &Answer) {
         let id = answer.request_id;
         self.batch.answered.push(Entry {
             answered: Answered {
@@ -333,17 +346,11 @@ impl Exchange {
 
     /// Queues or writes the body of an answer whose head is in `out`.
     async fn send(&mut self, conn: &mut impl Transport, answer: Answer) -> Result<(), Ended> {
-        self.queue(&answer);
+        self.note(&answer);
         match answer.payload {
-            Payload::None | Payload::Text(_) => {}
-            Payload::Memory(bytes, range) if range.len() <= COPY_BYTES_MAX => {
-                self.batch.out.extend_from_slice(&bytes[range]);
-            }
-            Payload::Memory(bytes, range) => {
-                let parts = &mut [IoSlice::new(&self.batch.out), IoSlice::new(&bytes[range])];
-                conn.write_all(parts).await?;
-                self.batch.out.clear();
-            }
+            Payload::None => {}
+            Payload::Owned(bytes) => self.send_bytes(conn, &bytes).await?,
+            Payload::Memory(bytes, range) => self.send_bytes(conn, &bytes[range]).await?,
             Payload::File(file, range) => {
                 conn.write_file(&self.batch.out, &file, range).await?;
                 self.batch.out.clear();
@@ -354,6 +361,17 @@ impl Exchange {
                 self.batch.out.clear();
             }
         }
+        Ok(())
+    }
+
+    async fn send_bytes(&mut self, conn: &mut impl Transport, bytes: &[u8]) -> Result<(), Ended> {
+        if bytes.len() <= COPY_BYTES_MAX {
+            self.batch.out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let parts = &mut [IoSlice::new(&self.batch.out), IoSlice::new(bytes)];
+        conn.write_all(parts).await?;
+        self.batch.out.clear();
         Ok(())
     }
 
@@ -392,8 +410,48 @@ impl Exchange {
     /// Notes for the access log what is asked, if there is one.
     fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &impl Transport) {
         if let Some(access) = &self.core.service.access {
-            let asked = asked(conn.remote());
+            let mut asked = asked(conn.remote());
+            asked.target = self.core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut self.batch.asked);
         }
+    }
+}
+
+/// A request's body on its way to whoever wants it.
+struct Body<'a> {
+    drain: Drain,
+    kept: Option<&'a mut Came>,
+    all_bytes_max: usize,
+}
+
+impl<'a> Body<'a> {
+    fn new(core: &Core, framing: Framing, kept: Option<&'a mut Came>) -> Result<Body<'a>, Reject> {
+        let settings = &core.service.settings;
+        let body_bytes_max = match kept {
+            Some(_) => settings.limits.request_body_bytes as u64,
+            None => settings.http.body_bytes_max,
+        };
+        let limits = Limits {
+            body_bytes_max,
+            ..settings.http
+        };
+        Ok(Body {
+            drain: Drain::new(framing, &limits)?,
+            kept,
+            all_bytes_max: settings.limits.core_request_body_bytes,
+        })
+    }
+
+    fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
+        let Some(came) = &mut self.kept else {
+            return self.drain.feed(piece);
+        };
+        let mut added = Ok(());
+        let drained = self.drain.feed_to(piece, |part| {
+            if added.is_ok() {
+                added = came.body.add(part, self.all_bytes_max);
+            }
+        })?;
+        added.map(|()| drained)
     }
 }

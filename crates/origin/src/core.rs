@@ -4,6 +4,7 @@
 //! anew, which is two system calls and no read; an unchanged answer is kept.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use picture::{Accepts, Ask};
 
 use crate::library::LibraryPath;
 use crate::live::Live;
+use crate::mount::{Came, Upload};
 use crate::problem::Problem;
 use crate::representation::Representation;
 use crate::request_id::RequestId;
@@ -32,6 +34,8 @@ pub struct Core {
     pub(crate) handshakes: Rc<Handshakes>,
     ready: RefCell<Ready>,
     requests: Cell<u64>,
+    /// Bytes of bodies whose requests are not answered.
+    pub(crate) upload_bytes: Rc<Cell<usize>>,
     live: Arc<Live>,
     generation: u64,
 }
@@ -70,15 +74,17 @@ impl Core {
             handshakes,
             ready,
             requests: Cell::new(0),
+            upload_bytes: Rc::default(),
             live: Arc::clone(live),
             generation,
         }
     }
 
-    /// The same core's share of the service that holds now. Handshakes under way still count.
+    /// The same core's share of the service that holds now. Handshakes and bodies under way still count.
     pub(crate) fn renewed(&self) -> Core {
         Core {
             handshakes: Rc::clone(&self.handshakes),
+            upload_bytes: Rc::clone(&self.upload_bytes),
             ..Core::new(&self.live, self.reactor.clone())
         }
     }
@@ -178,6 +184,15 @@ impl Core {
     /// Whether another configuration holds by now, so that an answer should be its connection's last.
     pub(crate) fn is_superseded(&self) -> bool {
         self.live.generation() != self.generation
+    }
+
+    /// What comes with a request besides its head; its body is still to be added.
+    pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> Came {
+        Came {
+            body: Upload::new(&self.upload_bytes),
+            peer,
+            secure: matches!(self.scheme(listener), Scheme::Https(_)),
+        }
     }
 
     /// The next request's name.

@@ -16,6 +16,15 @@ impl Answer {
         connection: Connection,
     ) {
         match &self.fields {
+            _ if !self.added.is_empty() => {
+                let begun = Head::begin(out, self.status).date(date);
+                self.header_map()
+                    .iter()
+                    .fold(begun, |head, (name, value)| {
+                        head.field(name.as_str(), value)
+                    })
+                    .finish(connection);
+            }
             Fields::Whole(representation) => representation.write_whole(out, date, connection),
             Fields::Part(representation, start, end) => {
                 representation.write_part(out, date, connection, (*start, *end));
@@ -35,6 +44,24 @@ impl Answer {
 
     /// The fields as HTTP/2 has them: all but Date, which hyper adds.
     pub(crate) fn header_map(&self) -> HeaderMap {
+        let mut fields = self.decided_fields();
+        if self.added.is_empty() {
+            return fields;
+        }
+        let mut added = listed(self.added.iter().map(|(name, text)| (&**name, &**text)));
+        // What a problem says of itself holds, above all that it is not to be kept.
+        let (kept, replaced) = match self.status {
+            400.. => (&mut fields, &mut added),
+            _ => (&mut added, &mut fields),
+        };
+        for name in kept.keys() {
+            replaced.remove(name);
+        }
+        fields.extend(added);
+        fields
+    }
+
+    fn decided_fields(&self) -> HeaderMap {
         match &self.fields {
             Fields::Whole(representation) => representation.header_map().clone(),
             Fields::Part(representation, start, end) => {
@@ -52,16 +79,19 @@ impl Answer {
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect()
             }
-            Fields::Listed(fields) => listed(fields.iter().map(|(name, text)| (*name, &**text))),
+            Fields::Listed(fields) => listed(fields.iter().map(|(name, text)| (&**name, &**text))),
         }
     }
 }
 
-/// Fields whose names are literals.
-pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'static str, &'a str)>) -> HeaderMap {
-    fields
-        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
-        .collect()
+/// Fields whose names are literals, or were judged.
+pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
+    let mut listed = HeaderMap::new();
+    for (name, text) in fields {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name is a token");
+        listed.append(name, value(text));
+    }
+    listed
 }
 
 /// RFC 9110 §5.5, as [`Head::field`]: control characters become spaces.

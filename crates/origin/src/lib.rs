@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! connection ─► answer ─► core ──────────── ready ──► bytes, a hit: nothing shared is touched
+//!                 ├─► mount, for what is no library
 //!                           └─► choose ─► flight ─► convert ─► cell
 //!                                  │                    └────► variants on disk
 //!                                  └─► representation ─► bytes
@@ -55,6 +56,8 @@ mod gallery;
 mod prefetch;
 
 mod service;
+
+pub mod mount;
 
 mod live;
 

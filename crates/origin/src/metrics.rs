@@ -22,7 +22,7 @@ pub struct CoreMetrics {
     /// Answers by the first digit of their status.
     status: [AtomicU64; 6],
     /// Answers by [`Served`].
-    served: [AtomicU64; 4],
+    served: [AtomicU64; SERVED.len()],
     /// Bytes of bodies handed to the kernel.
     body_bytes: AtomicU64,
     durations: Durations,
@@ -76,6 +76,8 @@ pub enum Served {
     Original,
     /// Anything else: errors, documents, metrics.
     Other,
+    /// What a mount said.
+    Mount,
 }
 
 impl CoreMetrics {
@@ -107,7 +109,7 @@ impl Served {
     }
 }
 
-const SERVED: [&str; 4] = ["hit", "miss", "original", "other"];
+const SERVED: [&str; 5] = ["hit", "miss", "original", "other", "mount"];
 
 /// Only its own core writes a counter, so a load and a store do; no locked instruction is spent.
 fn add(counter: &AtomicU64, amount: u64) {
@@ -425,7 +427,7 @@ fn render_cores(text: &mut Text, cores: &[reactor::Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of answers in memory that clients have not taken yet, as of the last half second",
+        "bytes of answers in memory that clients have not taken yet, as of the last half second; over HTTP/2 those of files",
         sum(&reactor::Counters::queued_bytes),
     );
     text.family(

@@ -1,6 +1,5 @@
 //! What is spoken by which listener, and the way from http to https.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use http1::{Method, Request};
@@ -65,9 +64,10 @@ impl Core {
             status: 308,
             served: Served::Other,
             fields: Fields::Listed(vec![
-                ("location", Cow::Owned(location)),
-                ("content-length", Cow::Borrowed("0")),
+                ("location".into(), location.into()),
+                ("content-length".into(), "0".into()),
             ]),
+            added: Vec::new(),
             payload: Payload::None,
             request_id: None,
         })

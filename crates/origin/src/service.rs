@@ -18,6 +18,7 @@ use crate::ledger::{self, Ledger, Store};
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
 use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
+use crate::mount::Mounts;
 use crate::problem::Problem;
 use crate::source::FileSource;
 use crate::variants::Variants;
@@ -88,6 +89,10 @@ pub struct Limits {
     pub connection_requests_max: u32,
     /// The longest a conversion may take, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
+    /// Body of one request to a mount, as it comes over the wire.
+    pub request_body_bytes: usize,
+    /// Such bodies of all requests that one core has not answered yet; beyond, the answer is 503.
+    pub core_request_body_bytes: usize,
 }
 
 impl Default for Limits {
@@ -107,6 +112,8 @@ impl Default for Limits {
             queued_bytes_max: 24 << 10,
             connection_requests_max: 10_000,
             conversion_wall_ms_max: 120_000,
+            request_body_bytes: 1 << 20,
+            core_request_body_bytes: 32 << 20,
         }
     }
 }
@@ -132,6 +139,7 @@ pub struct Service {
     pub(crate) settings: Settings,
     pub(crate) flights: Arc<Flights>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) mounts: Mounts,
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
@@ -167,7 +175,7 @@ impl std::error::Error for OpenError {
 impl Service {
     /// Opens the library and starts the conversion threads; the index of variants loads in the background, and is
     /// recorded in `store` where there is one. `cores` are the counters of the cores that will serve, none where no core
-    /// does.
+    /// does. `mounts` answer beside the library.
     ///
     /// # Errors
     /// [`OpenError`] where a root cannot be opened or a thread not started. A data directory that cannot be written is
@@ -176,6 +184,7 @@ impl Service {
         settings: Settings,
         pool: cell::Pool,
         cores: Arc<[reactor::Counters]>,
+        mounts: Mounts,
         store: Option<Arc<dyn Store>>,
     ) -> Result<Arc<Service>, OpenError> {
         let ledger = store.map(|store| Arc::new(Ledger::new(store, settings.ledger)));
@@ -224,6 +233,7 @@ impl Service {
             settings,
             flights: Arc::new(flights),
             metrics,
+            mounts,
             library,
             variants,
             facts,
@@ -234,13 +244,14 @@ impl Service {
         }))
     }
 
-    /// The same service, told something else: library, variants, conversions and the access log are shared, and what
+    /// The same service, told something else: library, mounts, variants, conversions and the access log are shared, and what
     /// `settings` say of these is not looked at.
     #[must_use]
     pub fn with(&self, settings: Settings) -> Arc<Service> {
         Arc::new(Service {
             flights: Arc::clone(&self.flights),
             metrics: Arc::clone(&self.metrics),
+            mounts: self.mounts.clone(),
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // What is known of originals depends on which are allowed.

@@ -8,9 +8,11 @@ use std::time::Duration;
 use origin::ledger::Store;
 use origin::library::Mount;
 use origin::media_type::AllowedTypes;
+use origin::mount::Mounts;
 use origin::{Service, Settings};
 use picture::{Accepts, Target};
 use reactor::Counters;
+use tags::Splits;
 
 use crate::config::{Config, PerCore, Timeout, Types};
 use crate::report::Error;
@@ -66,17 +68,18 @@ pub(crate) fn cell_error(err: &cell::Error) -> Error {
 }
 
 /// Opens the library, its cells and its variants, which are recorded in `store`. `cores` are the counters of the cores
-/// that will serve.
+/// that will serve, and `mounts` answer beside the library.
 pub(crate) fn service(
     config: &Config,
     cores: Arc<[Counters]>,
+    mounts: Mounts,
     store: Option<Arc<dyn Store>>,
 ) -> Result<Arc<Service>, Error> {
     let concurrency = concurrency(config)?;
     // Requests and improvements each have their own threads, and every thread may hold a cell.
     let pool = pool(config, 2 * concurrency)?;
     let settings = settings(config, concurrency)?;
-    Service::open(settings, pool, cores, store).map_err(|err| {
+    Service::open(settings, pool, cores, mounts, store).map_err(|err| {
         Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")
     })
 }
@@ -167,10 +170,41 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         queued_bytes_max: limits.queued_bytes_max.0 as usize,
         connection_requests_max: limits.connection_requests_max.get(),
         conversion_wall_ms_max: millis(config.cell.max_request_time),
+        request_body_bytes: limits.request_body_bytes.0 as usize,
+        core_request_body_bytes: limits.request_bodies_bytes.0 as usize / cores,
     })
 }
 
-/// The prefixes of the configuration; the root where none is for everything.
+/// The index's folder in the data directory.
+const CATALOG: &str = "catalog";
+/// The folder there of covers that were taken out of music.
+pub(crate) const COVERS: &str = "covers";
+/// The path under which the service finds them; only targets of our own lead there.
+pub(crate) const ART: &str = "/-/art";
+
+/// What the library's keeper is told.
+pub(crate) fn library(config: &Config) -> scan::Setup {
+    let library = &config.library;
+    scan::Setup {
+        root: config.root.clone(),
+        folder: config.data.join(CATALOG),
+        hidden: config.data.clone(),
+        splits: Splits {
+            artists: library.split_artists.0.clone(),
+            genres: library.split_genres.0.clone(),
+            exceptions: library.split_exceptions.0.clone(),
+        },
+        watching: scan::Watching {
+            means: library.watch.0,
+            settle: library.settle_time.0,
+            look: library.look_time.0,
+            rescan: library.rescan_time.0,
+        },
+        limits: scan::Limits::default(),
+    }
+}
+
+/// The prefixes of the configuration, that of covers, and the root where none is for everything.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped
@@ -179,6 +213,16 @@ fn mounts(config: &Config) -> Vec<Mount> {
             directory: mapping.directory.clone(),
         })
         .collect();
+    let covers = config.data.join(COVERS);
+    match std::fs::create_dir_all(&covers) {
+        Ok(()) => mounts.push(Mount {
+            prefix: ART.trim_matches('/').to_owned(),
+            directory: covers,
+        }),
+        Err(err) => {
+            tracing::warn!(folder = %covers.display(), %err, "covers inside music are not shown");
+        }
+    }
     mounts.push(Mount {
         prefix: String::new(),
         directory: config.root.clone(),

@@ -31,6 +31,8 @@ const LIVE: &[&str] = &[
     "limits.fields_max",
     "limits.target_bytes_max",
     "limits.body_bytes_max",
+    "limits.request_body_bytes",
+    "limits.request_bodies_bytes",
     "limits.chunk_line_bytes_max",
     "limits.trailer_bytes_max",
     "limits.tls_buffer_bytes_max",

@@ -1,12 +1,12 @@
 //! `pelton scan`: the library's index, brought up to date.
 
 use std::io::{IsTerminal, Write};
+use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::scan::{Fault, Limits, Order, Progress, Report, ScanError, scan};
-use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tags::Splits;
+use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::config::Resolved;
 use crate::flags::Scan;
@@ -15,20 +15,21 @@ use crate::{house, print};
 
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
-/// The index's folder in the data directory.
-const FOLDER: &str = "catalog";
 
 /// Scans, then says what it came to. Ended by a signal, it leaves the last whole index.
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     house::readable(&config.root).map_err(|err| vec![err])?;
+    let only = typed
+        .only
+        .iter()
+        .map(|folder| below(folder))
+        .collect::<Result<Vec<_>, _>>();
+    let (setup, only) = (house::library(config), only.map_err(|err| vec![err])?);
     let order = Order {
-        root: &config.root,
-        folder: &config.data.join(FOLDER),
-        splits: &Splits::default(),
-        limits: &Limits::default(),
         afresh: typed.afresh,
+        ..order(&setup, &only)
     };
     let report = watched(&order).map_err(|err| vec![told(&err)])?;
     for Fault { path, reason } in &report.faults {
@@ -41,7 +42,39 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     })
 }
 
-fn told(err: &ScanError) -> Error {
+/// Brings the index up to date, whatever cannot be read.
+pub(crate) fn index(setup: &Setup) -> Result<Report, Error> {
+    watched(&order(setup, &[])).map_err(|err| told(&err))
+}
+
+fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> Order<'a> {
+    Order {
+        root: &setup.root,
+        folder: &setup.folder,
+        hidden: &setup.hidden,
+        splits: &setup.splits,
+        limits: &setup.limits,
+        only,
+        afresh: false,
+    }
+}
+
+/// A folder's path as the index has it.
+fn below(folder: &Path) -> Result<Vec<u8>, Error> {
+    let parts = folder.components().map(|part| match part {
+        Component::Normal(name) => Some(name.as_encoded_bytes()),
+        _ => None,
+    });
+    let parts: Option<Vec<&[u8]>> = parts.collect();
+    let path = parts.map(|parts| parts.join(&b'/'));
+    path.filter(|path| !path.is_empty()).ok_or_else(|| {
+        let what = format!("--only: {} is no folder below the root", folder.display());
+        Error::usage(what)
+            .hint("name it as ROOT has it, as in pelton scan ~/Music --only 'Band/Album'")
+    })
+}
+
+pub(crate) fn told(err: &ScanError) -> Error {
     let what = format!("scan: {err}");
     match std::error::Error::source(err) {
         Some(source) => Error::host(what).because(source.to_string()),
@@ -70,9 +103,13 @@ fn lines(report: &Report) -> String {
     if report.opened != 0 {
         let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
         out += &format!(
-            "read {} in {} reads, in the order of inodes, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
+            "read {} in {} reads, in the order of {}, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
+            match report.sweep {
+                Sweep::Inodes => "inodes",
+                Sweep::Extents => "extents",
+            },
             report.readers,
             if report.rotating {
                 "the disk rotates"
@@ -111,13 +148,26 @@ fn watch(progress: &Progress, done: &AtomicBool) {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left");
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}");
     let bar = ProgressBar::with_draw_target(Some(0), target)
         .with_style(style.expect("the template is a literal"));
     while !done.load(Ordering::Acquire) {
         std::thread::park_timeout(TICK);
-        bar.set_length(progress.to_read.load(Ordering::Relaxed));
-        bar.set_position(progress.read.load(Ordering::Relaxed));
+        let standing = progress.standing();
+        bar.set_length(standing.to_read);
+        bar.set_position(standing.read);
+        bar.set_message(match standing.phase {
+            Phase::Waiting | Phase::Walking => format!("{} files found", standing.walked),
+            Phase::Building => "writing the index".to_owned(),
+            Phase::Reading => match standing.left {
+                Some(left) => {
+                    let left = HumanDuration(Duration::from_secs(left.as_secs()));
+                    format!("{:.0} files/s, {left} left", standing.per_second)
+                }
+                None => String::new(),
+            },
+        });
+        bar.tick();
     }
     bar.finish_and_clear();
 }

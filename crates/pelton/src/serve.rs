@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use origin::mount::Mounts;
 use origin::{Live, LiveCore};
 use reactor::{Listeners, Stop};
 
@@ -13,6 +14,7 @@ use crate::house;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::log;
+use crate::music::Music;
 use crate::notify;
 use crate::record::Record;
 use crate::reload::Configured;
@@ -39,7 +41,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
-    let service = house::service(config, listeners.counters(), record.store())?;
+    let music = Music::start(config)?;
+    let mounts = Mounts::new(music.mounts());
+    let service = house::service(config, listeners.counters(), mounts, record.store())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
@@ -74,6 +78,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         move |conn| origin::serve(live.get(), conn)
     });
     let drained = drained.map_err(reactor_error)?;
+    music.stop();
     let service = live.current();
     service.variants().persist_uses(0);
     if let Some(access) = service.access_log() {

@@ -88,7 +88,8 @@ impl Limits {
     }
 
     /// What a body must bring in `body_ms`: a byte at least.
-    pub(crate) fn body_window_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn body_window_bytes(&self) -> u64 {
         window_bytes(self.body_bytes_per_s_min, self.body_ms)
     }
 

@@ -19,8 +19,10 @@ fn main() {
         let order = Order {
             root: Path::new(root),
             folder: Path::new(folder),
+            hidden: Path::new(folder),
             splits: &Splits::default(),
             limits: &Limits::default(),
+            only: &[],
             afresh: rest.get(1).is_some_and(|word| word == "afresh"),
         };
         match scan(&order, &Progress::default()) {

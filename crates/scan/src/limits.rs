@@ -9,6 +9,10 @@ pub struct Limits {
     pub readers: usize,
     /// Threads that read, on a disk that rotates: few requests, in order, are faster than many.
     pub readers_rotating: usize,
+    /// Folders that the kernel is asked to watch; it takes about a kilobyte for each.
+    pub watches_max: usize,
+    /// Changed folders that are told apart until they are quiet; more stand for everything.
+    pub folders_max: usize,
     /// Bytes of a picture or a piece of music; larger files are not opened.
     pub file_bytes_max: u64,
 }
@@ -20,6 +24,8 @@ impl Default for Limits {
             files_max: 4_000_000,
             readers: 32,
             readers_rotating: 2,
+            watches_max: 250_000,
+            folders_max: 256,
             file_bytes_max: 64 << 30,
         }
     }

@@ -58,9 +58,6 @@ pub(crate) fn plan(seen: &[Seen], last: Option<&Catalog<Vec<u8>>>) -> Plan {
             None => plan.to_read.push(number),
         }
     }
-    // Near the order on the disk.
-    plan.to_read
-        .sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
     plan.gone = gone.len() as u64;
     plan
 }

@@ -1,15 +1,55 @@
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// How far a scan is, for whoever watches, and a way to end it. Counters only grow.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Files of music and pictures that the walk met.
-    pub walked: AtomicU64,
-    /// Files to read, once the walk is over.
-    pub to_read: AtomicU64,
-    /// Files read.
-    pub read: AtomicU64,
+    phase: AtomicU8,
+    walked: AtomicU64,
+    to_read: AtomicU64,
+    read: AtomicU64,
+    reading_since: OnceLock<Instant>,
     cancelled: AtomicBool,
+}
+
+/// What a scan is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing yet.
+    #[default]
+    Waiting,
+    /// Looking what is there.
+    Walking,
+    /// Opening files.
+    Reading,
+    /// Writing the index.
+    Building,
+}
+
+/// How far a scan is at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Files of music and pictures that the walk met.
+    pub walked: u64,
+    /// Files to read, once the walk is over.
+    pub to_read: u64,
+    /// Files read.
+    pub read: u64,
+    /// Files read in a second, so far.
+    pub per_second: f64,
+    /// Until everything is read, should the rate stay.
+    pub left: Option<Duration>,
+}
+
+impl Standing {
+    /// Whether it has begun.
+    #[must_use]
+    pub fn is_scanning(&self) -> bool {
+        self.phase != Phase::Waiting
+    }
 }
 
 impl Progress {
@@ -18,7 +58,52 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// How far it is.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let (read, to_read) = (
+            self.read.load(Ordering::Relaxed),
+            self.to_read.load(Ordering::Relaxed),
+        );
+        let spent = self.reading_since.get().map(Instant::elapsed);
+        let per_second = spent.map_or(0.0, |spent| read as f64 / spent.as_secs_f64().max(1e-6));
+        let left = to_read.saturating_sub(read) as f64 / per_second;
+        let phases = [
+            Phase::Waiting,
+            Phase::Walking,
+            Phase::Reading,
+            Phase::Building,
+        ];
+        Standing {
+            phase: phases[usize::from(self.phase.load(Ordering::Relaxed))],
+            walked: self.walked.load(Ordering::Relaxed),
+            to_read,
+            read,
+            per_second,
+            // Nothing read yet leaves forever, which is no duration.
+            left: Duration::try_from_secs_f64(left).ok(),
+        }
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_walked(&self, files: u64) {
+        self.walked.fetch_add(files, Ordering::Relaxed);
+    }
+
+    pub(crate) fn begin_reading(&self, files: u64) {
+        self.to_read.store(files, Ordering::Relaxed);
+        self.reading_since.get_or_init(Instant::now);
+        self.enter(Phase::Reading);
+    }
+
+    pub(crate) fn add_read(&self, files: u64) {
+        self.read.fetch_add(files, Ordering::Relaxed);
     }
 }

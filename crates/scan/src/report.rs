@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use catalog::Counts;
 
+use crate::Sweep;
+
 /// What a scan did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -25,6 +27,8 @@ pub struct Report {
     pub with_issues: u64,
     /// What could not be read, by path.
     pub faults: Vec<Fault>,
+    /// In which order files were opened.
+    pub sweep: Sweep,
     /// Whether a disk with moving parts was read.
     pub rotating: bool,
     /// Threads that read.

@@ -1,4 +1,6 @@
-use std::os::fd::{AsFd, BorrowedFd};
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,9 +11,10 @@ use rustix::fs::{Mode, OFlags, open};
 use tags::{Reader, Splits};
 
 use crate::plan::{Plan, plan};
+use crate::progress::Phase;
 use crate::read::{Read, read};
-use crate::walk::{Seen, walk};
-use crate::{Fault, Limits, Progress, Report, ScanError, disk, index};
+use crate::walk::{Seen, Tree, tops};
+use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
 
 /// Files that a thread takes at once: neighbours on the disk, and one atomic operation for all.
 const BATCH: usize = 16;
@@ -23,10 +26,14 @@ pub struct Order<'a> {
     pub root: &'a Path,
     /// Where its index is.
     pub folder: &'a Path,
+    /// Our own data: no part of the library, should it lie there.
+    pub hidden: &'a Path,
     /// How names are cut.
     pub splits: &'a Splits,
     /// What it may use.
     pub limits: &'a Limits,
+    /// Folders below the root to look into, with all below them; what lies elsewhere stays as it was. None means everything.
+    pub only: &'a [Vec<u8>],
     /// Whether every file is to be opened, as if there were no index.
     pub afresh: bool,
 }
@@ -37,15 +44,28 @@ pub struct Order<'a> {
 /// [`ScanError`] when there can be none; the last one stays then.
 pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError> {
     let start = Instant::now();
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = open(order.root, flags, Mode::empty());
-    let root = root.map_err(|err| ScanError::host("open library", order.root, err))?;
+    progress.enter(Phase::Walking);
+    let root = open_root(order.root)?;
     let last = if order.afresh {
         None
     } else {
         index::load(order.folder)?
     };
-    let mut walked = walk(root.as_fd(), order.limits, progress)?;
+    // Without an index there is nothing that could stay as it was.
+    let tops = match &last {
+        Some(_) => tops(order.only),
+        None => tops(&[]),
+    };
+    let hidden = hidden(order.root, order.hidden);
+    let tree = Tree {
+        root: root.as_fd(),
+        hidden: hidden.as_deref(),
+        limits: order.limits,
+    };
+    let mut walked = tree.walk(&tops, progress)?;
+    if let Some(last) = &last {
+        walked.add_outside(&tops, last);
+    }
     let mut report = Report {
         files: walked.seen.len() as u64,
         links: walked.links,
@@ -71,6 +91,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     };
     let entries = reading.entries(&plan, last.as_ref(), &mut report)?;
     report.read = start.elapsed() - report.walk;
+    progress.enter(Phase::Building);
     let bytes = catalog::build(entries, order.splits);
     let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
     drop(last);
@@ -82,6 +103,20 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.remember(&catalog);
     report.build = start.elapsed() - report.walk - report.read;
     Ok(report)
+}
+
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
+}
+
+/// The path of our own data below the root, if it is there; what is not there needs not be hidden.
+pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
+    let (Ok(root), Ok(data)) = (root.canonicalize(), data.canonicalize()) else {
+        return None;
+    };
+    let below = data.strip_prefix(&root).ok()?;
+    Some(below.as_os_str().as_bytes().to_vec())
 }
 
 impl Report {
@@ -126,13 +161,13 @@ impl Reading<'_> {
             }
         }
         report.opened = to_read.len() as u64;
-        self.progress
-            .to_read
-            .store(report.opened, Ordering::Relaxed);
+        self.progress.begin_reading(report.opened);
+        report.sweep = sweep::sort(self.root, seen, &mut to_read, self.progress);
         let devices = to_read.iter().map(|&number| seen[number].stat.device);
-        let mut devices: Vec<u64> = devices.collect();
-        devices.dedup();
-        report.rotating = devices.into_iter().any(disk::rotates);
+        report.rotating = devices
+            .collect::<HashSet<_>>()
+            .into_iter()
+            .any(sweep::rotates);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let readers = match report.rotating {
             true => self.limits.readers_rotating,
@@ -176,10 +211,9 @@ impl Reading<'_> {
                     break;
                 }
                 for &number in batch {
-                    done.push((number, self.one(number, report.rotating, &mut reader)));
+                    done.push((number, self.one(number, &mut reader)));
                 }
-                let read = &self.progress.read;
-                read.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                self.progress.add_read(batch.len() as u64);
             }
             done
         };
@@ -193,7 +227,7 @@ impl Reading<'_> {
         })
     }
 
-    fn one(&self, number: usize, rotating: bool, reader: &mut Reader) -> Read {
+    fn one(&self, number: usize, reader: &mut Reader) -> Read {
         let seen = &self.seen[number];
         if self.limits.file_bytes_max < seen.stat.size {
             return Read {
@@ -204,6 +238,6 @@ impl Reading<'_> {
                 bytes: 0,
             };
         }
-        read(self.root, seen, rotating, reader)
+        read(self.root, seen, reader)
     }
 }

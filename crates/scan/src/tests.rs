@@ -1,10 +1,13 @@
 //! Folders of real files, scanned, changed, and scanned again.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::mem::MaybeUninit;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use catalog::Catalog;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tags::Splits;
 
 use crate::{Limits, Order, Progress, Report, ScanError, load, scan};
@@ -46,8 +49,10 @@ impl Home {
         Order {
             root: library,
             folder: index,
+            hidden: index,
             splits: Box::leak(Box::new(Splits::default())),
             limits: Box::leak(Box::new(Limits::default())),
+            only: &[],
             afresh: false,
         }
     }
@@ -209,6 +214,81 @@ fn what_a_killed_scan_left_behind_does_no_harm() {
         home.scan();
         assert_eq!(home.index(), home.clean(), "{name}");
     }
+}
+
+#[test]
+fn a_scan_of_one_folder_leaves_the_rest_as_it_was() {
+    let home = Home::new("folder");
+    home.scan();
+    home.write("One/First/new.mp3", sine("sine.mp3"));
+    home.write("Two/new.mp3", sine("sine.mp3"));
+    fs::remove_dir_all(home.library().join("Two/Second \u{e9}")).expect("it is there");
+    let only = |only: &[&str]| {
+        let only: Vec<Vec<u8>> = only.iter().map(|path| path.as_bytes().to_vec()).collect();
+        let (library, index) = (home.library(), home.0.join("index"));
+        let order = Order {
+            only: &only,
+            ..home.order((&library, &index))
+        };
+        scan(&order, &Progress::default()).expect("a readable library")
+    };
+    assert_eq!(done(&only(&["One"])), (10, 9, 0, 1, 0, true));
+    let gone = only(&["Two/Second \u{e9}", "Absent"]);
+    assert_eq!(
+        (done(&gone), gone.faults),
+        ((6, 6, 0, 0, 4, true), Vec::new())
+    );
+    assert_eq!(done(&only(&["Two/new.mp3", "Two"])), (7, 6, 0, 1, 0, true));
+    assert_eq!(home.index(), home.clean());
+}
+
+#[test]
+fn the_kernel_sees_no_file_opened_where_nothing_changed() {
+    let home = Home::new("kernel");
+    home.scan();
+    let watched = ["", "One", "One/First", "Two", "Two/Second \u{e9}"];
+    let folders = watched.map(|folder| home.library().join(folder));
+    let kernel = inotify::init(CreateFlags::NONBLOCK).expect("a kernel with inotify");
+    for folder in folders.iter().chain([&home.0.join("index")]) {
+        let all = WatchFlags::ALL_EVENTS;
+        inotify::add_watch(&kernel, folder, all).expect("a folder of our own");
+    }
+    let opened = || {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&kernel, &mut buffer);
+        let mut names = BTreeSet::new();
+        while let Ok(event) = reader.next() {
+            if !event.events().contains(ReadFlags::ISDIR) {
+                names.extend(
+                    event
+                        .file_name()
+                        .map(|name| name.to_string_lossy().into_owned()),
+                );
+            }
+        }
+        names
+    };
+    home.scan();
+    // Of the index the kernel tells that it was read; the next assertion shows that nobody wrote.
+    assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
+    home.write("One/First/0 - sine.flac", sine("sine.flac"));
+    opened();
+    home.scan();
+    let written = ["0 - sine.flac", "index", "index.partial"];
+    assert_eq!(opened(), written.map(str::to_owned).into());
+}
+
+#[test]
+fn our_own_data_is_no_part_of_the_library() {
+    let home = Home::new("hidden");
+    home.write("pelton-data/variants/picture.png", PNG);
+    let (library, data) = (home.library(), home.library().join("pelton-data"));
+    let order = Order {
+        hidden: &data,
+        ..home.order((&library, &data))
+    };
+    let report = scan(&order, &Progress::default()).expect("a readable library");
+    assert_eq!(done(&report), (9, 0, 0, 9, 0, true));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What lies below the root: one `statx` for each file that may matter, none for what a folder's entry tells.
 
+use std::cmp::Ordering;
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::Ordering;
 
-use catalog::Stat;
+use catalog::{Catalog, Stat};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
+use rustix::io::Errno;
 
 use crate::{Fault, Limits, Progress, ScanError};
 
@@ -35,48 +37,185 @@ pub(crate) struct Seen {
     pub(crate) kind: Kind,
 }
 
-/// Everything below a root, by path.
+/// What there is to walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tree<'a> {
+    pub(crate) root: BorrowedFd<'a>,
+    /// Where our own data lies below the root, if it does; it is no part of the library.
+    pub(crate) hidden: Option<&'a [u8]>,
+    pub(crate) limits: &'a Limits,
+}
+
+/// What was found, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) seen: Vec<Seen>,
+    pub(crate) folders: Vec<Vec<u8>>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) links: u64,
 }
 
-pub(crate) fn walk(
-    root: BorrowedFd<'_>,
-    limits: &Limits,
-    progress: &Progress,
-) -> Result<Walked, ScanError> {
-    let mut walked = Walked::default();
-    let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
-    let mut folders = vec![Vec::new()];
-    while let Some(path) = folders.pop() {
-        if progress.is_cancelled() {
-            return Err(ScanError::Cancelled);
+impl Tree<'_> {
+    /// Walks `tops` and all below them; the root's path is empty.
+    pub(crate) fn walk(&self, tops: &[Vec<u8>], progress: &Progress) -> Result<Walked, ScanError> {
+        let mut walked = Walked::default();
+        let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
+        let mut folders = tops.to_vec();
+        while let Some(path) = folders.pop() {
+            if progress.is_cancelled() {
+                return Err(ScanError::Cancelled);
+            }
+            let before = walked.seen.len();
+            let opened = open_folder(self.root, &path);
+            let read = opened.and_then(|folder| {
+                self.read_folder(&folder, &path, &mut buffer, &mut folders, &mut walked)
+            });
+            match read {
+                Ok(()) => walked.folders.push(path),
+                // A folder that somebody named may be gone by now, and its files with it.
+                Err(Errno::NOENT) if !path.is_empty() => {}
+                Err(err) => {
+                    let reason = format!("folder cannot be read: {}", io::Error::from(err));
+                    walked.faults.push(Fault { path, reason });
+                }
+            }
+            let depth = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
+            while let Some(path) = folders.pop_if(|path| self.limits.depth_max <= depth(path)) {
+                let reason = "folder is deeper than the limit allows".to_owned();
+                walked.faults.push(Fault { path, reason });
+            }
+            if self.limits.files_max < walked.seen.len() {
+                return Err(ScanError::TooManyFiles);
+            }
+            progress.add_walked((walked.seen.len() - before) as u64);
         }
-        let opened = open_folder(root, &path);
-        let read = opened
-            .and_then(|folder| read_folder(&folder, &path, &mut buffer, &mut folders, &mut walked));
-        if let Err(err) = read {
-            let reason = format!("folder cannot be read: {}", std::io::Error::from(err));
-            walked.faults.push(Fault { path, reason });
-        }
-        let deep =
-            |path: &Vec<u8>| limits.depth_max <= path.iter().filter(|byte| **byte == b'/').count();
-        while let Some(path) = folders.pop_if(|path| deep(path)) {
-            let reason = "folder is deeper than the limit allows".to_owned();
-            walked.faults.push(Fault { path, reason });
-        }
-        if limits.files_max < walked.seen.len() {
-            return Err(ScanError::TooManyFiles);
-        }
-        progress
-            .walked
-            .store(walked.seen.len() as u64, Ordering::Relaxed);
+        walked.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(walked)
     }
-    walked.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(walked)
+
+    /// Whether a folder belongs to the library.
+    pub(crate) fn enters(&self, folder: &[u8]) -> bool {
+        let mut names = folder.split(|&byte| byte == b'/');
+        !names.any(|name| name.starts_with(b".")) && self.hidden != Some(folder)
+    }
+
+    fn read_folder(
+        &self,
+        folder: &OwnedFd,
+        path: &[u8],
+        buffer: &mut [MaybeUninit<u8>],
+        folders: &mut Vec<Vec<u8>>,
+        walked: &mut Walked,
+    ) -> rustix::io::Result<()> {
+        let mut entries = RawDir::new(folder, buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            // `.` and `..` among them.
+            if name.starts_with(b".") {
+                continue;
+            }
+            let below = join(path, name);
+            match entry.file_type() {
+                FileType::Directory if self.hidden == Some(&below) => {}
+                FileType::Directory => folders.push(below),
+                FileType::Symlink => walked.links += 1,
+                FileType::RegularFile | FileType::Unknown => {
+                    let Some(kind) = kind(name) else {
+                        // A file system that tells no types may mean a folder.
+                        if entry.file_type() == FileType::Unknown
+                            && open_folder(folder.as_fd(), name).is_ok()
+                        {
+                            folders.push(below);
+                        }
+                        continue;
+                    };
+                    match stat(folder, name) {
+                        Ok(stat) => walked.seen.push(Seen {
+                            path: below,
+                            stat,
+                            kind,
+                        }),
+                        Err(err) => walked.faults.push(Fault {
+                            path: below,
+                            reason: io::Error::from(err).to_string(),
+                        }),
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path of what is called `name` in a folder.
+pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    match folder {
+        [] => name.to_vec(),
+        _ => [folder, b"/", name].concat(),
+    }
+}
+
+impl Walked {
+    /// Adds the files that the walk did not look for, as the last index knows them.
+    pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Catalog<Vec<u8>>) {
+        let known = (0..last.counts().files).filter_map(|row| last.file(row));
+        let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
+        self.seen.extend(outside.filter_map(|(path, stat)| {
+            let kind = kind(&path)?;
+            Some(Seen { path, stat, kind })
+        }));
+        self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Hands the folder of each file to `changed` that is not the same in both.
+    pub(crate) fn differences(&self, next: &Walked, changed: &mut dyn FnMut(&[u8])) {
+        let (mut before, mut after) = (&self.seen[..], &next.seen[..]);
+        loop {
+            let order = match (before.first(), after.first()) {
+                (Some(old), Some(new)) => old.path.cmp(&new.path),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return,
+            };
+            match order {
+                Ordering::Less => changed(folder(&before[0].path)),
+                Ordering::Equal if before[0].stat == after[0].stat => {}
+                Ordering::Equal | Ordering::Greater => changed(folder(&after[0].path)),
+            }
+            before = &before[usize::from(order.is_le())..];
+            after = &after[usize::from(order.is_ge())..];
+        }
+    }
+}
+
+/// The folder that a path lies in.
+fn folder(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte == b'/');
+    &path[..end.unwrap_or(0)]
+}
+
+/// The folders to begin with: all that were named but those below others; the root where none was named.
+pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut sorted = only.to_vec();
+    sorted.sort_unstable();
+    let mut tops: Vec<Vec<u8>> = Vec::new();
+    for folder in sorted {
+        if !tops.iter().any(|top| is_below(&folder, top)) {
+            tops.push(folder);
+        }
+    }
+    if tops.is_empty() {
+        tops.push(Vec::new());
+    }
+    tops
+}
+
+/// Whether a path is a folder's or of something in it.
+pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    let rest = path.strip_prefix(folder);
+    folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
 fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
@@ -85,61 +224,12 @@ fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd>
     openat(root, path, flags, Mode::empty())
 }
 
-fn read_folder(
-    folder: &OwnedFd,
-    path: &[u8],
-    buffer: &mut [MaybeUninit<u8>],
-    folders: &mut Vec<Vec<u8>>,
-    walked: &mut Walked,
-) -> rustix::io::Result<()> {
-    let mut entries = RawDir::new(folder, buffer);
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        // `.` and `..` among them.
-        if name.starts_with(b".") {
-            continue;
-        }
-        let below = match path {
-            [] => name.to_vec(),
-            _ => [path, b"/", name].concat(),
-        };
-        match entry.file_type() {
-            FileType::Directory => folders.push(below),
-            FileType::Symlink => walked.links += 1,
-            FileType::RegularFile | FileType::Unknown => {
-                let Some(kind) = kind(name) else {
-                    // A file system that tells no types may mean a folder.
-                    if entry.file_type() == FileType::Unknown
-                        && open_folder(folder.as_fd(), name).is_ok()
-                    {
-                        folders.push(below);
-                    }
-                    continue;
-                };
-                match stat(folder, name) {
-                    Ok(stat) => walked.seen.push(Seen {
-                        path: below,
-                        stat,
-                        kind,
-                    }),
-                    Err(err) => walked.faults.push(Fault {
-                        path: below,
-                        reason: std::io::Error::from(err).to_string(),
-                    }),
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn stat(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<Stat> {
+/// What the file system says of what is called `name` in a folder, or of the open file itself where there is no name.
+pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     let found = statx(
         folder,
         name,
-        AtFlags::SYMLINK_NOFOLLOW,
+        AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH,
         StatxFlags::BASIC_STATS,
     )?;
     Ok(Stat {
@@ -154,7 +244,8 @@ fn stat(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<Stat> {
     })
 }
 
-fn kind(name: &[u8]) -> Option<Kind> {
+/// What a file is, if it matters.
+pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     let is_one = |endings: &[&str]| {
         let mut endings = endings.iter();

@@ -37,6 +37,10 @@ const SUITES: &[Suite] = &[
         run: h2::run,
     },
     Suite {
+        name: "scan",
+        run: long::scan,
+    },
+    Suite {
         name: "soak",
         run: long::soak,
     },

@@ -106,3 +106,17 @@ proptest! {
         prop_assert_eq!(drain(framing, &LIMITS, &bytes, &cuts), drain(framing, &LIMITS, &bytes, &[]));
     }
 }
+
+#[test]
+fn content_is_given_on_without_its_framing() {
+    let body = b"4;a=b\r\nWiki\r\n6\r\npedia \r\n0\r\nx: y\r\n\r\nGET";
+    for cut in 0..body.len() {
+        let mut drain = Drain::new(Framing::Chunked, &Limits::default()).expect("no length yet");
+        let mut content = Vec::new();
+        let mut keep = |part: &[u8]| content.extend_from_slice(part);
+        let first = drain.feed_to(&body[..cut], &mut keep).expect("sound");
+        let last = drain.feed_to(&body[first.bytes..], &mut keep);
+        assert!(last.expect("sound").is_done, "cut at {cut}");
+        assert_eq!(content, b"Wikipedia ", "cut at {cut}");
+    }
+}

@@ -30,8 +30,8 @@ pub(super) struct Body {
 enum Left {
     Nothing,
     Memory(Arc<[u8]>, Range<usize>),
-    /// A text is this stream's own memory, so it keeps its turn until it is handed over.
-    Text(String, Option<OwnedSemaphorePermit>),
+    /// This stream's own memory, so it keeps its turn until that is handed over.
+    Owned(Bytes, Option<OwnedSemaphorePermit>),
     File(Opened, Chunks),
 }
 
@@ -60,7 +60,7 @@ struct Part {
 
 enum PartBytes {
     Shared(Arc<[u8]>, Range<usize>),
-    Text(String),
+    Owned(Bytes),
     Chunk(Vec<u8>),
 }
 
@@ -74,8 +74,7 @@ impl Body {
         stream.answered(&answer);
         let left = match answer.payload {
             Payload::None => Left::Nothing,
-            Payload::Text(text) if text.is_empty() => Left::Nothing,
-            Payload::Text(text) => Left::Text(text, turn),
+            Payload::Owned(bytes) => Left::Owned(bytes, turn),
             Payload::Memory(bytes, range) => Left::Memory(bytes, range),
             Payload::File(file, range) => Left::File(Opened::File(file), Chunks::new(range)),
             Payload::Sealed(sealed, range) => {
@@ -136,7 +135,13 @@ impl http_body::Body for Body {
                 }
                 PartBytes::Shared(bytes, range.start..middle)
             }
-            Left::Text(text, _turn) => PartBytes::Text(text),
+            Left::Owned(mut bytes, turn) => {
+                let part = bytes.split_to(bytes.len().min(CHUNK_BYTES));
+                if !bytes.is_empty() {
+                    self.left = Left::Owned(bytes, turn);
+                }
+                PartBytes::Owned(part)
+            }
             file @ Left::File(..) => {
                 self.left = file;
                 match ready!(self.poll_chunk(context)) {
@@ -167,7 +172,7 @@ impl http_body::Body for Body {
         SizeHint::with_exact(match &self.left {
             Left::Nothing => 0,
             Left::Memory(_, range) => range.len() as u64,
-            Left::Text(text, _) => text.len() as u64,
+            Left::Owned(bytes, _) => bytes.len() as u64,
             Left::File(_, chunks) => chunks.left(),
         })
     }
@@ -187,7 +192,7 @@ impl Part {
     fn own_bytes(&self) -> usize {
         match &self.bytes {
             PartBytes::Shared(..) => 0,
-            PartBytes::Text(text) => text.len(),
+            PartBytes::Owned(bytes) => bytes.len(),
             PartBytes::Chunk(chunk) => chunk.len(),
         }
     }
@@ -197,7 +202,7 @@ impl AsRef<[u8]> for Part {
     fn as_ref(&self) -> &[u8] {
         match &self.bytes {
             PartBytes::Shared(bytes, range) => &bytes[range.clone()],
-            PartBytes::Text(text) => text.as_bytes(),
+            PartBytes::Owned(bytes) => bytes,
             PartBytes::Chunk(chunk) => chunk,
         }
     }

@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -152,6 +153,10 @@ impl Pulse {
         self.conn.listener
     }
 
+    pub(super) fn peer(&self) -> IpAddr {
+        self.conn.peer.ip()
+    }
+
     pub(super) fn queued(&self) -> &Arc<Queued> {
         &self.queued
     }
@@ -227,6 +232,8 @@ impl Pulse {
         if self.written.replace(written) != written {
             self.idle_bytes.set(0);
         }
+        let deadline = &self.conn.deadline;
+        deadline.set_queued(self.queued.own_bytes.load(Relaxed));
         let unsent = self.sending.get() != 0 || self.queued.parts.load(Relaxed) != 0;
         let waits = match () {
             () if self.making.get() != 0 => Armed::Nothing,
@@ -237,9 +244,9 @@ impl Pulse {
             return;
         }
         match waits {
-            Armed::Nothing => self.conn.deadline.disarm(),
-            Armed::Write(_) => self.conn.deadline.arm(Wait::Write),
-            Armed::Idle => self.conn.deadline.arm(Wait::Idle),
+            Armed::Nothing => deadline.disarm(),
+            Armed::Write(_) => deadline.arm(Wait::Write),
+            Armed::Idle => deadline.arm(Wait::Idle),
         }
         self.armed.set(Some(waits));
     }
@@ -285,7 +292,8 @@ impl Stream {
     pub(super) fn asks(&mut self, head: &Parts) {
         self.method = translate::method(head);
         if let Some(access) = &self.core.service.access {
-            let asked = translate::asked(head, self.pulse.conn.peer.ip());
+            let mut asked = translate::asked(head, self.pulse.peer());
+            asked.target = self.core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut self.asked);
         }
     }

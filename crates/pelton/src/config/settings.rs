@@ -5,16 +5,18 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use catalog::CoverRules;
 use cell::{Backend, Isolation};
 use origin::access::Sink;
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 use reactor::Steering;
+use tags::Splits;
 
 use super::value::{
     AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
-    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, SteeringMode, Timeout,
-    Types, Value, Wrong,
+    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -174,6 +176,37 @@ settings! {
         check_time: Timeout = Timeout::seconds(60), "time";
     }
 
+    /// The library's index: how it is kept up to date, and what it makes of names and pictures.
+    struct Library as library {
+        /// How changes are seen: by the kernel's word, or by looking where it gives none (auto), by looking, or not at all.
+        watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, look or off";
+        /// How long a folder must be quiet before it is read, so that an album appears whole.
+        settle_time: Timeout = Timeout::seconds(3), "time";
+        /// How often to look where the kernel does not tell.
+        look_time: Timeout = Timeout::seconds(60), "time";
+        /// How often to scan everything, whatever was seen; 0s is never.
+        rescan_time: Freshness = Freshness::seconds(86_400), "time";
+        /// What stands between two artists in one text; case does not matter.
+        split_artists: Texts = Texts(Splits::default().artists), "texts";
+        /// What stands between two genres in one text.
+        split_genres: Texts = Texts(Splits::default().genres), "texts";
+        /// Names that are never cut, though one of these is in them.
+        split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
+        /// Where a track's cover is looked for, best first: files beside it, embedded, its disc's, its album's, or any
+        /// picture there.
+        cover_track: Sources = Sources(CoverRules::default().track), "sources";
+        /// Where a disc's is.
+        cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
+        /// Where an album's is.
+        cover_album: Sources = Sources(CoverRules::default().album), "sources";
+        /// Where an artist's picture is: files around the albums, or the first album's.
+        cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
+        /// Boxes of covers that `pelton prefetch` makes.
+        cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
+        /// Covers taken out of music; beyond, the least recently used go.
+        covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
+    }
+
     /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
     struct Store as store {
         /// Where the server takes Redis clients itself: they see its index of converted pictures.
@@ -275,9 +308,13 @@ settings! {
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Body of a request that is skipped so that its connection can go on.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// One chunk's size line in such a body.
+        /// Body of one request to what stands beside the library, as it comes over the wire.
+        request_body_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Such bodies of all requests that are not answered yet, over all cores; beyond, the answer is 503.
+        request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
+        /// One chunk's size line in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
-        /// Fields behind the last chunk of such a body, in all.
+        /// Fields behind the last chunk of a body, in all.
         trailer_bytes_max: u32 = 4_096, "bytes";
         /// Lines of the access log that wait to be written, for each core; beyond, they are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";

@@ -357,6 +357,7 @@ fn help_teaches() {
 
         Examples:
           pelton scan ~/Music
+          pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
           pelton scan /srv/media --data /var/lib/pelton --afresh
     "#]]);
     check_help::<Check>(expect![[r#"

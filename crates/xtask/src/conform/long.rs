@@ -15,6 +15,13 @@ struct Long {
     repetitions: &'static str,
 }
 
+/// Scans that are killed.
+const SCAN: Long = Long {
+    name: "conform scan",
+    test: "scan::killed_anywhere_it_leaves_a_whole_index_and_the_next_comes_to_the_same",
+    repetitions: "100",
+};
+
 /// Answers of all sizes, ranges and rows, with resets in between.
 const SOAK: Long = Long {
     name: "conform soak",
@@ -28,6 +35,14 @@ const UPGRADE: Long = Long {
     test: "life::new_processes_take_over_and_no_request_fails",
     repetitions: "100",
 };
+
+/// Kills scans, as often as the first argument says if there is one.
+///
+/// # Errors
+/// When they cannot be built, or an index is not whole.
+pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    run(root, &SCAN, arguments)
+}
 
 /// Runs the soak, as often as the first argument says if there is one.
 ///

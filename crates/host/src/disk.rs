@@ -1,9 +1,8 @@
-//! Whether a disk rotates.
-
 use std::fs;
 
-/// Asks the kernel about the disk of a device number; what it does not know has no moving parts.
-pub(crate) fn rotates(device: u64) -> bool {
+/// Whether the disk of a device has moving parts; `None` where there is no disk, as with a network, or the kernel is silent.
+#[must_use]
+pub fn rotates(device: u64) -> Option<bool> {
     let name = format!("/sys/dev/block/{}:{}", device >> 32, device & 0xffff_ffff);
     // A partition's queue is its disk's.
     let files = [
@@ -13,5 +12,5 @@ pub(crate) fn rotates(device: u64) -> bool {
     let mut said = files
         .iter()
         .filter_map(|file| fs::read_to_string(file).ok());
-    said.next().is_some_and(|said| said.trim() == "1")
+    said.next().map(|said| said.trim() == "1")
 }

@@ -1,0 +1,63 @@
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
+
+/// `struct fiemap` of `linux/fiemap.h`, with room for one extent behind it.
+#[repr(C)]
+#[derive(Default)]
+struct Request {
+    head: Head,
+    extent: Extent,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Head {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+/// `struct fiemap_extent`.
+#[repr(C)]
+#[derive(Default)]
+struct Extent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+/// `FS_IOC_FIEMAP`, whose number counts the head alone.
+const FIEMAP: Opcode = opcode::read_write::<Head>(b'f', 11);
+/// The place is not known, or not decided yet.
+const UNKNOWN: u32 = 0x0002 | 0x0004;
+
+/// Where the first bytes of an open file lie on its device; none where it has none, or its place is not decided yet.
+///
+/// # Errors
+/// When the file system tells of no file where it lies.
+pub fn first_extent(file: impl AsFd) -> io::Result<Option<u64>> {
+    let mut request = Request {
+        head: Head {
+            length: u64::MAX,
+            extent_count: 1,
+            ..Head::default()
+        },
+        ..Request::default()
+    };
+    // SAFETY: the opcode is FIEMAP's, and `Request` begins with its head, laid out as the kernel's by `repr(C)`.
+    let update = unsafe { Updater::<FIEMAP, Request>::new(&mut request) };
+    // SAFETY: the kernel writes the head and at most `extent_count` extents behind it, and `Request` has room for that one.
+    // Breaks if `extent_count` is raised without an array.
+    unsafe { ioctl(file, update) }?;
+    let Request { head, extent } = request;
+    let is_known = head.mapped_extents == 1 && extent.flags & UNKNOWN == 0;
+    Ok(is_known.then_some(extent.physical))
+}

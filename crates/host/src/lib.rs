@@ -1,0 +1,18 @@
+//! What the host says of its disks: whether they have moving parts, and where on them a file lies. It changes nothing, and
+//! draws no conclusions.
+//!
+//! Principal functions: [`rotates`] and [`first_extent`].
+//!
+//! Units: devices are numbered as `statx` does it, major number above bit 32; places are bytes from the beginning of the
+//! device. Errors: what the kernel does not tell is `None`, or its own error where that tells more. Threads: plain calls, which
+//! may sleep on the disk. Sources: `Documentation/ABI/stable/sysfs-block` and
+//! `Documentation/filesystems/fiemap.rst` of Linux.
+
+mod disk;
+mod extent;
+
+#[cfg(test)]
+mod tests;
+
+pub use disk::rotates;
+pub use extent::first_extent;

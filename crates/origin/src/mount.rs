@@ -1,0 +1,293 @@
+//! What answers beside the library: whoever put this house together may give it a part of the URL space.
+//!
+//! ```text
+//! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
+//!                  └─ no ─► the library ◄───────── another target ─ Internal
+//! ```
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::HeaderName;
+use http1::{Fields as RequestFields, Method, Reject, Request, Target};
+
+use crate::answer::{Answer, Fields, Payload};
+use crate::core::Core;
+use crate::metrics::Served;
+
+/// Answers every target below a path of its own, beside the library.
+pub trait Mount: Send + Sync {
+    /// Answers one request. Runs on a core's thread and must not block it: what sleeps goes to `spawn_blocking` or to a
+    /// thread of its own. Dropped when the client goes.
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
+
+    /// Whether queries may hold secrets: the access log then keeps the path alone.
+    fn has_secret_queries(&self) -> bool {
+        false
+    }
+}
+
+/// What a client asked of a mount.
+#[derive(Clone, Debug)]
+pub struct Visit<'a> {
+    /// The method's name. HEAD may be answered as GET is: the body is left out.
+    pub method: &'a str,
+    /// The whole path, as the client wrote it.
+    pub path: &'a str,
+    /// What follows the first `?`.
+    pub query: Option<&'a str>,
+    /// The fields, in order.
+    pub fields: RequestFields<'a>,
+    /// The body, whole.
+    pub body: Bytes,
+    /// The client's address.
+    pub peer: IpAddr,
+    /// Whether it came over TLS.
+    pub secure: bool,
+}
+
+/// A name and a value.
+pub type Field = (Cow<'static, str>, Cow<'static, str>);
+
+/// What a client gets from a mount.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// This.
+    Whole {
+        /// From 200 to 599.
+        status: u16,
+        /// All but Content-Length, Date and what concerns the connection; these are left out, and so is what is no field.
+        fields: Vec<Field>,
+        /// The body.
+        body: Bytes,
+    },
+    /// What a client gets who asks the library for this target: negotiation, validators, ranges and HEAD included.
+    Internal {
+        /// Path and query, escaped as in a request.
+        target: String,
+        /// Fields more, or instead of those of the same name.
+        fields: Vec<Field>,
+    },
+}
+
+/// The mounts of a service, and the paths they stand for. The longest that fits is the right one.
+#[derive(Clone, Default)]
+pub struct Mounts(Arc<[(String, Arc<dyn Mount>)]>);
+
+impl Mounts {
+    /// Each mount with its prefix, such as `/rest`, which stands for itself and for all that is below it.
+    ///
+    /// # Panics
+    /// When a prefix does not begin with a slash, or ends with one.
+    #[must_use]
+    pub fn new(mut table: Vec<(String, Arc<dyn Mount>)>) -> Mounts {
+        for (prefix, _) in &table {
+            let is_path = prefix.starts_with('/') && !prefix.ends_with('/');
+            assert!(is_path, "prefix {prefix:?}");
+        }
+        table.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        Mounts(table.into())
+    }
+
+    /// The mount that `path` belongs to.
+    pub(crate) fn find(&self, path: &str) -> Option<&Arc<dyn Mount>> {
+        let fits = |prefix: &str| {
+            let below = path.strip_prefix(prefix);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        };
+        let mut mounts = self.0.iter();
+        mounts
+            .find(|(prefix, _)| fits(prefix))
+            .map(|(_, mount)| mount)
+    }
+
+    /// So much of a request's target as may be logged.
+    pub(crate) fn loggable<'t>(&self, target: &'t [u8]) -> &'t [u8] {
+        let Some(end) = target.iter().position(|byte| *byte == b'?') else {
+            return target;
+        };
+        // An absolute target is looked at from its path on.
+        let path = str::from_utf8(&target[..end]).unwrap_or("");
+        let path = match path.split_once("://") {
+            Some((_, rest)) => rest.find('/').map_or("", |begin| &rest[begin..]),
+            None => path,
+        };
+        match self.find(path) {
+            Some(mount) if mount.has_secret_queries() => &target[..end],
+            _ => target,
+        }
+    }
+}
+
+impl fmt::Debug for Mounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefixes = self.0.iter().map(|(prefix, _)| prefix);
+        f.debug_list().entries(prefixes).finish()
+    }
+}
+
+/// What came with a request besides its head.
+#[derive(Debug)]
+pub(crate) struct Came {
+    pub(crate) body: Upload,
+    pub(crate) peer: IpAddr,
+    pub(crate) secure: bool,
+}
+
+/// The body of a request to a mount. It counts with its core's until its request is answered.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    bytes: Vec<u8>,
+    counted: usize,
+    all: Rc<Cell<usize>>,
+}
+
+impl Upload {
+    /// An empty one, counted in `all`.
+    pub(crate) fn new(all: &Rc<Cell<usize>>) -> Upload {
+        Upload {
+            bytes: Vec::new(),
+            counted: 0,
+            all: Rc::clone(all),
+        }
+    }
+
+    /// Adds what came, unless all bodies of the core together would then be larger than `all_bytes_max`.
+    pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
+        const NO_ROOM: Reject = Reject {
+            status: 503,
+            reason: "too many bodies are on their way",
+        };
+        let all = self.all.get() + part.len();
+        if all_bytes_max < all {
+            return Err(NO_ROOM);
+        }
+        self.all.set(all);
+        self.counted += part.len();
+        self.bytes.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.bytes).into()
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        self.all.set(self.all.get() - self.counted);
+    }
+}
+
+impl Core {
+    /// Has `mount` answer.
+    pub(crate) async fn answer_mounted(
+        &self,
+        mount: &dyn Mount,
+        request: &Request<'_>,
+        came: &mut Came,
+    ) -> Answer {
+        let visit = Visit {
+            method: request.method_name,
+            path: request.target.path,
+            query: request.target.query,
+            fields: request.fields(),
+            body: came.body.take(),
+            peer: came.peer,
+            secure: came.secure,
+        };
+        match mount.answer(visit).await {
+            Reply::Whole {
+                status,
+                fields,
+                body,
+            } => whole(status, fields, body, request.method == Method::Head),
+            Reply::Internal { target, fields } => {
+                let mut internal = *request;
+                internal.target = split(&target);
+                if request.method != Method::Head {
+                    internal.method = Method::Get;
+                }
+                Answer {
+                    added: admitted(fields),
+                    ..self.answer_file(&internal).await
+                }
+            }
+        }
+    }
+}
+
+fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
+    assert!((200..600).contains(&status), "status {status} of a mount");
+    let mut fields = admitted(fields);
+    // RFC 9110 §8.6: a 304 would tell another answer's length.
+    if !matches!(status, 204 | 304) {
+        let length = body.len().to_string();
+        fields.push(("content-length".into(), length.into()));
+    }
+    Answer {
+        status,
+        served: Served::Mount,
+        fields: Fields::Listed(fields),
+        added: Vec::new(),
+        payload: match bodiless || matches!(status, 204 | 304) || body.is_empty() {
+            true => Payload::None,
+            false => Payload::Owned(body),
+        },
+        request_id: None,
+    }
+}
+
+/// Fields that are the connection's business, or ours.
+const OURS: [&str; 9] = [
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Those fields that a mount may set, their names in lower case.
+fn admitted(fields: Vec<Field>) -> Vec<Field> {
+    let judged = fields.into_iter().filter_map(|(name, value)| {
+        let known = HeaderName::from_bytes(name.as_bytes()).ok();
+        let Some(known) = known.filter(|known| !OURS.contains(&known.as_str())) else {
+            tracing::debug!(%name, "a mount's field is left out");
+            return None;
+        };
+        let is_same = known.as_str() == name;
+        let name = if is_same {
+            name
+        } else {
+            known.as_str().to_owned().into()
+        };
+        Some((name, value))
+    });
+    judged.collect()
+}
+
+fn split(target: &str) -> Target<'_> {
+    match target.split_once('?') {
+        Some((path, query)) => Target {
+            path,
+            query: Some(query),
+        },
+        None => Target {
+            path: target,
+            query: None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

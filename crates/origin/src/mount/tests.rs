@@ -1,0 +1,493 @@
+//! Mounts beside a small library, asked over sockets in both protocols.
+
+mod peer;
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use expect_test::{Expect, expect};
+
+use super::{Mount, Mounts, Reply, Upload, Visit};
+use peer::House;
+
+/// Says what it was asked.
+struct Echo(&'static str);
+
+impl Mount for Echo {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let said = visit.fields.filter(|(name, _)| name.starts_with("x-"));
+        let said: Vec<_> = said
+            .map(|(name, value)| format!("{name}={}", value.escape_ascii()))
+            .collect();
+        let body = format!(
+            "{}: {} {} {:?} {said:?} {} bytes, {:?}, secure {}",
+            self.0,
+            visit.method,
+            visit.path,
+            visit.query,
+            visit.body.len(),
+            visit.body.first(),
+            visit.secure,
+        );
+        assert!(visit.peer.is_loopback());
+        Box::pin(async move {
+            Reply::Whole {
+                status: 200,
+                fields: vec![("content-type".into(), "text/plain".into())],
+                body: body.into(),
+            }
+        })
+    }
+
+    fn has_secret_queries(&self) -> bool {
+        self.0 == "inner"
+    }
+}
+
+/// Sends clients to what its query names.
+struct Elsewhere;
+
+impl Mount for Elsewhere {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(async move {
+            Reply::Internal {
+                target: visit.query.unwrap_or("").to_owned(),
+                fields: vec![
+                    ("cache-control".into(), "private".into()),
+                    ("X-Added".into(), "a\r\nb".into()),
+                ],
+            }
+        })
+    }
+}
+
+/// Answers with the status that its query names, and fields of all kinds.
+struct Odd;
+
+impl Mount for Odd {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let status = visit.query.unwrap_or("").parse().expect("a status");
+        let fields = [
+            ("Set-Cookie", "a"),
+            ("set-cookie", "b"),
+            ("Content-Length", "1"),
+            ("transfer-encoding", "chunked"),
+            ("Connection", "close"),
+            ("date", "today"),
+            ("no token", "x"),
+            ("", "x"),
+        ];
+        let field = |(name, value)| (Cow::Borrowed(name), Cow::Borrowed(value));
+        Box::pin(async move {
+            Reply::Whole {
+                status,
+                fields: fields.into_iter().map(field).collect(),
+                body: "odd".into(),
+            }
+        })
+    }
+}
+
+fn mounts() -> Mounts {
+    Mounts::new(vec![
+        ("/echo".to_owned(), std::sync::Arc::new(Echo("outer"))),
+        ("/echo/in".to_owned(), std::sync::Arc::new(Echo("inner"))),
+        ("/to".to_owned(), std::sync::Arc::new(Elsewhere)),
+        ("/odd".to_owned(), std::sync::Arc::new(Odd)),
+    ])
+}
+
+/// Asks in both protocols, which must agree.
+fn check(house: &House, method: &str, target: &str, fields: &str, body: &str, expected: Expect) {
+    let first = house.ask_http1(method, target, fields, body);
+    let second = house.ask_http2(method, target, fields, body);
+    assert_eq!(first, second, "{method} {target}");
+    expected.assert_eq(&first);
+}
+
+#[test]
+fn the_longest_prefix_answers_what_is_below_it() {
+    let house = House::open(mounts());
+    let ask = |target, expected| check(&house, "GET", target, "", "", expected);
+    ask(
+        "/echo/a%20b?c=d",
+        expect![[r#"
+            200
+            content-length: 65
+            content-type: text/plain
+
+            outer: GET /echo/a%20b Some("c=d") [] 0 bytes, None, secure false"#]],
+    );
+    ask(
+        "/echo",
+        expect![[r#"
+        200
+        content-length: 52
+        content-type: text/plain
+
+        outer: GET /echo None [] 0 bytes, None, secure false"#]],
+    );
+    ask(
+        "/echo/in",
+        expect![[r#"
+        200
+        content-length: 55
+        content-type: text/plain
+
+        inner: GET /echo/in None [] 0 bytes, None, secure false"#]],
+    );
+    ask(
+        "/echo/in/side",
+        expect![[r#"
+        200
+        content-length: 60
+        content-type: text/plain
+
+        inner: GET /echo/in/side None [] 0 bytes, None, secure false"#]],
+    );
+    ask(
+        "/echo/inner",
+        expect![[r#"
+        200
+        content-length: 58
+        content-type: text/plain
+
+        outer: GET /echo/inner None [] 0 bytes, None, secure false"#]],
+    );
+    ask(
+        "/echoes",
+        expect![[r#"
+        404
+        cache-control: no-store
+        content-length: 98
+        content-type: application/problem+json
+        vary: Accept
+        x-content-type-options: nosniff
+
+        {"title":"no such picture","status":404"#]],
+    );
+}
+
+#[test]
+fn bodies_and_methods_arrive_whole() {
+    let house = House::open(mounts());
+    let long = "x".repeat(200_000);
+    check(
+        &house,
+        "POST",
+        "/echo",
+        "x-a: 1\r\nx-b: 2\r\n",
+        "form",
+        expect![[r#"
+            200
+            content-length: 74
+            content-type: text/plain
+
+            outer: POST /echo None ["x-a=1", "x-b=2"] 4 bytes, Some(102), secure false"#]],
+    );
+    check(
+        &house,
+        "PUT",
+        "/echo",
+        "",
+        &long,
+        expect![[r#"
+        200
+        content-length: 62
+        content-type: text/plain
+
+        outer: PUT /echo None [] 200000 bytes, Some(120), secure false"#]],
+    );
+    check(
+        &house,
+        "DELETE",
+        "/echo",
+        "",
+        "",
+        expect![[r#"
+        200
+        content-length: 55
+        content-type: text/plain
+
+        outer: DELETE /echo None [] 0 bytes, None, secure false"#]],
+    );
+    check(
+        &house,
+        "OPTIONS",
+        "/echo",
+        "",
+        "",
+        expect![[r#"
+        200
+        content-length: 56
+        content-type: text/plain
+
+        outer: OPTIONS /echo None [] 0 bytes, None, secure false"#]],
+    );
+    check(
+        &house,
+        "HEAD",
+        "/echo",
+        "",
+        "",
+        expect![[r#"
+        200
+        content-length: 53
+        content-type: text/plain
+
+    "#]],
+    );
+    check(
+        &house,
+        "POST",
+        "/digits.txt",
+        "",
+        "form",
+        expect![[r#"
+        405
+        allow: GET, HEAD, OPTIONS
+        cache-control: no-store
+        content-length: 121
+        content-type: application/problem+json
+        x-content-type-options: nosniff
+
+        {"title":"only GET, HEAD and OPTIONS are offered","status":405"#]],
+    );
+    let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n\
+                   2\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nhost: h\r\n\r\n";
+    assert!(house.say(chunked).contains("3 bytes, Some(97)"));
+    let asked =
+        "POST /echo HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
+    let answer = house.say_then(asked, "100 Continue\r\n\r\n", "abc");
+    assert!(answer.contains("3 bytes, Some(97)"), "{answer}");
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused() {
+    let house = House::open(mounts());
+    let too_long = "x".repeat(300_000);
+    let first = house.ask_http1("POST", "/echo", "", &too_long);
+    assert!(first.starts_with("413\n"), "{first}");
+    let second = house.ask_http2("POST", "/echo", "", &too_long);
+    assert!(second.starts_with("413\n"), "{second}");
+}
+
+#[test]
+fn bodies_of_a_core_share_its_room() {
+    let all = Rc::default();
+    let (mut first, mut second) = (Upload::new(&all), Upload::new(&all));
+    first.add(b"abc", 5).expect("there is room");
+    second.add(b"de", 5).expect("there is room");
+    assert_eq!(second.add(b"f", 5).expect_err("it is full").status, 503);
+    assert_eq!(first.take(), "abc");
+    assert_eq!(
+        second.add(b"f", 5).expect_err("it still counts").status,
+        503
+    );
+    drop(first);
+    second.add(b"f", 5).expect("there is room again");
+    assert_eq!(second.take(), "def");
+}
+
+#[test]
+fn another_target_is_answered_as_if_it_was_asked_for() {
+    let house = House::open(mounts());
+    let to = "/to?/digits.txt";
+    check(
+        &house,
+        "GET",
+        to,
+        "",
+        "",
+        expect![[r#"
+        200
+        accept-ranges: bytes
+        cache-control: private
+        cache-status: Pelton; hit
+        content-length: 10
+        content-security-policy: default-src 'none'; style-src 'unsafe-inline'; sandbox
+        content-type: text/plain; charset=utf-8
+        x-added: a  b
+        x-compression-rate: 1.00
+        x-content-type-options: nosniff
+
+        0123456789"#]],
+    );
+    check(
+        &house,
+        "HEAD",
+        to,
+        "",
+        "",
+        expect![[r#"
+        200
+        accept-ranges: bytes
+        cache-control: private
+        cache-status: Pelton; hit
+        content-length: 10
+        content-security-policy: default-src 'none'; style-src 'unsafe-inline'; sandbox
+        content-type: text/plain; charset=utf-8
+        x-added: a  b
+        x-compression-rate: 1.00
+        x-content-type-options: nosniff
+
+    "#]],
+    );
+    check(
+        &house,
+        "POST",
+        to,
+        "",
+        "form",
+        expect![[r#"
+        200
+        accept-ranges: bytes
+        cache-control: private
+        cache-status: Pelton; hit
+        content-length: 10
+        content-security-policy: default-src 'none'; style-src 'unsafe-inline'; sandbox
+        content-type: text/plain; charset=utf-8
+        x-added: a  b
+        x-compression-rate: 1.00
+        x-content-type-options: nosniff
+
+        0123456789"#]],
+    );
+    check(
+        &house,
+        "GET",
+        to,
+        "range: bytes=2-4\r\n",
+        "",
+        expect![[r#"
+        206
+        accept-ranges: bytes
+        cache-control: private
+        cache-status: Pelton; hit
+        content-length: 3
+        content-range: bytes 2-4/10
+        content-security-policy: default-src 'none'; style-src 'unsafe-inline'; sandbox
+        content-type: text/plain; charset=utf-8
+        x-added: a  b
+        x-compression-rate: 1.00
+        x-content-type-options: nosniff
+
+        234"#]],
+    );
+    check(
+        &house,
+        "GET",
+        to,
+        "range: bytes=20-\r\n",
+        "",
+        expect![[r#"
+            416
+            cache-control: no-store
+            content-length: 124
+            content-range: bytes */10
+            content-type: application/problem+json
+            x-added: a  b
+            x-content-type-options: nosniff
+
+            {"title":"the range lies outside the representation","status":416"#]],
+    );
+    check(
+        &house,
+        "GET",
+        to,
+        "if-none-match: *\r\n",
+        "",
+        expect![[r#"
+        304
+        cache-control: private
+        x-added: a  b
+
+    "#]],
+    );
+    check(
+        &house,
+        "GET",
+        "/to?/missing.txt",
+        "",
+        "",
+        expect![[r#"
+            404
+            cache-control: no-store
+            content-length: 98
+            content-type: application/problem+json
+            vary: Accept
+            x-added: a  b
+            x-content-type-options: nosniff
+
+            {"title":"no such picture","status":404"#]],
+    );
+    // What is mounted is no library.
+    check(
+        &house,
+        "GET",
+        "/to?/echo",
+        "",
+        "",
+        expect![[r#"
+            404
+            cache-control: no-store
+            content-length: 98
+            content-type: application/problem+json
+            vary: Accept
+            x-added: a  b
+            x-content-type-options: nosniff
+
+            {"title":"no such picture","status":404"#]],
+    );
+}
+
+#[test]
+fn only_sound_fields_leave() {
+    let house = House::open(mounts());
+    for (status, expected) in [
+        (
+            "418",
+            expect![[r#"
+            418
+            content-length: 3
+            set-cookie: a
+            set-cookie: b
+
+            odd"#]],
+        ),
+        (
+            "204",
+            expect![[r#"
+            204
+            set-cookie: a
+            set-cookie: b
+
+        "#]],
+        ),
+        (
+            "304",
+            expect![[r#"
+            304
+            set-cookie: a
+            set-cookie: b
+
+        "#]],
+        ),
+    ] {
+        check(&house, "GET", &format!("/odd?{status}"), "", "", expected);
+    }
+}
+
+#[test]
+fn secrets_are_not_logged() {
+    let mounts = mounts();
+    let check = |target: &'static str, kept: &str| {
+        let loggable = mounts.loggable(target.as_bytes());
+        assert_eq!(str::from_utf8(loggable), Ok(kept), "{target}");
+    };
+    check("/echo/in/a?p=secret", "/echo/in/a");
+    check("http://h/echo/in?p=secret", "http://h/echo/in");
+    check("/echo?q", "/echo?q");
+    check("/p.jpg?w=3", "/p.jpg?w=3");
+}

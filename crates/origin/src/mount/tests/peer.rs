@@ -1,0 +1,238 @@
+//! A service of its own with one core, and clients of it.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bytes::Bytes;
+use picture::Accepts;
+use reactor::Stop;
+
+use crate::library::Mount as Directory;
+use crate::media_type::AllowedTypes;
+use crate::mount::Mounts;
+use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access, flight};
+
+/// Nothing here takes so long.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A running service; it ends when dropped.
+pub(super) struct House {
+    root: PathBuf,
+    address: SocketAddr,
+    stop: Stop,
+    cores: Option<JoinHandle<()>>,
+}
+
+impl House {
+    pub(super) fn open(mounts: Mounts) -> House {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let root =
+            std::env::temp_dir().join(format!("pelton-mount-{}-{number}", std::process::id()));
+        fs::create_dir_all(root.join("library")).expect("a folder");
+        fs::write(root.join("library/digits.txt"), b"0123456789").expect("a file");
+        let limits = reactor::Limits {
+            cores_max: 1,
+            drain_ms_max: 0,
+            // All that a test sends and nobody wants is skipped, so that every connection ends in order.
+            linger_bytes_max: 1 << 20,
+            ..reactor::Limits::default()
+        };
+        let ids = reactor::usable_cores(&limits).expect("a core");
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let listeners = reactor::bind(&[address], &ids, &limits).expect("a port");
+        let address = listeners.addresses()[0];
+        let worker = std::env::var_os("PELTON_WORKER").expect("cargo xtask sets it");
+        let worker = fs::read(worker).expect("the worker was built");
+        let pool = cell::Pool::start(&worker, cell::Limits::default()).expect("cells");
+        let service = Service::open(settings(&root), pool, listeners.counters(), mounts, None);
+        let live = Live::new(service.expect("a service"), Box::new([Scheme::Http]));
+        let stop = Stop::new();
+        let stopped = stop.clone();
+        let cores = thread::spawn(move || {
+            let run = reactor::run(listeners, &limits, b"", &stopped, |core| {
+                let live = LiveCore::new(&live, core.clone());
+                move |conn| crate::serve(live.get(), conn)
+            });
+            run.expect("the core runs");
+        });
+        House {
+            root,
+            address,
+            stop,
+            cores: Some(cores),
+        }
+    }
+
+    /// Sends `text` and nothing more, and waits for nothing.
+    pub(super) fn begin(&self, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).expect("the service listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket");
+        stream
+            .write_all(text.as_bytes())
+            .expect("a socket takes it");
+        stream
+    }
+
+    /// Sends `text`, and gives everything that comes back until the service has no more to say.
+    pub(super) fn say(&self, text: &str) -> String {
+        ended(self.begin(text))
+    }
+
+    /// Sends `text`, waits for something that ends in `until`, then sends the rest.
+    pub(super) fn say_then(&self, text: &str, until: &str, rest: &str) -> String {
+        let mut stream = self.begin(text);
+        let mut came = Vec::new();
+        while !came.ends_with(until.as_bytes()) {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the service answers");
+            came.extend(byte);
+        }
+        stream
+            .write_all(rest.as_bytes())
+            .expect("a socket takes it");
+        ended(stream)
+    }
+
+    /// Status, the fields that are not of the moment, in order, and the body.
+    pub(super) fn ask_http1(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
+        let length = match body.is_empty() {
+            true => String::new(),
+            false => format!("content-length: {}\r\n", body.len()),
+        };
+        let text = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n{fields}{length}\r\n{body}");
+        let answer = self.say(&text);
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let mut lines = head.lines();
+        let status = lines.next().expect("a status line");
+        let fields = lines.map(|line| line.split_once(": ").expect("a field"));
+        shown(&status[9..12], fields, body)
+    }
+
+    /// The same over HTTP/2.
+    pub(super) fn ask_http2(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let asked = async {
+            let stream = tokio::net::TcpStream::connect(self.address).await;
+            let shaken = h2::client::handshake(stream.expect("the service listens")).await;
+            let (mut sender, connection) = shaken.expect("HTTP/2 is spoken");
+            tokio::spawn(connection);
+            let mut request = http::Request::builder()
+                .method(method)
+                .uri(format!("http://h{target}"));
+            for line in fields.lines() {
+                let (name, value) = line.split_once(": ").expect("a field");
+                request = request.header(name, value);
+            }
+            let request = request.body(()).expect("a request");
+            let (answer, mut stream) = sender
+                .send_request(request, body.is_empty())
+                .expect("sound");
+            if !body.is_empty() {
+                let body = Bytes::copy_from_slice(body.as_bytes());
+                stream.send_data(body, true).expect("the stream is open");
+            }
+            let (head, mut body) = answer.await.expect("an answer").into_parts();
+            let mut bytes = Vec::new();
+            while let Some(part) = body.data().await {
+                let part = part.expect("a part");
+                let released = body.flow_control().release_capacity(part.len());
+                released.expect("what came");
+                bytes.extend_from_slice(&part);
+            }
+            let fields = head.headers.iter();
+            let fields =
+                fields.map(|(name, value)| (name.as_str(), value.to_str().expect("ASCII")));
+            let body = String::from_utf8(bytes).expect("text");
+            shown(head.status.as_str(), fields, &body)
+        };
+        let asked = async { tokio::time::timeout(DEADLINE, asked).await };
+        runtime.block_on(asked).expect("in time")
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.stop.trigger();
+        let ended = self.cores.take().map(JoinHandle::join);
+        assert!(matches!(ended, Some(Ok(()))), "the core ended well");
+        fs::remove_dir_all(&self.root).expect("it was ours");
+    }
+}
+
+fn ended(mut stream: TcpStream) -> String {
+    stream.shutdown(Shutdown::Write).expect("it is open");
+    let mut came = String::new();
+    stream
+        .read_to_string(&mut came)
+        .expect("text until the end");
+    came
+}
+
+fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, body: &str) -> String {
+    const OF_THE_MOMENT: [&str; 5] = [
+        "date",
+        "connection",
+        "etag",
+        "last-modified",
+        "server-timing",
+    ];
+    let mut fields: Vec<_> = fields
+        .filter(|(name, _)| !OF_THE_MOMENT.contains(name))
+        .map(|(name, value)| format!("{name}: {value}\n"))
+        .collect();
+    fields.sort();
+    // A problem names its request.
+    let body = body.split(",\"instance\"").next().unwrap_or(body);
+    format!("{status}\n{}\n{body}", fields.concat())
+}
+
+fn settings(root: &std::path::Path) -> Settings {
+    Settings {
+        ledger: crate::ledger::Limits::default(),
+        mounts: vec![Directory {
+            prefix: String::new(),
+            directory: root.join("library"),
+        }],
+        data: root.join("data"),
+        formats: Accepts {
+            avif: true,
+            webp: true,
+        },
+        quality: 80,
+        improve: false,
+        allowed_types: AllowedTypes {
+            all: false,
+            extensions: ["txt".to_owned()].into(),
+        },
+        max_age_s: 60,
+        provisional_age_s: 1,
+        http: http1::Limits::default(),
+        picture: picture::Limits::default(),
+        flight: flight::Limits {
+            concurrency: 1,
+            waiting_max: 1,
+            waiting_cpu_ms_max: 1_000,
+            memory_bytes_max: 1 << 30,
+            waiters_max: 1,
+            improving_max: 1,
+        },
+        limits: Limits {
+            facts_max: NonZeroUsize::MIN,
+            request_body_bytes: 256 << 10,
+            core_request_body_bytes: 300 << 10,
+            ..Limits::default()
+        },
+        access: access::Sink::Off,
+        access_limits: access::Limits::default(),
+    }
+}

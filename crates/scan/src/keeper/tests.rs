@@ -1,0 +1,208 @@
+//! A keeper with real folders. What it comes to is waited for; what must not happen is excluded by the counts of what did.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tags::Splits;
+
+use super::{Keeper, Means, Setup, Status, Watching};
+use crate::{Limits, Watch};
+
+const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
+/// Nothing takes so long, however busy the machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A library, removed when dropped.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Home {
+        let path =
+            std::env::temp_dir().join(format!("pelton-keeper-{name}-{}", std::process::id()));
+        let home = Home(path);
+        home.put("Band/Album/1.flac");
+        home
+    }
+
+    fn library(&self) -> PathBuf {
+        self.0.join("library")
+    }
+
+    fn put(&self, path: &str) {
+        let path = self.library().join(path);
+        fs::create_dir_all(path.parent().expect("below the library")).expect("a folder of our own");
+        fs::write(path, FLAC).expect("a folder of our own");
+    }
+
+    fn keeper(&self, watching: Watching, limits: Limits) -> Keeper {
+        let setup = Setup {
+            root: self.library(),
+            folder: self.0.join("index"),
+            hidden: self.0.join("index"),
+            splits: Splits::default(),
+            watching,
+            limits,
+        };
+        Keeper::start(setup).expect("a folder of our own")
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("the test made it");
+    }
+}
+
+const QUICKLY: Watching = Watching {
+    means: Means::Auto,
+    settle: Duration::from_millis(30),
+    look: Duration::from_millis(30),
+    rescan: Duration::ZERO,
+};
+
+fn eventually(keeper: &Keeper, what: &str, mut come: impl FnMut(&Status) -> bool) {
+    let begun = Instant::now();
+    while !come(&keeper.status()) {
+        assert!(
+            begun.elapsed() < DEADLINE,
+            "never happened: {what}: {:?}",
+            keeper.status()
+        );
+        thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+fn until_tracks(keeper: &Keeper, tracks: u32) {
+    let what = format!("{tracks} tracks");
+    eventually(keeper, &what, |_| {
+        keeper.catalog().counts().tracks == tracks
+    });
+}
+
+/// Adds, moves and removes, and waits for each to be seen.
+fn check_changes(home: &Home, keeper: &Keeper) {
+    until_tracks(keeper, 1);
+    home.put("Band/Album/2.flac");
+    until_tracks(keeper, 2);
+    home.put("New/Deep/Album/1.flac");
+    until_tracks(keeper, 3);
+    let at = |path: &str| home.library().join(path);
+    fs::rename(at("New"), at("Band/New")).expect("it is there");
+    let path = b"Band/New/Deep/Album/1.flac";
+    eventually(keeper, "the move", |_| {
+        let catalog = keeper.catalog();
+        (0..catalog.counts().files)
+            .any(|row| catalog.file(row).is_some_and(|(found, _)| found == path))
+    });
+    home.put("Band/New/Deep/Album/2.flac");
+    until_tracks(keeper, 4);
+    fs::remove_dir_all(at("Band/New")).expect("it is there");
+    until_tracks(keeper, 2);
+}
+
+#[test]
+fn the_kernel_tells_what_changes() {
+    let home = Home::new("told");
+    let keeper = home.keeper(QUICKLY, Limits::default());
+    check_changes(&home, &keeper);
+    // The root, the band and its album.
+    eventually(&keeper, "the watches", |status| {
+        status.watch == Watch::Told { folders: 3 }
+    });
+    assert_eq!(keeper.status().failed, None);
+}
+
+#[test]
+fn looking_finds_what_changes() {
+    let home = Home::new("looking");
+    let watching = Watching {
+        means: Means::Looking,
+        ..QUICKLY
+    };
+    check_changes(&home, &home.keeper(watching, Limits::default()));
+}
+
+#[test]
+fn without_watches_it_looks_and_says_why() {
+    let home = Home::new("refused");
+    let limits = Limits {
+        watches_max: 4,
+        ..Limits::default()
+    };
+    let keeper = home.keeper(QUICKLY, limits);
+    check_changes(&home, &keeper);
+    let told = "looking every 0 s: more than 4 folders";
+    assert_eq!(keeper.status().watch.to_string(), told);
+}
+
+#[test]
+fn off_it_scans_when_asked() {
+    let home = Home::new("off");
+    let watching = Watching {
+        means: Means::Off,
+        ..QUICKLY
+    };
+    let keeper = home.keeper(watching, Limits::default());
+    until_tracks(&keeper, 1);
+    eventually(&keeper, "the end of the scan", |status| status.scans == 1);
+    home.put("Band/Album/2.flac");
+    keeper.ask();
+    until_tracks(&keeper, 2);
+    eventually(&keeper, "its end", |status| {
+        status.scans == 2 && status.standing.is_none()
+    });
+    assert_eq!(keeper.generation(), 2);
+}
+
+#[test]
+fn what_is_not_quiet_is_not_read() {
+    let home = Home::new("whole");
+    let watching = Watching {
+        settle: Duration::from_secs(3600),
+        ..QUICKLY
+    };
+    let keeper = home.keeper(watching, Limits::default());
+    eventually(&keeper, "the first scan", |status| status.scans == 1);
+    for track in 0..20 {
+        home.put(&format!("Band/New/CD{}/{track}.flac", track / 10));
+    }
+    eventually(&keeper, "the change", |status| status.unsettled != 0);
+    assert_eq!(
+        (keeper.catalog().counts().tracks, keeper.status().scans),
+        (1, 1)
+    );
+    keeper.ask();
+    until_tracks(&keeper, 21);
+}
+
+#[test]
+fn a_library_that_vanishes_keeps_its_index_and_says_so() {
+    let home = Home::new("vanished");
+    let keeper = home.keeper(QUICKLY, Limits::default());
+    until_tracks(&keeper, 1);
+    let (library, away): (PathBuf, &Path) = (home.library(), &home.0.join("away"));
+    fs::rename(&library, away).expect("it is there");
+    keeper.ask();
+    eventually(&keeper, "the failure", |status| status.failed.is_some());
+    assert_eq!(keeper.catalog().counts().tracks, 1);
+    fs::rename(away, &library).expect("it is there");
+    eventually(&keeper, "the recovery", |status| status.failed.is_none());
+}
+
+#[test]
+fn the_last_index_is_there_at_once_and_stopping_joins() {
+    let home = Home::new("again");
+    let keeper = home.keeper(QUICKLY, Limits::default());
+    until_tracks(&keeper, 1);
+    drop(keeper);
+    let keeper = Arc::new(home.keeper(QUICKLY, Limits::default()));
+    assert_eq!(
+        (keeper.generation(), keeper.catalog().counts().tracks),
+        (1, 1)
+    );
+    keeper.stop();
+    keeper.stop();
+}
