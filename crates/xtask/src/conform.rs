@@ -57,6 +57,10 @@ const SUITES: &[Suite] = &[
         run: store_diff::run,
     },
     Suite {
+        name: "store-kill",
+        run: long::store_kill,
+    },
+    Suite {
         name: "tags",
         run: tags::run,
     },
