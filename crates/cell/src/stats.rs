@@ -13,6 +13,8 @@ pub struct Stats {
     pub wipes: u64,
     /// Microseconds that microVMs took to be put back, in all; after the answer had left.
     pub wipe_us: u64,
+    /// Canaries that a microVM still held after a wipe, which ends it: anything but 0 is a bug of ours or of the kernel's.
+    pub wipe_leaks: u64,
     /// Bytes of fresh memory that jobs in microVMs had taken.
     pub dirty_bytes: u64,
     /// System calls of jobs in microVMs that there is no such call for.
@@ -51,6 +53,7 @@ pub(crate) struct Counters {
     pub(crate) finished: Counter,
     pub(crate) wipes: Counter,
     pub(crate) wipe_us: Counter,
+    pub(crate) wipe_leaks: Counter,
     pub(crate) dirty_bytes: Counter,
     pub(crate) refused_calls: Counter,
     pub(crate) kills_wall: Counter,
@@ -86,6 +89,7 @@ impl Counters {
             finished: self.finished.read(),
             wipes: self.wipes.read(),
             wipe_us: self.wipe_us.read(),
+            wipe_leaks: self.wipe_leaks.read(),
             dirty_bytes: self.dirty_bytes.read(),
             refused_calls: self.refused_calls.read(),
             kills_wall: self.kills_wall.read(),
