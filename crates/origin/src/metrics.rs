@@ -482,6 +482,26 @@ fn render_cells(text: &mut Text, cells: &cell::Stats) {
         cells.wipes,
     );
     text.counter(
+        "pelton_cell_wipe_microseconds",
+        "time that microVMs took to be put back, after their answers",
+        cells.wipe_us,
+    );
+    text.counter(
+        "pelton_cell_wipe_leaks",
+        "canaries that outlived a wipe; anything but 0 is a fault",
+        cells.wipe_leaks,
+    );
+    text.counter(
+        "pelton_cell_dirty_bytes",
+        "fresh memory that jobs in microVMs had taken",
+        cells.dirty_bytes,
+    );
+    text.counter(
+        "pelton_cell_refused_calls",
+        "system calls of jobs in microVMs that there is no such call for",
+        cells.refused_calls,
+    );
+    text.counter(
         "pelton_cell_zygote_renewals",
         "zygotes replaced on schedule",
         cells.zygote_renewals,

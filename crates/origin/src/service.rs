@@ -292,11 +292,10 @@ impl Service {
         })
     }
 
-    /// What runs the conversions, in a word or two.
+    /// What stands around a conversion.
     #[must_use]
-    pub fn backend(&self) -> String {
-        let posture = self.flights.converter().pool.posture();
-        posture.backend.to_string()
+    pub fn posture(&self) -> cell::Posture {
+        self.flights.converter().pool.posture()
     }
 
     /// Formats that are both enabled and read by the client.

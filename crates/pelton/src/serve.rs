@@ -45,10 +45,12 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         https::warn(&loaded.concerns);
         https::watch(loaded.tls, config.tls.check_time.0)?;
     }
+    let posture = service.posture();
+    tracing::info!(around = %posture.line(), "cells");
     for (address, scheme) in listeners.addresses().iter().zip(&schemes) {
         let (root, scheme) = (config.root.display(), https::prefix(scheme));
         let (cores, pid) = (listeners.counters().len(), std::process::id());
-        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at {scheme}://{address}/");
+        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {scheme}://{address}/");
     }
     let (stop, live) = (Stop::new(), Live::new(service, schemes));
     let patience = config.limits.upgrade_timeout.0;

@@ -3,6 +3,7 @@
 mod harness;
 
 mod access;
+mod backends;
 mod bad_input;
 mod cells;
 mod changes;
