@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cells;
 mod hit;
 mod http;
 mod image;
@@ -83,6 +84,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
+    /// What a cell costs around one small job: throughput over HTTP by backend and pages, waits, wipes
+    Cells,
     /// A minimal hyper server; part of `http`
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -168,6 +171,7 @@ fn main() -> ExitCode {
         Benchmark::Image { only } => image::run(&typed.given, only),
         Benchmark::Hit { only } => hit::run(&typed.given, only),
         Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
+        Benchmark::Cells => cells::run(&typed.given),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };
