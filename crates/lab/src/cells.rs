@@ -223,11 +223,7 @@ impl Lab<'_> {
         settings.filter(|setting| self.machines || !setting.needs_machine())
     }
 
-    fn rounds(
-        &self,
-        contenders: &[Named],
-        expected: &[u8],
-    ) -> Result<Vec<Sample>, Stop> {
+    fn rounds(&self, contenders: &[Named], expected: &[u8]) -> Result<Vec<Sample>, Stop> {
         let load = Load {
             connections: self.cores,
             time: Duration::from_secs_f64(self.definition.seconds),
@@ -257,11 +253,7 @@ impl Lab<'_> {
     }
 
     /// A quarter of a job's time between two jobs: four fifths of the load.
-    fn waits(
-        &self,
-        contenders: &[Named],
-        summaries: &[Summary],
-    ) -> Result<Vec<Waits>, Stop> {
+    fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
         let mut waits = Vec::new();
         for ((name, contender), summary) in contenders.iter().zip(summaries) {
             let Contender::Cells(pool) = contender else {
