@@ -73,7 +73,7 @@ pub struct Converter {
     /// Results.
     pub variants: Arc<Variants>,
     /// Sandboxes.
-    pub pool: Pool,
+    pub pool: Arc<Pool>,
     /// Counters.
     pub metrics: Arc<Metrics>,
     /// No job runs longer, whatever its estimate.

@@ -209,6 +209,7 @@ impl Metrics {
         render_cores(&mut text, readings.cores);
         render_access(&mut text, readings.access);
         render_cells(&mut text, &readings.cells);
+        text.0.push_str(readings.mounts);
         text.0.push_str("# EOF\n");
         text.0
     }
@@ -288,6 +289,8 @@ pub struct Readings<'a> {
     pub cores: &'a [reactor::Counters],
     /// Lines of the access log: taken on, and dropped.
     pub access: (u64, u64),
+    /// What mounts count, as text.
+    pub mounts: &'a str,
 }
 
 fn render_flights(text: &mut Text, flights: &FlightStats) {

@@ -177,7 +177,7 @@ impl Service {
     /// no error: serving goes on without the cache.
     pub fn open(
         settings: Settings,
-        pool: cell::Pool,
+        pool: impl Into<Arc<cell::Pool>>,
         cores: Arc<[reactor::Counters]>,
         mounts: Mounts,
     ) -> Result<Arc<Service>, OpenError> {
@@ -198,7 +198,7 @@ impl Service {
         let converter = Converter {
             library: Arc::clone(&library),
             variants: Arc::clone(&variants),
-            pool,
+            pool: pool.into(),
             metrics: Arc::clone(&metrics),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
         };
@@ -241,14 +241,14 @@ impl Service {
         }))
     }
 
-    /// The same service, told something else: library, mounts, variants, conversions and the access log are shared, and what
+    /// The same service, told something else, with other mounts: library, variants, conversions and the access log are shared, and what
     /// `settings` say of these is not looked at.
     #[must_use]
-    pub fn with(&self, settings: Settings) -> Arc<Service> {
+    pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {
             flights: Arc::clone(&self.flights),
             metrics: Arc::clone(&self.metrics),
-            mounts: self.mounts.clone(),
+            mounts,
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // What is known of originals depends on which are allowed.
@@ -280,7 +280,9 @@ impl Service {
 
     /// The metrics as OpenMetrics text.
     pub(crate) fn render_metrics(&self) -> String {
+        let mounts = self.mounts.metrics();
         self.metrics.render(&Readings {
+            mounts: &mounts,
             variants: self.variants.stats(),
             flights: self.flights.stats(),
             cells: self.flights.converter().pool.stats(),

@@ -18,6 +18,8 @@ mod convert;
 
 mod prefetch;
 
+mod programs;
+
 mod scan;
 
 mod run;

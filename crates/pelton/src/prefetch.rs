@@ -23,8 +23,9 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
     house::readable(&config.root).map_err(|err| vec![err])?;
-    let service =
-        house::service(config, Arc::new([]), Mounts::default()).map_err(|err| vec![err])?;
+    let pool = house::conversions(config).map_err(|err| vec![err])?;
+    let service = house::service(config, pool, Arc::new([]), Mounts::default());
+    let service = service.map_err(|err| vec![err])?;
     let tally = prefetch(&service);
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));

@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use origin::mount::Mounts;
 use origin::{Live, LiveCore};
 use reactor::{Listeners, Stop};
 
@@ -15,6 +14,7 @@ use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::log;
 use crate::notify;
+use crate::programs::{Beside, Programs};
 use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
 use crate::upgrade::{self, Predecessor, Program};
@@ -38,7 +38,11 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
-    let service = house::service(config, listeners.counters(), Mounts::default())?;
+    let pool = house::conversions(config)?;
+    let beside = Beside {
+        programs: Programs::start(config, Arc::clone(&pool))?,
+    };
+    let service = house::service(config, pool, listeners.counters(), beside.mounts())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
@@ -58,7 +62,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
-        configured: Configured::new(typed, config),
+        configured: Configured::new(typed, config, beside),
         tls,
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };

@@ -3,6 +3,7 @@
 
 mod accept;
 mod body;
+mod cgi;
 mod conditional;
 mod message;
 mod probe;
@@ -13,6 +14,7 @@ mod tags;
 
 pub use accept::accept;
 pub use body::body;
+pub use cgi::cgi;
 pub use conditional::conditional;
 pub use message::message;
 pub use probe::probe;
@@ -31,7 +33,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target {
         name: "accept",
         check: accept,
@@ -39,6 +41,10 @@ pub const TARGETS: [Target; 9] = [
     Target {
         name: "body",
         check: body,
+    },
+    Target {
+        name: "cgi",
+        check: cgi,
     },
     Target {
         name: "conditional",

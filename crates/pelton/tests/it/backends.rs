@@ -10,7 +10,8 @@ const BACKENDS: [&str; 2] = ["process", "kvm"];
 /// The worker is a static program like any other.
 const PROGRAM: &str = env!("PELTON_WORKER");
 
-fn backends() -> &'static [&'static str] {
+/// Those that this host has.
+pub(crate) fn backends() -> &'static [&'static str] {
     if fs::exists("/dev/kvm").expect("/dev can be looked at") {
         return &BACKENDS;
     }
@@ -127,4 +128,40 @@ fn page_tables_are_shown_where_there_are_microvms() {
         // The worker's code begins with a large page of its own.
         assert!(stdout.contains("x 2048 KB  r-x user"), "{stdout}");
     }
+}
+
+/// N5: no function of a codec is in the server. That the crates cannot be reached is what `cargo xtask tidy` holds.
+#[test]
+fn n5_no_codec_is_linked_into_the_server() {
+    const CODECS: [&str; 6] = [
+        "aom_codec_encode",
+        "dav1d_send_data",
+        "WebPEncode",
+        "WebPDecode",
+        "tj3Compress8",
+        "jpeg_start_decompress",
+    ];
+    let symbols = symbols(env!("CARGO_BIN_EXE_pelton"));
+    assert!(symbols.contains("main\0"), "the program's symbols are read");
+    for codec in CODECS {
+        assert!(!symbols.contains(codec), "{codec}");
+    }
+}
+
+/// Names of a program's symbols, each ended by a zero byte. The worker within the server has none that count: it is data.
+fn symbols(path: &str) -> String {
+    const SYMBOLS: u32 = 2;
+    let file = fs::read(path).expect("cargo built it");
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+    let long = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().expect("eight bytes"));
+    let (table, count) = (
+        long(40) as usize,
+        file[60] as usize + (file[61] as usize) * 256,
+    );
+    let section = |number: usize| table + number * 64;
+    let mut sections = (0..count).map(section);
+    let symbols = sections.find(|at| word(at + 4) == SYMBOLS);
+    let names = section(word(symbols.expect("it is not stripped") + 40) as usize);
+    let (offset, bytes) = (long(names + 24) as usize, long(names + 32) as usize);
+    String::from_utf8_lossy(&file[offset..offset + bytes]).into_owned()
 }
