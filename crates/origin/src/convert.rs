@@ -12,6 +12,7 @@ use picture::{Plan, Target};
 use crate::clock;
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::metrics::Metrics;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
@@ -78,6 +79,8 @@ pub struct Converter {
     pub metrics: Arc<Metrics>,
     /// No job runs longer, whatever its estimate.
     pub wall_ms_max: u32,
+    /// What killed cells before.
+    pub(crate) quarantine: Quarantine,
 }
 
 impl Converter {
@@ -91,12 +94,19 @@ impl Converter {
                 return Outcome::Refused;
             }
         };
+        if self.is_quarantined(task, &original) {
+            self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+            return Outcome::Kept(self.remember(task, Verdict::Faulty));
+        }
         let outcome = match self.run(task, &original) {
             Ok(body) if task.original_competes && task.identity.size_bytes <= body.bytes => {
                 self.keep(task, Kind::Verdict(Verdict::Larger), None)
             }
             Ok(body) => self.keep(task, Kind::Picture(task.plan.encoding.target()), Some(body)),
-            Err(failure) => self.judge(task, &failure),
+            Err(failure) => {
+                self.suspect(task, &original, &failure);
+                self.judge(task, &failure)
+            }
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
             && variant.is_useful()
@@ -104,6 +114,24 @@ impl Converter {
             self.variants.remove(replaced);
         }
         outcome
+    }
+
+    /// Whether the original killed so many cells that no more are spent on it.
+    fn is_quarantined(&self, task: &Task, original: &File) -> bool {
+        let held = self.quarantine.holds(original, task.identity.size_bytes);
+        // One that cannot be read has a better reason to fail.
+        held.is_ok_and(|held| held)
+    }
+
+    /// Notes an original that may have killed a cell.
+    fn suspect(&self, task: &Task, original: &File, failure: &Failure) {
+        if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
+            return;
+        }
+        if let Err(err) = self.quarantine.note(original, task.identity.size_bytes) {
+            let path = task.path.as_path().display();
+            tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
+        }
     }
 
     fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {

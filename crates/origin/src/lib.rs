@@ -53,6 +53,8 @@ mod describe;
 mod gallery;
 mod prefetch;
 
+mod quarantine;
+
 mod service;
 
 pub mod mount;

@@ -126,6 +126,8 @@ pub struct Metrics {
     failures: [AtomicU64; FAILURES.len()],
     /// Conversions refused because too much was waiting.
     pub refused: AtomicU64,
+    /// Conversions not tried because their original had killed cells.
+    pub quarantined: AtomicU64,
 }
 
 const FAILURES: [(FailureKind, &str); 7] = [
@@ -148,6 +150,7 @@ impl Metrics {
             conversion_cpu_us: AtomicU64::new(0),
             failures: Default::default(),
             refused: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
         }
     }
 
@@ -265,6 +268,11 @@ impl Metrics {
             "pelton_conversions_refused",
             "answered 503 because too much was waiting",
             refused,
+        );
+        text.counter(
+            "pelton_conversions_quarantined",
+            "not tried because the original had killed cells",
+            self.quarantined.load(Ordering::Relaxed),
         );
     }
 

@@ -19,6 +19,7 @@ use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
 use crate::mount::Mounts;
 use crate::problem::Problem;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::Variants;
 
@@ -201,6 +202,7 @@ impl Service {
             pool: pool.into(),
             metrics: Arc::clone(&metrics),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
+            quarantine: Quarantine::new(),
         };
         let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
         let access = access.map_err(|source| OpenError {
