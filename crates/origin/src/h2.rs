@@ -211,6 +211,10 @@ fn builder(core: &Core, streams: Begun) -> http2::Builder<Begun> {
 type Answered = Result<Response<Body>, hyper::Error>;
 
 /// The answer to one stream. What has to be waited for is boxed: a stream that only waits for its client is to be small.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "to box a hit would cost it an allocation"
+)]
 enum Answering {
     /// Until it is taken.
     Ready(Option<Response<Body>>),

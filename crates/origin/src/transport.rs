@@ -136,7 +136,7 @@ impl Transport for Conn<Secured> {
             stream, deadline, ..
         } = self;
         deadline.read_begun();
-        let read = poll_fn(|context| poll_read(&mut *stream.tls, context, buffer));
+        let read = poll_fn(|context| poll_read(&mut stream.tls, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
         deadline.request_begun();
         Ok(read)
@@ -207,8 +207,7 @@ impl Transport for Conn<Secured> {
             poll_fn(|context| Pin::new(&mut *stream.tls).poll_shutdown(context)).await?;
             let mut left = bytes_max;
             while 0 < left {
-                match poll_fn(|context| poll_read(&mut *stream.tls, context, &mut [0; 4096]))
-                    .await?
+                match poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?
                 {
                     0 => break,
                     read => left = left.saturating_sub(read),

@@ -24,7 +24,8 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     log::start(config.log_level.0);
     house::readable(&config.root).map_err(|err| vec![err])?;
     let pool = house::conversions(config).map_err(|err| vec![err])?;
-    let service = house::service(config, pool, Arc::new([]), Mounts::default());
+    // The next server records what is made here.
+    let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     let tally = prefetch(&service);
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

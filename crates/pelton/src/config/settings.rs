@@ -13,8 +13,9 @@ use reactor::Steering;
 
 use super::programs::Programs;
 use super::value::{
-    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation,
-    Networks, PerCore, Quality, Raw, Redirect, SteeringMode, Timeout, Types, Value, Wrong,
+    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
+    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, SteeringMode, Timeout,
+    Types, Value, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -174,6 +175,18 @@ settings! {
         redirect: Redirect = Redirect::Off, "true or port";
         /// How often to look whether certificates were renewed.
         check_time: Timeout = Timeout::seconds(60), "time";
+    }
+
+    /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
+    struct Store as store {
+        /// Where the server takes Redis clients itself: they see its index of converted pictures.
+        listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// A store elsewhere that is used instead: redis://[user:password@]host[:port][/database].
+        url: MaybeUrl = MaybeUrl(None), "URL or off";
+        /// Memory for what the server's own store holds; beyond, the least recently used goes.
+        max_memory: Bytes = Bytes::mib(64), "bytes";
+        /// How long a store elsewhere may take to answer before serving goes on without it.
+        timeout: Timeout = Timeout::seconds(1), "time";
     }
 
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.

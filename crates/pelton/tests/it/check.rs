@@ -66,6 +66,10 @@ fn every_key_and_limit_is_listed() {
         tls.listen                      127.0.0.1:3443   address           default
         tls.redirect                    false            true or port      default
         tls.check_time                  1min             time              default
+        store.listen                    off              address or off    default
+        store.url                       off              URL or off        default
+        store.max_memory                64MiB            bytes             default
+        store.timeout                   1s               time              default
         cell.backend                    process          backend           default
         cell.ephemeral                  true             true or false     default
         cell.concurrency                auto             jobs              default

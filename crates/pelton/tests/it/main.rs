@@ -23,6 +23,7 @@ mod overload;
 mod paths;
 mod programs;
 mod queries;
+mod record;
 mod room;
 mod scan;
 mod semantics;
