@@ -34,6 +34,8 @@ mod build;
 
 mod read;
 
+mod cover;
+
 mod search;
 
 mod fold;
@@ -46,6 +48,7 @@ mod strings;
 mod tests;
 
 pub use build::build;
+pub use cover::{Cover, CoverRules, Covered, Source};
 pub use entry::{Content, Entry, Photo, Stat};
 pub use fold::fold;
 pub use layout::{AlbumId, ArtistId, TrackId};

@@ -1,6 +1,7 @@
 //! Small libraries, built, read, moved, retagged, searched and broken.
 
 mod broken;
+mod cover;
 mod search;
 
 use crate::{Catalog, Content, Entry, Photo, Stat, build};

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::library::{Library, LibraryPath, Listed, Missing};
+use crate::library::{Library, LibraryPath, Listed, Missing, encode};
 use crate::problem::Problem;
 use crate::service::{Service, blocking};
 
@@ -54,7 +54,7 @@ fn render(folder: Option<&LibraryPath>, listed: &Listed) -> String {
         folder.as_path().to_string_lossy().into_owned()
     });
     let base = folder.map_or(String::new(), |folder| {
-        format!("{}/", encoded(folder.as_path()))
+        format!("{}/", encode(folder.as_path()))
     });
     let mut out = String::with_capacity(4096);
     let title = if path.is_empty() {
@@ -77,21 +77,21 @@ fn render(folder: Option<&LibraryPath>, listed: &Listed) -> String {
         let parent = folder
             .as_path()
             .parent()
-            .map(encoded)
+            .map(encode)
             .unwrap_or_else(String::new);
         link(&mut out, &format!("{PAGE}{parent}"), "↑");
     }
     for name in &listed.folders {
         link(
             &mut out,
-            &format!("{PAGE}{base}{}/", encoded(name.as_ref())),
+            &format!("{PAGE}{base}{}/", encode(name.as_ref())),
             &escaped(&name.to_string_lossy()),
         );
     }
     out.push_str("</nav><ul>");
     let pictures = listed.files.iter().filter(|name| is_shown(name.as_ref()));
     for name in pictures {
-        let target = format!("/{base}{}", encoded(name.as_ref()));
+        let target = format!("/{base}{}", encode(name.as_ref()));
         let label = escaped(&name.to_string_lossy());
         write!(
             out,
@@ -117,20 +117,6 @@ fn is_shown(name: &std::path::Path) -> bool {
             .iter()
             .any(|shown| shown.eq_ignore_ascii_case(extension))
     })
-}
-
-/// A path as it stands in a URL, and so in an attribute: all but the unreserved characters of RFC 3986 §2.3 escaped.
-fn encoded(path: &std::path::Path) -> String {
-    let mut out = String::new();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                out.push(char::from(byte))
-            }
-            _ => write!(out, "%{byte:02X}").expect("strings take everything"),
-        }
-    }
-    out
 }
 
 /// Text as it may stand in an element or a quoted attribute.

@@ -4,6 +4,7 @@
 //! a symbolic link leaves the library. Nothing here reads a file's content.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -123,6 +124,12 @@ impl LibraryPath {
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// The target that means this path.
+    #[must_use]
+    pub fn target(&self) -> String {
+        format!("/{}", encode(self.as_path()))
     }
 
     /// The file name's extension in lower case, without the dot.
@@ -341,6 +348,20 @@ fn missing(err: rustix::io::Errno) -> Missing {
         Errno::NAMETOOLONG | Errno::INVAL | Errno::NXIO | Errno::ISDIR => Missing::NotFound,
         err => Missing::Host(err.into()),
     }
+}
+
+/// A path as it stands in a URL, and so in an attribute: all but the unreserved characters of RFC 3986 §2.3 escaped.
+pub(crate) fn encode(path: &Path) -> String {
+    let mut out = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(byte))
+            }
+            _ => write!(out, "%{byte:02X}").expect("strings take everything"),
+        }
+    }
+    out
 }
 
 fn percent_decoded(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -1,5 +1,5 @@
-//! Makes the usual variants ahead of any request: every picture of the library in every enabled format, as well as it
-//! can be made. Requests then find them under the same keys.
+//! Makes variants ahead of any request, in every enabled format, as well as they can be made. Requests then find them under
+//! the same keys.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const DEPTH_MAX: usize = 64;
 /// What a prefetch has come to, so far or in the end.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Files done.
+    /// Recipes of originals that are done.
     pub files: AtomicU64,
     /// Variants made.
     pub made: AtomicU64,
@@ -50,15 +50,17 @@ impl Service {
         found
     }
 
-    /// Makes what is missing for `paths`, on as many threads as there are conversions at a time; `tally` may be watched
+    /// Makes what is missing for these recipes of originals, on as many threads as there are conversions at a time; `tally` may be watched
     /// from another thread.
-    pub fn prefetch(&self, paths: &[LibraryPath], tally: &Tally) {
+    pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], tally: &Tally) {
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..self.settings.flight.concurrency {
                 scope.spawn(|| {
-                    while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        self.prefetch_one(path, tally);
+                    while let Some((path, recipe)) =
+                        wanted.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        self.prefetch_one(path, *recipe, tally);
                         tally.files.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -66,13 +68,13 @@ impl Service {
         });
     }
 
-    fn prefetch_one(&self, path: &LibraryPath, tally: &Tally) {
+    fn prefetch_one(&self, path: &LibraryPath, recipe: Recipe, tally: &Tally) {
         let looked = look(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = looked else {
             return;
         };
-        let candidates = picture::candidates(&facts, &Recipe::default(), self.settings.formats);
-        let recipe = self.planned(Recipe::default());
+        let candidates = picture::candidates(&facts, &recipe, self.settings.formats);
+        let recipe = self.planned(recipe);
         for target in candidates.targets() {
             let plan = picture::plan(
                 &facts,

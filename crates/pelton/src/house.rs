@@ -12,6 +12,7 @@ use origin::mount::Mounts;
 use origin::{Service, Settings};
 use picture::{Accepts, Target};
 use reactor::Counters;
+use tags::Splits;
 
 use crate::config::{Config, PerCore, Timeout, Types};
 use crate::report::Error;
@@ -179,7 +180,36 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
     })
 }
 
-/// The prefixes of the configuration; the root where none is for everything.
+/// The index's folder in the data directory.
+const CATALOG: &str = "catalog";
+/// The folder there of covers that were taken out of music.
+pub(crate) const COVERS: &str = "covers";
+/// The path under which the service finds them; only targets of our own lead there.
+pub(crate) const ART: &str = "/-/art";
+
+/// What the library's keeper is told.
+pub(crate) fn library(config: &Config) -> scan::Setup {
+    let library = &config.library;
+    scan::Setup {
+        root: config.root.clone(),
+        folder: config.data.join(CATALOG),
+        hidden: config.data.clone(),
+        splits: Splits {
+            artists: library.split_artists.0.clone(),
+            genres: library.split_genres.0.clone(),
+            exceptions: library.split_exceptions.0.clone(),
+        },
+        watching: scan::Watching {
+            means: library.watch.0,
+            settle: library.settle_time.0,
+            look: library.look_time.0,
+            rescan: library.rescan_time.0,
+        },
+        limits: scan::Limits::default(),
+    }
+}
+
+/// The prefixes of the configuration, that of covers, and the root where none is for everything.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped
@@ -188,6 +218,16 @@ fn mounts(config: &Config) -> Vec<Mount> {
             directory: mapping.directory.clone(),
         })
         .collect();
+    let covers = config.data.join(COVERS);
+    match std::fs::create_dir_all(&covers) {
+        Ok(()) => mounts.push(Mount {
+            prefix: ART.trim_matches('/').to_owned(),
+            directory: covers,
+        }),
+        Err(err) => {
+            tracing::warn!(folder = %covers.display(), %err, "covers inside music are not shown");
+        }
+    }
     mounts.push(Mount {
         prefix: String::new(),
         directory: config.root.clone(),

@@ -23,14 +23,19 @@ mod programs;
 
 mod scan;
 
+mod user;
+
 mod run;
 
 mod check;
 
 mod cells;
 
+mod covers;
 mod house;
 mod https;
+mod music;
+mod players;
 mod worker;
 
 mod flags;
@@ -88,6 +93,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
             run::run(&typed, &flags::settle(settings, variables)?.config)
+        }
+        Command::User(typed) => {
+            let settings = typed.does.settings().clone();
+            user::run(&typed.does, &flags::settle(settings, variables)?)
         }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
         Command::Cell(typed) => {

@@ -1,18 +1,22 @@
-//! `pelton prefetch`: the usual variants of a whole library ahead of any request.
+//! `pelton prefetch`: the usual variants of a whole library ahead of any request, covers of its music among them.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use catalog::{Catalog, Covered};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use origin::library::LibraryPath;
 use origin::mount::Mounts;
 use origin::{Service, Tally};
+use picture::Recipe;
 
-use crate::config::Resolved;
-use crate::house;
-use crate::log;
+use crate::config::{Config, Resolved};
+use crate::covers::Covers;
 use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
+use crate::{house, log, scan};
 
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(250);
@@ -27,12 +31,17 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     // The next server records what is made here.
     let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
-    let tally = prefetch(&service);
+    let wanted = wanted(config, &service).map_err(|err| vec![err])?;
+    let tally = prefetch(&service, &wanted);
+    let files = wanted
+        .iter()
+        .filter(|(_, recipe)| recipe.is_identity())
+        .count();
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));
     eprintln!(
-        "{} files: {} variants made ({} of {} originals), {} there already, {} no smaller, {} failed",
-        count(&tally.files),
+        "{files} files, {} covers: {} variants made ({} of {} originals), {} there already, {} no smaller, {} failed",
+        wanted.len() - files,
         count(&tally.made),
         HumanBytes(variant),
         HumanBytes(original),
@@ -47,13 +56,52 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     })
 }
 
-fn prefetch(service: &Service) -> Tally {
-    let paths = service.list();
+/// Every original as it is, and the covers of artists, albums and discs in the sizes that the settings name. The index is
+/// brought up to date first.
+fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
+    let setup = house::library(config);
+    let report = scan::index(&setup)?;
+    tracing::info!(files = report.files, opened = report.opened, "scanned");
+    let catalog = ::scan::load(&setup.folder).map_err(|err| scan::told(&err))?;
+    let found = catalog.map_or_else(BTreeSet::new, |catalog| covers(config, &catalog));
+    let boxes = config.library.cover_sizes.0.iter().map(|side| {
+        let ask = picture::parse_query(&format!("w={side}&h={side}"));
+        ask.expect("sides of the settings may be asked for").recipe
+    });
+    let boxes: Vec<Recipe> = boxes.collect();
+    let sized = found
+        .into_iter()
+        .flat_map(|path| boxes.iter().map(move |recipe| (path.clone(), *recipe)));
+    let mut wanted = service.list();
+    // Nobody asks for a cover's own size.
+    wanted.retain(|path| !path.as_path().starts_with(house::ART.trim_matches('/')));
+    let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
+    Ok(whole.chain(sized).collect())
+}
+
+/// The pictures that stand for anything but single tracks.
+fn covers(config: &Config, catalog: &Catalog<Vec<u8>>) -> BTreeSet<LibraryPath> {
+    let covers = Covers::open(config);
+    let counts = catalog.counts();
+    let artists = (0..counts.artists).map(Covered::Artist);
+    let discs = (0..counts.albums).flat_map(|row| {
+        let album = catalog.album(row).expect("a row that was counted");
+        let tracks = (album.first_track..).take(album.tracks as usize);
+        let discs = tracks.filter_map(|track| Some(catalog.track(track)?.disc));
+        let discs: BTreeSet<u8> = discs.collect();
+        discs.into_iter().map(move |disc| Covered::Disc(row, disc))
+    });
+    let albums = (0..counts.albums).map(Covered::Album);
+    let all = artists.chain(albums).chain(discs);
+    all.filter_map(|of| covers.path(catalog, of)).collect()
+}
+
+fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)]) -> Tally {
     let tally = Tally::default();
     let done = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let watched = scope.spawn(|| watch(paths.len() as u64, &tally, &done));
-        service.prefetch(&paths, &tally);
+        let watched = scope.spawn(|| watch(wanted.len() as u64, &tally, &done));
+        service.prefetch(wanted, &tally);
         done.store(1, Ordering::Release);
         watched.thread().unpark();
     });

@@ -210,12 +210,14 @@ pub(crate) fn findings(config: &Config) -> impl Iterator<Item = Error> {
 /// Everything that answers beside the library.
 pub(crate) struct Beside {
     pub(crate) programs: Arc<Programs>,
+    /// What no reload changes.
+    pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
 }
 
 impl Beside {
     /// As the service takes them.
     pub(crate) fn mounts(&self) -> Mounts {
-        Mounts::new(self.programs.mounts())
+        Mounts::new([self.others.clone(), self.programs.mounts()].concat())
     }
 
     /// Takes over what another configuration says.

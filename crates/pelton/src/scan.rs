@@ -5,9 +5,8 @@ use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::scan::{Fault, Limits, Order, Phase, Progress, Report, ScanError, Sweep, scan};
+use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tags::Splits;
 
 use crate::config::Resolved;
 use crate::flags::Scan;
@@ -16,8 +15,6 @@ use crate::{house, print};
 
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
-/// The index's folder in the data directory.
-const FOLDER: &str = "catalog";
 
 /// Scans, then says what it came to. Ended by a signal, it leaves the last whole index.
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
@@ -29,14 +26,10 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         .iter()
         .map(|folder| below(folder))
         .collect::<Result<Vec<_>, _>>();
+    let (setup, only) = (house::library(config), only.map_err(|err| vec![err])?);
     let order = Order {
-        root: &config.root,
-        folder: &config.data.join(FOLDER),
-        hidden: &config.data,
-        splits: &Splits::default(),
-        limits: &Limits::default(),
-        only: &only.map_err(|err| vec![err])?,
         afresh: typed.afresh,
+        ..order(&setup, &only)
     };
     let report = watched(&order).map_err(|err| vec![told(&err)])?;
     for Fault { path, reason } in &report.faults {
@@ -47,6 +40,23 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         true => EXIT_OK,
         false => EXIT_FINDINGS,
     })
+}
+
+/// Brings the index up to date, whatever cannot be read.
+pub(crate) fn index(setup: &Setup) -> Result<Report, Error> {
+    watched(&order(setup, &[])).map_err(|err| told(&err))
+}
+
+fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> Order<'a> {
+    Order {
+        root: &setup.root,
+        folder: &setup.folder,
+        hidden: &setup.hidden,
+        splits: &setup.splits,
+        limits: &setup.limits,
+        only,
+        afresh: false,
+    }
 }
 
 /// A folder's path as the index has it.
@@ -64,7 +74,7 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
-fn told(err: &ScanError) -> Error {
+pub(crate) fn told(err: &ScanError) -> Error {
     let what = format!("scan: {err}");
     match std::error::Error::source(err) {
         Some(source) => Error::host(what).because(source.to_string()),

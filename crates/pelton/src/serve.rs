@@ -13,6 +13,7 @@ use crate::house;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::log;
+use crate::music::Music;
 use crate::notify;
 use crate::programs::{Beside, Programs};
 use crate::record::Record;
@@ -41,8 +42,10 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let pool = house::conversions(config)?;
+    let music = Music::start(config)?;
     let beside = Beside {
         programs: Programs::start(config, Arc::clone(&pool))?,
+        others: music.mounts(),
     };
     let counters = listeners.counters();
     let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
@@ -82,6 +85,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         move |conn| origin::serve(live.get(), conn)
     });
     let drained = drained.map_err(reactor_error)?;
+    music.stop();
     let service = live.current();
     service.variants().persist_uses(0);
     if let Some(access) = service.access_log() {

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use catalog::{Catalog, OpenError};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::ScanError;
 
@@ -35,12 +36,15 @@ pub(crate) fn replace(folder: &Path, bytes: &[u8]) -> Result<(), ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
         fs::create_dir_all(folder)?;
+        // Another process may be about to do the same: a scan beside a server, or a server that takes over.
+        let locked = File::open(folder)?;
+        flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
         // A name that points to nothing would cost the last index, which is whole.
         file.sync_all()?;
         fs::rename(&partial, &path)?;
-        File::open(folder)?.sync_all()
+        locked.sync_all()
     };
     write().map_err(|err| ScanError::host("write index", &path, err))
 }

@@ -106,7 +106,7 @@ impl Keeper {
     /// Takes up the last index, and brings it up to date behind the caller's back.
     ///
     /// # Errors
-    /// When the last index cannot be read, or a thread not be started.
+    /// When the host refuses a thread.
     pub fn start(setup: Setup) -> Result<Keeper, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
@@ -114,7 +114,14 @@ impl Keeper {
         };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = wake.map_err(|err| refused("keep the index of")(err.into()))?;
-        let last = load(&setup.folder)?;
+        let last = match load(&setup.folder) {
+            Ok(last) => last,
+            // A scan makes another, or tells in its turn that it cannot.
+            Err(err) => {
+                tracing::warn!(%err, "last index cannot be read");
+                None
+            }
+        };
         let shared = Arc::new(Shared {
             generation: AtomicU64::new(u64::from(last.is_some())),
             catalog: RwLock::new(Arc::new(last.unwrap_or_else(Catalog::empty))),
@@ -194,7 +201,7 @@ impl Shared {
     fn keep(&self) {
         let mut changes = Changes::new(self.setup.limits.folders_max);
         let mut eyes = self.open_eyes();
-        let (mut rescanned, mut retry) = (Instant::now(), None);
+        let (mut rescanned, mut retry, mut failures) = (Instant::now(), None, 0);
         while !self.stopping.load(Ordering::Acquire) {
             let now = Instant::now();
             let Watching {
@@ -211,8 +218,11 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // What made a scan fail, an operator has to mend; until then each takes in what the failed ones left.
-                retry = (!self.scan(&quiet)).then(|| now + look);
+                // What made a scan fail, an operator has to mend: each costs twice the patience of the last.
+                let only = if failures == 0 { &quiet[..] } else { &[] };
+                failures = if self.scan(only) { 0 } else { failures + 1 };
+                let patience = look.saturating_mul(1 << failures.min(10));
+                retry = (failures != 0).then(|| now + patience);
             }
             self.wait(&eyes, [changes.next_quiet(settle), due, retry]);
             self.see(&mut eyes, &mut changes);

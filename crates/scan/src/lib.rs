@@ -14,6 +14,8 @@
 //! and inode by many threads, or, where the disk rotates, in the order of their first extents by few: asking for extents
 //! takes a sweep of its own over the inodes, which costs less than the seeks it saves.
 //!
+//! [`Covers`] takes pictures out of music, once for each content, so that they go where all pictures go.
+//!
 //! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads, [`tags::Limits`] each file. Errors:
 //! [`ScanError`] when there can be no index; one file that cannot be read is a line of the report and never more. What is
 //! wrong with its content is remembered in the index, what is wrong with the host (permissions, a failing disk) is tried
@@ -27,6 +29,8 @@ mod report;
 mod scan;
 
 mod keeper;
+
+mod covers;
 
 mod limits;
 mod progress;
@@ -43,6 +47,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub use covers::{CoverLimits, Covers, TakeError};
 pub use error::ScanError;
 pub use index::load;
 pub use keeper::{Keeper, Means, Setup, Status, Watching};

@@ -19,13 +19,21 @@ pub(crate) struct Read {
 }
 
 /// A file on disk; counts what is asked of it.
-struct Source {
+pub(crate) struct Source {
     file: OwnedFd,
     reads: std::cell::Cell<u64>,
     bytes: std::cell::Cell<u64>,
 }
 
 impl Source {
+    pub(crate) fn new(file: OwnedFd) -> Source {
+        Source {
+            file,
+            reads: 0.into(),
+            bytes: 0.into(),
+        }
+    }
+
     fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.reads.update(|reads| reads + 1);
         self.bytes.update(|bytes| bytes + buf.len() as u64);
@@ -46,14 +54,14 @@ impl picture::ReadAt for Source {
 }
 
 /// Opens a file below `root`.
-pub(crate) fn open(root: BorrowedFd<'_>, seen: &Seen) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    openat(root, seen.path.as_slice(), flags, Mode::empty())
+    openat(root, path, flags, Mode::empty())
 }
 
 /// Reads a file below `root`.
 pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Read {
-    let file = match open(root, seen).and_then(|file| {
+    let file = match open(root, &seen.path).and_then(|file| {
         // Reads are exact: what the kernel would read ahead is pictures and sound, megabytes of it on some disks.
         fadvise(&file, 0, None, Advice::Random)?;
         Ok(file)
@@ -67,11 +75,7 @@ pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Re
             };
         }
     };
-    let source = Source {
-        file,
-        reads: 0.into(),
-        bytes: 0.into(),
-    };
+    let source = Source::new(file);
     let content = match seen.kind {
         Kind::Music => music(&source, seen, reader),
         Kind::Picture => photo(&source, seen),

@@ -37,7 +37,7 @@ pub(crate) fn sort(
             .entry(stat.device)
             .or_insert_with(|| rotates(stat.device));
         // What cannot be opened is told when it is to be read.
-        if *tells && let Ok(file) = open(root, &seen[number]) {
+        if *tells && let Ok(file) = open(root, &seen[number].path) {
             match host::first_extent(&file) {
                 Ok(place) => drop(places.insert(number, place)),
                 Err(_) => *tells = false,

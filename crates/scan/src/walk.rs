@@ -224,11 +224,12 @@ fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd>
     openat(root, path, flags, Mode::empty())
 }
 
-fn stat(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<Stat> {
+/// What the file system says of what is called `name` in a folder, or of the open file itself where there is no name.
+pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     let found = statx(
         folder,
         name,
-        AtFlags::SYMLINK_NOFOLLOW,
+        AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH,
         StatxFlags::BASIC_STATS,
     )?;
     Ok(Stat {

@@ -5,17 +5,19 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use catalog::CoverRules;
 use cell::{Backend, Isolation};
 use origin::access::Sink;
 use picture::Target;
 use picture::quality::DEFAULT_QUALITY_PCT;
 use reactor::Steering;
+use tags::Splits;
 
 use super::programs::Programs;
 use super::value::{
     AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
-    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, SteeringMode, Timeout,
-    Types, Value, Wrong,
+    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -175,6 +177,37 @@ settings! {
         redirect: Redirect = Redirect::Off, "true or port";
         /// How often to look whether certificates were renewed.
         check_time: Timeout = Timeout::seconds(60), "time";
+    }
+
+    /// The library's index: how it is kept up to date, and what it makes of names and pictures.
+    struct Library as library {
+        /// How changes are seen: by the kernel's word, or by looking where it gives none (auto), by looking, or not at all.
+        watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, look or off";
+        /// How long a folder must be quiet before it is read, so that an album appears whole.
+        settle_time: Timeout = Timeout::seconds(3), "time";
+        /// How often to look where the kernel does not tell.
+        look_time: Timeout = Timeout::seconds(60), "time";
+        /// How often to scan everything, whatever was seen; 0s is never.
+        rescan_time: Freshness = Freshness::seconds(86_400), "time";
+        /// What stands between two artists in one text; case does not matter.
+        split_artists: Texts = Texts(Splits::default().artists), "texts";
+        /// What stands between two genres in one text.
+        split_genres: Texts = Texts(Splits::default().genres), "texts";
+        /// Names that are never cut, though one of these is in them.
+        split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
+        /// Where a track's cover is looked for, best first: files beside it, embedded, its disc's, its album's, or any
+        /// picture there.
+        cover_track: Sources = Sources(CoverRules::default().track), "sources";
+        /// Where a disc's is.
+        cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
+        /// Where an album's is.
+        cover_album: Sources = Sources(CoverRules::default().album), "sources";
+        /// Where an artist's picture is: files around the albums, or the first album's.
+        cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
+        /// Boxes of covers that `pelton prefetch` makes.
+        cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
+        /// Covers taken out of music; beyond, the least recently used go.
+        covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
     /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.

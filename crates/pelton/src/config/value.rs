@@ -1,7 +1,10 @@
 //! The types of settings: how each is written and how it is shown. What is shown can be pasted into the file.
 
+mod library;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use library::{Sides, Sources, Texts, WatchMeans};
 
 use std::ffi::OsString;
 use std::fmt;

@@ -147,7 +147,10 @@ fn what_prefetch_makes_is_what_requests_get() {
     let (code, stdout, stderr) = run(&home, &words);
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
     let told = stderr.lines().last().expect("it says what it made");
-    assert!(told.starts_with("5 files: 4 variants made ("), "{told}");
+    assert!(
+        told.starts_with("5 files, 0 covers: 4 variants made ("),
+        "{told}"
+    );
     assert!(
         told.ends_with("), 0 there already, 2 no smaller, 0 failed"),
         "{told}"
@@ -178,7 +181,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         told,
-        "5 files: 0 variants made (0 B of 0 B originals), 6 there already, 0 no smaller, 0 failed"
+        "5 files, 0 covers: 0 variants made (0 B of 0 B originals), 6 there already, 0 no smaller, 0 failed"
     );
 }
 
@@ -197,7 +200,10 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
     let (code, _, stderr) = run(&home, &words);
     let told = stderr.lines().last().expect("it says what it made");
     assert_eq!(code, 1, "{stderr}");
-    assert!(told.starts_with("3 files: 1 variants made ("), "{told}");
+    assert!(
+        told.starts_with("3 files, 0 covers: 1 variants made ("),
+        "{told}"
+    );
     assert!(
         told.ends_with("), 0 there already, 0 no smaller, 1 failed"),
         "{told}"

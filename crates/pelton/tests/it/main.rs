@@ -9,6 +9,7 @@ mod cells;
 mod changes;
 mod check;
 mod commands;
+mod covers;
 mod crash;
 mod disk;
 mod documents;

@@ -1,0 +1,270 @@
+//! Which picture stands for a track, a disc, an album or an artist, by rules that may change without a scan.
+
+use std::ops::Range;
+
+use tags::{Mime, Picture};
+
+use crate::gather::folder;
+use crate::{Album, Catalog, Content, Entry, Stat};
+
+/// Tracks of one album that are asked for a picture inside.
+const TRACKS_MAX: u32 = 64;
+/// Files of one folder that are looked at.
+const FILES_MAX: u32 = 4096;
+
+/// What a picture stands for. Numbers are rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Covered {
+    /// A track.
+    Track(u32),
+    /// A disc of an album.
+    Disc(u32, u8),
+    /// An album.
+    Album(u32),
+    /// An artist.
+    Artist(u32),
+}
+
+/// Where a picture may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file of this name in the folder, or of an artist in the folder around its albums. `*` stands for anything; case
+    /// does not matter.
+    File(String),
+    /// Any picture there.
+    Any,
+    /// Inside the music.
+    Embedded,
+    /// What stands for the track's disc.
+    Disc,
+    /// What stands for the album, or for an artist's first.
+    Album,
+}
+
+/// Where pictures are looked for, best first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct CoverRules {
+    pub track: Vec<Source>,
+    pub disc: Vec<Source>,
+    pub album: Vec<Source>,
+    pub artist: Vec<Source>,
+}
+
+impl Default for CoverRules {
+    /// The picture that a whole album shares comes first where it serves as well: one picture is fetched and kept, not twelve.
+    fn default() -> CoverRules {
+        let file = |name: &str| Source::File(name.to_owned());
+        CoverRules {
+            track: vec![Source::Embedded, Source::Disc],
+            disc: vec![file("disc*.*"), file("cd*.*"), Source::Album],
+            album: vec![
+                file("cover.*"),
+                file("folder.*"),
+                file("front.*"),
+                file("album.*"),
+                Source::Embedded,
+                Source::Any,
+            ],
+            artist: vec![file("artist.*"), Source::Album],
+        }
+    }
+}
+
+/// A picture in the library.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cover {
+    /// The file, below the root.
+    pub path: Vec<u8>,
+    /// Tells whether it is still the one that was read.
+    pub stat: Stat,
+    /// Where in it the picture lies; nothing when it is the picture.
+    pub inside: Option<Picture>,
+}
+
+impl<B: AsRef<[u8]>> Catalog<B> {
+    /// The picture that stands for something.
+    #[must_use]
+    pub fn cover(&self, of: Covered, rules: &CoverRules) -> Option<Cover> {
+        let sources = match of {
+            Covered::Track(_) => &rules.track,
+            Covered::Disc(..) => &rules.disc,
+            Covered::Album(_) => &rules.album,
+            Covered::Artist(_) => &rules.artist,
+        };
+        sources.iter().find_map(|source| match (source, of) {
+            (Source::Disc, Covered::Track(row)) => {
+                let track = self.track(row)?;
+                self.cover(Covered::Disc(track.album, track.disc), rules)
+            }
+            (Source::Album, Covered::Disc(album, _)) => self.cover(Covered::Album(album), rules),
+            (Source::Album, Covered::Track(row)) => {
+                self.cover(Covered::Album(self.track(row)?.album), rules)
+            }
+            (Source::Album, Covered::Artist(row)) => {
+                let albums = self.artist(row)?.albums;
+                let mut covers = albums
+                    .into_iter()
+                    .map(|album| self.cover(Covered::Album(album), rules));
+                covers.find_map(|cover| cover)
+            }
+            // What leads back to where we came from leads nowhere.
+            (Source::Album | Source::Disc, _) => None,
+            (Source::Embedded, of) => self.embedded(of),
+            (Source::Any, of) => self.beside(of, "*"),
+            (Source::File(name), of) => self.beside(of, name),
+        })
+    }
+
+    /// The first picture inside the music.
+    fn embedded(&self, of: Covered) -> Option<Cover> {
+        self.tracks_of(of).find_map(|row| {
+            let entry = self.entry(self.track(row)?.file)?;
+            let Content::Music(media) = &entry.content else {
+                return None;
+            };
+            // A link leads out of the library.
+            let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
+            Some(Cover {
+                inside: Some(*inside),
+                path: entry.path,
+                stat: entry.stat,
+            })
+        })
+    }
+
+    /// The first picture of this name beside the music.
+    fn beside(&self, of: Covered, name: &str) -> Option<Cover> {
+        let mut folders = Vec::new();
+        for row in self.tracks_of(of) {
+            let (path, _) = self.file(self.track(row)?.file)?;
+            let folder = folder(&path).to_vec();
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        // Discs in folders of their own have their album's around them.
+        let around = if 1 < folders.len() {
+            common(&folders)
+        } else {
+            None
+        };
+        match of {
+            // Around the album's.
+            Covered::Artist(_) => {
+                let album = around.as_ref().or(folders.first())?;
+                folders = vec![folder(album).to_vec()];
+            }
+            Covered::Album(_) => folders.splice(..0, around).for_each(drop),
+            Covered::Track(_) | Covered::Disc(..) => {}
+        }
+        let mut covers = folders.iter().map(|folder| self.picture_in(folder, name));
+        covers.find_map(|cover| cover)
+    }
+
+    fn tracks_of(&self, of: Covered) -> impl Iterator<Item = u32> + use<'_, B> {
+        let album = |row| {
+            self.album(row)
+                .map_or(0..0, |album: Album<'_>| rows(&album))
+        };
+        let (rows, disc) = match of {
+            Covered::Track(row) => (row..row.saturating_add(1), None),
+            Covered::Album(row) => (album(row), None),
+            Covered::Disc(row, disc) => (album(row), Some(disc)),
+            Covered::Artist(row) => {
+                let first = self
+                    .artist(row)
+                    .and_then(|artist| artist.albums.first().copied());
+                (first.map_or(0..0, album), None)
+            }
+        };
+        let rows = rows.filter(move |&row| {
+            disc.is_none_or(|disc| self.track(row).is_some_and(|track| track.disc == disc))
+        });
+        rows.take(TRACKS_MAX as usize)
+    }
+
+    /// The first picture in a folder, but not below it, whose name fits.
+    fn picture_in(&self, folder: &[u8], name: &str) -> Option<Cover> {
+        let start = match folder {
+            [] => Vec::new(),
+            _ => [folder, b"/"].concat(),
+        };
+        let mut row = self.first_file_from(&start);
+        for _ in 0..FILES_MAX {
+            let (path, _) = self.file(row)?;
+            let below = path.strip_prefix(&start[..])?;
+            if let Some(end) = below.iter().position(|&byte| byte == b'/') {
+                // `0` follows the slash: the next that is not in this folder's folder.
+                row = self.first_file_from(&[&start, &below[..end], b"0"].concat());
+                continue;
+            }
+            if fits(name.as_bytes(), below)
+                && let Some(Entry {
+                    path,
+                    stat,
+                    content: Content::Photo(photo),
+                }) = self.entry(row)
+                && photo.width_px != 0
+            {
+                return Some(Cover {
+                    path,
+                    stat,
+                    inside: None,
+                });
+            }
+            row += 1;
+        }
+        None
+    }
+
+    /// The first row of a file whose path is not before this one.
+    fn first_file_from(&self, path: &[u8]) -> u32 {
+        let (mut low, mut high) = (0, self.counts().files);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.file(middle) {
+                Some((found, _)) if &found[..] < path => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+}
+
+fn rows(album: &Album<'_>) -> Range<u32> {
+    album.first_track..album.first_track.saturating_add(album.tracks)
+}
+
+/// The folder that all of these lie in, if it is the same.
+fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let around = folder(folders.first()?);
+    let is_same = folders.iter().all(|other| folder(other) == around);
+    (is_same && !around.is_empty()).then(|| around.to_vec())
+}
+
+/// Whether a name fits a pattern.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    // The last star, and how much of the name it has taken: of several, only the last one need ever take more.
+    let (mut at, mut from, mut star) = (0, 0, None);
+    while from < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(byte) if byte.eq_ignore_ascii_case(&name[from]) => {
+                at += 1;
+                from += 1;
+            }
+            _ => match &mut star {
+                Some((starred, taken)) => {
+                    *taken += 1;
+                    (at, from) = (*starred + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|&byte| byte == b'*')
+}

@@ -1,0 +1,172 @@
+//! Covers of the music: from what somebody asks for to the picture in the library that stands for it.
+//!
+//! ```text
+//! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ──────────► /Band/Album/cover.jpg?w=300
+//!                                       └─ embedded ─ taken out ─► /-/art/ab/HASH.jpg?w=300
+//! ```
+//! Either is a target like any other: negotiated, converted in a cell, and kept.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use catalog::{AlbumId, ArtistId, Catalog, CoverRules, Covered, TrackId};
+use origin::library::LibraryPath;
+use origin::mount::{Mount, Reply, Visit};
+use scan::{CoverLimits, Keeper, TakeError};
+
+use crate::config::Config;
+use crate::house;
+
+/// Finds covers.
+#[derive(Debug)]
+pub(crate) struct Covers {
+    rules: CoverRules,
+    /// None where the data directory cannot be written.
+    inside: Option<scan::Covers>,
+}
+
+impl Covers {
+    /// Takes up what was taken out before.
+    pub(crate) fn open(config: &Config) -> Covers {
+        let library = &config.library;
+        let limits = CoverLimits {
+            bytes_max: library.covers_bytes_max.0,
+            ..CoverLimits::default()
+        };
+        let inside = scan::Covers::open(&config.root, &config.data.join(house::COVERS), limits);
+        Covers {
+            rules: CoverRules {
+                track: library.cover_track.0.clone(),
+                disc: library.cover_disc.0.clone(),
+                album: library.cover_album.0.clone(),
+                artist: library.cover_artist.0.clone(),
+            },
+            inside: match inside {
+                Ok(inside) => Some(inside),
+                Err(err) => {
+                    tracing::warn!(%err, "covers inside music are not shown");
+                    None
+                }
+            },
+        }
+    }
+
+    /// The target of the picture that stands for something. May sleep: the picture may have to be taken out of a file.
+    pub(crate) fn target(
+        &self,
+        catalog: &Catalog<Vec<u8>>,
+        of: Covered,
+        query: &str,
+    ) -> Option<String> {
+        let path = self.path(catalog, of)?;
+        Some(match query {
+            "" => path.target(),
+            query => format!("{}?{query}", path.target()),
+        })
+    }
+
+    /// Where the service finds that picture. May sleep, too.
+    pub(crate) fn path(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> Option<LibraryPath> {
+        let cover = catalog.cover(of, &self.rules)?;
+        let Some(inside) = &cover.inside else {
+            return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
+        };
+        match self.inside.as_ref()?.take_out(&cover, inside) {
+            Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
+            Err(TakeError::Host(err)) => {
+                tracing::error!(%err, "cover cannot be kept");
+                None
+            }
+            Err(err) => {
+                tracing::info!(path = %cover.path.escape_ascii(), %err, "no cover");
+                None
+            }
+        }
+    }
+}
+
+/// What an id stands for: `tr-`, `al-` or `ar-` and an id in hexadecimal, or `di-`, an album's, and `-` with a disc's number.
+pub(crate) fn parse(catalog: &Catalog<Vec<u8>>, id: &str) -> Option<Covered> {
+    let (kind, id) = id.split_once('-')?;
+    let (id, disc) = match kind {
+        "di" => id.split_once('-')?,
+        _ => (id, ""),
+    };
+    let is_hex = id.len() == 16
+        && id
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let id = is_hex.then(|| u64::from_str_radix(id, 16).expect("sixteen digits"))?;
+    Some(match kind {
+        "tr" => Covered::Track(catalog.track_row(TrackId(id))?),
+        "al" => Covered::Album(catalog.album_row(AlbumId(id))?),
+        "ar" => Covered::Artist(catalog.artist_row(ArtistId(id))?),
+        "di" => Covered::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
+        _ => return None,
+    })
+}
+
+/// Answers `/-/cover/ID?w=300`.
+pub(crate) struct CoverMount {
+    covers: Arc<Covers>,
+    keeper: Arc<Keeper>,
+}
+
+impl CoverMount {
+    /// Where it is mounted.
+    pub(crate) const PREFIX: &str = "/-/cover";
+
+    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<Keeper>) -> CoverMount {
+        CoverMount { covers, keeper }
+    }
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            let allow = ("allow".into(), "GET, HEAD".into());
+            return plain(405, "method not allowed\n", Some(allow));
+        }
+        let id = visit
+            .path
+            .strip_prefix(Self::PREFIX)
+            .map(|rest| rest.trim_matches('/').to_owned());
+        let query = visit.query.unwrap_or("").to_owned();
+        let (covers, catalog) = (Arc::clone(&self.covers), self.keeper.catalog());
+        let found = tokio::task::spawn_blocking(move || {
+            let of = parse(&catalog, &id?)?;
+            covers.target(&catalog, of, &query)
+        });
+        match found
+            .await
+            .expect("a panic aborts the process, and nobody cancels")
+        {
+            Some(target) => Reply::Internal {
+                target,
+                fields: Vec::new(),
+            },
+            None => plain(404, "no cover\n", None),
+        }
+    }
+}
+
+impl Mount for CoverMount {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+fn plain(status: u16, text: &'static str, field: Option<origin::mount::Field>) -> Reply {
+    let mut fields: Vec<origin::mount::Field> = vec![
+        ("content-type".into(), "text/plain; charset=utf-8".into()),
+        ("cache-control".into(), "no-store".into()),
+        ("x-content-type-options".into(), "nosniff".into()),
+    ];
+    fields.extend(field);
+    Reply::Whole {
+        status,
+        fields,
+        body: text.into(),
+    }
+}
