@@ -20,6 +20,7 @@ mod hit;
 mod http;
 mod image;
 mod quality;
+mod store;
 
 mod client;
 mod converter;
@@ -86,6 +87,18 @@ enum Benchmark {
     },
     /// What a cell costs around one small job: throughput over HTTP by backend and pages, waits, wipes
     Cells,
+    /// CPU time of the store's commands, latencies, memory and expiry beside redis-server
+    Store {
+        /// This part alone
+        #[arg(long)]
+        only: Option<store::Part>,
+        /// Of the operations the one of this name alone
+        #[arg(long)]
+        row: Option<String>,
+    },
+    /// Asks a store for a key at a steady rate; part of `store`
+    #[command(hide = true)]
+    Probe(store::Probe),
     /// A minimal hyper server; part of `http`
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -172,6 +185,8 @@ fn main() -> ExitCode {
         Benchmark::Hit { only } => hit::run(&typed.given, only),
         Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
         Benchmark::Cells => cells::run(&typed.given),
+        Benchmark::Store { only, row } => store::run(&typed.given, only, row.as_deref()),
+        Benchmark::Probe(probe) => store::probe(&probe),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };

@@ -9,7 +9,9 @@ mod message;
 mod probe;
 mod query;
 mod range;
+mod rdb;
 mod request;
+mod resp;
 mod tags;
 
 pub use accept::accept;
@@ -20,7 +22,9 @@ pub use message::message;
 pub use probe::probe;
 pub use query::query;
 pub use range::range;
+pub use rdb::rdb;
 pub use request::request;
+pub use resp::resp;
 pub use tags::tags;
 
 /// A parser under test.
@@ -33,7 +37,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "accept",
         check: accept,
@@ -67,8 +71,16 @@ pub const TARGETS: [Target; 10] = [
         check: range,
     },
     Target {
+        name: "rdb",
+        check: rdb,
+    },
+    Target {
         name: "request",
         check: request,
+    },
+    Target {
+        name: "resp",
+        check: resp,
     },
     Target {
         name: "tags",
