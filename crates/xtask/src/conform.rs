@@ -8,6 +8,7 @@ mod long;
 mod oracle;
 mod store;
 mod store_diff;
+mod subsonic;
 pub(crate) mod tags;
 
 use std::ffi::OsString;
@@ -50,6 +51,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store-diff",
         run: store_diff::run,
+    },
+    Suite {
+        name: "subsonic",
+        run: subsonic::run,
     },
     Suite {
         name: "tags",

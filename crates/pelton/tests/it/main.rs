@@ -21,6 +21,7 @@ mod life;
 mod negotiation;
 mod overload;
 mod paths;
+mod players;
 mod queries;
 mod room;
 mod scan;

@@ -34,7 +34,9 @@ fn everything_is_there_as_plain_json() {
     check(
         &scene,
         "/artists",
-        expect![[r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-e70131a093b1822a","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-e70131a093b1822a"}]}"#]],
+        expect![[
+            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-e70131a093b1822a","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-e70131a093b1822a"}]}"#
+        ]],
     );
     check(
         &scene,
@@ -141,4 +143,23 @@ fn ratings_and_plays_take_a_key_and_make_the_orders() {
         track.contains("\"plays\":1,") && track.contains("\"rating\":5"),
         "{track}"
     );
+}
+
+/// Every example of the documentation is what is answered.
+#[test]
+fn the_documented_answers_are_those_given() {
+    const DOCUMENT: &str = include_str!("../../../../docs/api.md");
+    let scene = Scene::new("documented");
+    let examples: Vec<&str> = DOCUMENT.split("```http\nGET /-/api").skip(1).collect();
+    assert!(5 < examples.len(), "{} examples", examples.len());
+    for example in examples {
+        let text = example.split("\n```").next().expect("a first part");
+        let (target, answer) = text.split_once('\n').expect("an answer");
+        let (status, body) = answer.split_once('\n').expect("a status");
+        let given = scene.api("GET", target, None);
+        let (given_status, given_body) = given.split_once(' ').expect("a status");
+        assert_eq!(given_status, status, "{target}");
+        let parse = |text| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(parse(given_body), parse(body), "{target}");
+    }
 }
