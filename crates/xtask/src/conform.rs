@@ -9,6 +9,7 @@ mod oracle;
 mod store;
 mod store_clients;
 mod store_diff;
+mod subsonic;
 pub(crate) mod tags;
 
 use std::ffi::OsString;
@@ -55,6 +56,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store-diff",
         run: store_diff::run,
+    },
+    Suite {
+        name: "subsonic",
+        run: subsonic::run,
     },
     Suite {
         name: "tags",

@@ -22,6 +22,7 @@ mod life;
 mod negotiation;
 mod overload;
 mod paths;
+mod players;
 mod programs;
 mod queries;
 mod record;
