@@ -19,6 +19,7 @@ mod hit;
 mod http;
 mod image;
 mod quality;
+mod scan;
 
 mod client;
 mod converter;
@@ -83,6 +84,11 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
+    /// A music library: scans beside Musium's read pattern and lofty, rescans, search and covers
+    Scan(scan::Typed),
+    /// Reads a library in one way; part of `scan`
+    #[command(hide = true)]
+    Read(scan::Arms),
     /// A minimal hyper server; part of `http`
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -168,6 +174,8 @@ fn main() -> ExitCode {
         Benchmark::Image { only } => image::run(&typed.given, only),
         Benchmark::Hit { only } => hit::run(&typed.given, only),
         Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
+        Benchmark::Scan(asked) => scan::run(&typed.given, &asked),
+        Benchmark::Read(arms) => scan::read(&arms),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };

@@ -39,6 +39,7 @@ const PEERS: &[(&str, &[&str])] = &[
         &["h2o", "nghttp2-client", "nginx", "openssl", "wrk"],
     ),
     ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
+    ("scan", &["libvips-tools", "strace"]),
 ];
 
 /// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.
