@@ -10,6 +10,7 @@ use cell::{Failure, FailureKind, Pool};
 use picture::{Plan, Target};
 
 use crate::clock;
+use crate::ledger::{Change, Ledger, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::metrics::Metrics;
 use crate::source::FileSource;
@@ -41,6 +42,18 @@ pub struct Task {
     pub replaces: Option<Key>,
     /// Whether somebody waits for it.
     pub pace: Pace,
+}
+
+impl Task {
+    fn made(&self, cpu_us: u64) -> Made {
+        Made {
+            key: self.key,
+            path: self.path.clone(),
+            width_px: self.plan.target.width_px,
+            height_px: self.plan.target.height_px,
+            cpu_us,
+        }
+    }
 }
 
 /// Whether somebody waits.
@@ -76,6 +89,8 @@ pub struct Converter {
     pub pool: Pool,
     /// Counters.
     pub metrics: Arc<Metrics>,
+    /// The record of what was made, if there is one.
+    pub ledger: Option<Arc<Ledger>>,
     /// No job runs longer, whatever its estimate.
     pub wall_ms_max: u32,
 }
@@ -91,11 +106,25 @@ impl Converter {
                 return Outcome::Refused;
             }
         };
-        let outcome = match self.run(task, &original) {
+        if let Some(known) = self.variants.recall(&task.key, clock::unix_ms()) {
+            return Outcome::Kept(known);
+        }
+        self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
+        let made = self.run(task, &original);
+        self.note(|| Change::Ended(task.key));
+        let outcome = match made {
             Ok(body) if task.original_competes && task.identity.size_bytes <= body.bytes => {
                 self.keep(task, Kind::Verdict(Verdict::Larger), None)
             }
-            Ok(body) => self.keep(task, Kind::Picture(task.plan.encoding.target()), Some(body)),
+            Ok(body) => {
+                let made = task.made(body.cpu_us);
+                let kind = Kind::Picture(task.plan.encoding.target());
+                let outcome = self.keep(task, kind, Some(body));
+                if let Outcome::Kept(_) = outcome {
+                    self.note(|| Change::Made(made));
+                }
+                outcome
+            }
             Err(failure) => self.judge(task, &failure),
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
@@ -104,6 +133,12 @@ impl Converter {
             self.variants.remove(replaced);
         }
         outcome
+    }
+
+    fn note(&self, change: impl FnOnce() -> Change) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(change());
+        }
     }
 
     fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {

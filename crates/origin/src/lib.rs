@@ -49,6 +49,8 @@ mod source;
 
 pub mod variants;
 
+pub mod ledger;
+
 mod describe;
 mod gallery;
 mod prefetch;

@@ -11,6 +11,7 @@ use cell::FailureKind;
 use http1::Method;
 
 use crate::flight::FlightStats;
+use crate::ledger::LedgerStats;
 use crate::variants::VariantStats;
 use duration::Durations;
 
@@ -166,6 +167,19 @@ impl Metrics {
         self.failures[row].fetch_add(1, Ordering::Relaxed);
     }
 
+    /// What conversions came to, each with a name.
+    pub(crate) fn totals(&self) -> Vec<(&'static str, u64)> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut totals = vec![
+            ("conversions", count(&self.conversions)),
+            ("conversion_cpu_us", count(&self.conversion_cpu_us)),
+            ("refused", count(&self.refused)),
+        ];
+        let failures = FAILURES.iter().zip(&self.failures);
+        totals.extend(failures.map(|((_, name), counter)| (*name, count(counter))));
+        totals
+    }
+
     /// Everything as OpenMetrics 1.0 text.
     #[must_use]
     pub fn render(&self, readings: &Readings<'_>) -> String {
@@ -209,6 +223,9 @@ impl Metrics {
         render_cores(&mut text, readings.cores);
         render_access(&mut text, readings.access);
         render_cells(&mut text, &readings.cells);
+        if let Some(ledger) = &readings.ledger {
+            render_ledger(&mut text, ledger);
+        }
         text.0.push_str("# EOF\n");
         text.0
     }
@@ -288,6 +305,26 @@ pub struct Readings<'a> {
     pub cores: &'a [reactor::Counters],
     /// Lines of the access log: taken on, and dropped.
     pub access: (u64, u64),
+    /// The record in the store, where there is one.
+    pub ledger: Option<LedgerStats>,
+}
+
+fn render_ledger(text: &mut Text, ledger: &LedgerStats) {
+    text.gauge(
+        "pelton_store_reachable",
+        "whether the store answers",
+        u64::from(ledger.is_reachable),
+    );
+    text.counter(
+        "pelton_store_errors",
+        "times the store did not answer, or refused a command",
+        ledger.errors,
+    );
+    text.counter(
+        "pelton_store_publications",
+        "times that the record of all variants was written to the store",
+        ledger.publications,
+    );
 }
 
 fn render_flights(text: &mut Text, flights: &FlightStats) {
@@ -390,7 +427,7 @@ fn render_cores(text: &mut Text, cores: &[reactor::Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of answers in memory that clients have not taken yet, as of the last half second",
+        "bytes of answers in memory that clients have not taken yet, as of the last half second; over HTTP/2 those of files",
         sum(&reactor::Counters::queued_bytes),
     );
     text.family(

@@ -8,6 +8,7 @@
 
 mod life;
 mod notify;
+mod record;
 mod reload;
 mod serve;
 mod upgrade;
@@ -20,6 +21,8 @@ mod prefetch;
 
 mod scan;
 
+mod user;
+
 mod run;
 
 mod check;
@@ -30,6 +33,7 @@ mod covers;
 mod house;
 mod https;
 mod music;
+mod players;
 mod worker;
 
 mod flags;
@@ -69,6 +73,7 @@ fn run() -> Result<u8, Vec<Error>> {
     match command {
         Command::Serve(typed) => {
             let settings = flags::with_root(typed.settings, typed.root);
+            let settings = flags::with_store(settings, typed.store);
             serve::run(settings.clone(), &flags::settle(settings, variables)?)
         }
         Command::Convert(typed) => {
@@ -86,6 +91,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
             run::run(&typed, &flags::settle(settings, variables)?.config)
+        }
+        Command::User(typed) => {
+            let settings = typed.does.settings().clone();
+            user::run(&typed.does, &flags::settle(settings, variables)?)
         }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
         Command::Cell(typed) => {

@@ -16,6 +16,7 @@ use crate::life::{Life, Upgrade};
 use crate::log;
 use crate::music::Music;
 use crate::notify;
+use crate::record::Record;
 use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
 use crate::upgrade::{self, Predecessor, Program};
@@ -32,16 +33,17 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 }
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
-    let (predecessor, inherited) = inherited()?;
+    let (predecessor, mut inherited) = inherited()?;
     house::readable(&config.root)?;
     let loaded = https::load(config)?;
+    let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let music = Music::start(config)?;
     let mounts = Mounts::new(music.mounts());
-    let service = house::service(config, listeners.counters(), mounts)?;
+    let service = house::service(config, listeners.counters(), mounts, record.store())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
@@ -55,7 +57,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     let (stop, live) = (Stop::new(), Live::new(service, schemes));
     let patience = config.limits.upgrade_timeout.0;
-    let sockets = listeners.sockets().map_err(reactor_error)?;
+    let mut sockets = listeners.sockets().map_err(reactor_error)?;
+    sockets.extend(record.sockets()?);
+    let record = record.run()?;
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
@@ -80,6 +84,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     if let Some(access) = service.access_log() {
         access.finish();
     }
+    record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
     // Nobody waits for the improvements under way, which may take minutes; cells end with this process, and what it
     // leaves half written is told by its name.

@@ -22,6 +22,9 @@ pub(crate) const BUILD: &[&str] = &[
     "pkg-config",
 ];
 
+/// What the tests run us against.
+pub(crate) const TESTS: &[&str] = &["redis-server"];
+
 /// What each benchmark runs us against.
 const PEERS: &[(&str, &[&str])] = &[
     (

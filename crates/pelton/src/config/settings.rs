@@ -14,9 +14,9 @@ use reactor::Steering;
 use tags::Splits;
 
 use super::value::{
-    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation,
-    Networks, PerCore, Quality, Raw, Redirect, Sides, Sources, SteeringMode, Texts, Timeout, Types,
-    Value, WatchMeans, Wrong,
+    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
+    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -205,6 +205,18 @@ settings! {
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
         /// Covers taken out of music; beyond, the least recently used go.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
+    }
+
+    /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
+    struct Store as store {
+        /// Where the server takes Redis clients itself: they see its index of converted pictures.
+        listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// A store elsewhere that is used instead: redis://[user:password@]host[:port][/database].
+        url: MaybeUrl = MaybeUrl(None), "URL or off";
+        /// Memory for what the server's own store holds; beyond, the least recently used goes.
+        max_memory: Bytes = Bytes::mib(64), "bytes";
+        /// How long a store elsewhere may take to answer before serving goes on without it.
+        timeout: Timeout = Timeout::seconds(1), "time";
     }
 
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.

@@ -652,6 +652,51 @@ impl Value for AccessLog {
     }
 }
 
+/// An address to listen on, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeAddress(pub(crate) Option<SocketAddr>);
+
+impl Value for MaybeAddress {
+    const EXPECTED: &'static str = "\"off\", or an address with a port, such as \"127.0.0.1:6380\"";
+
+    fn read(raw: &Raw) -> Result<MaybeAddress, Wrong> {
+        match raw.text() {
+            Some("off") => Ok(MaybeAddress(None)),
+            _ => Ok(MaybeAddress(Some(SocketAddr::read(raw)?))),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0
+            .map_or("off".to_owned(), |address| address.to_string())
+    }
+}
+
+/// A store elsewhere, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeUrl(pub(crate) Option<kv::Url>);
+
+impl Value for MaybeUrl {
+    const EXPECTED: &'static str = "\"off\", or redis://[user:password@]host[:port][/database]";
+
+    fn read(raw: &Raw) -> Result<MaybeUrl, Wrong> {
+        match raw.text() {
+            Some("off") => Ok(MaybeUrl(None)),
+            Some(text) => match text.parse() {
+                Ok(url) => Ok(MaybeUrl(Some(url))),
+                Err(kv::UrlError) => Err(Wrong::found(raw)),
+            },
+            None => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0
+            .as_ref()
+            .map_or("off".to_owned(), |url| url.to_string())
+    }
+}
+
 /// The least severe events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogLevel(pub(crate) tracing::Level);

@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Convert(Convert),
     Prefetch(Prefetch),
     Scan(Scan),
+    User(User),
     Run(Run),
     Check(Check),
     Cell(Cell),
@@ -50,11 +51,15 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
-  pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB")]
+  pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
+  pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)")]
 pub(crate) struct Serve {
     /// Directory whose files are served; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: Option<PathBuf>,
+    /// Redis-compatible store to keep what is known of variants in; the same as --store-url
+    #[arg(long, value_name = "URL", conflicts_with = "store.url")]
+    pub(crate) store: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
@@ -117,6 +122,91 @@ pub(crate) struct Scan {
     /// Open every file, as if there were no index
     #[arg(long, conflicts_with = "only")]
     pub(crate) afresh: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Say who may come in with a music player.
+///
+/// Users and all they leave, such as playlists, are kept in the data directory. A server that runs on it sees a change
+/// with its next request.
+#[derive(Args)]
+pub(crate) struct User {
+    #[command(subcommand)]
+    pub(crate) does: UserDoes,
+}
+
+/// What is to be done with users.
+#[derive(Subcommand)]
+pub(crate) enum UserDoes {
+    /// Add a user, whose password is a line of standard input; the first one may change what is everybody's
+    #[command(after_help = "Examples:
+  pelton user add ann                      (asks for the password)
+  pelton user add ann < password.txt")]
+    Add(AddUser),
+    /// Give a user another password, which is a line of standard input
+    Password(Whose),
+    /// Remove a user, and all that is theirs
+    Remove(Whose),
+    /// List users, whether they may change what is everybody's, and the labels of their keys
+    List(Everybody),
+    /// Make a key that lets a program in as this user, and print it; it is not shown again
+    Key(Labelled),
+    /// Take such a key away
+    RemoveKey(Labelled),
+}
+
+impl UserDoes {
+    /// The settings that were typed with it.
+    pub(crate) fn settings(&self) -> &SettingFlags {
+        match self {
+            UserDoes::Add(typed) => &typed.settings,
+            UserDoes::Password(typed) | UserDoes::Remove(typed) => &typed.settings,
+            UserDoes::List(typed) => &typed.settings,
+            UserDoes::Key(typed) | UserDoes::RemoveKey(typed) => &typed.settings,
+        }
+    }
+}
+
+/// A user to be added.
+#[derive(Args)]
+pub(crate) struct AddUser {
+    /// Name of the user
+    #[arg(value_name = "NAME", id = "NAME")]
+    pub(crate) name: String,
+    /// Whether the user may change what is everybody's: users and radio stations
+    #[arg(long)]
+    pub(crate) admin: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// A user who is there.
+#[derive(Args)]
+pub(crate) struct Whose {
+    /// Name of the user
+    #[arg(value_name = "NAME", id = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// Nobody in particular.
+#[derive(Args)]
+pub(crate) struct Everybody {
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// A user's key.
+#[derive(Args)]
+pub(crate) struct Labelled {
+    /// Name of the user
+    #[arg(value_name = "NAME", id = "NAME")]
+    pub(crate) name: String,
+    /// What the key is for, such as phone
+    #[arg(value_name = "LABEL", id = "LABEL")]
+    pub(crate) label: String,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -22,6 +22,7 @@ mod negotiation;
 mod overload;
 mod paths;
 mod queries;
+mod record;
 mod room;
 mod scan;
 mod semantics;

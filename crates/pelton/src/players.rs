@@ -1,0 +1,287 @@
+//! What players talk to: the Subsonic protocol at `/rest/`, and the same library as plain JSON at `/-/api/`.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use catalog::{Catalog, Covered};
+use origin::library::{Library, LibraryPath, Mount as Directory};
+use origin::mount::{Field, Mount, Reply, Visit};
+use scan::Keeper;
+use subsonic::StoreError;
+use subsonic::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
+use tags::Splits;
+
+use crate::config::Config;
+use crate::covers::Covers;
+
+/// What users leave, in the data directory.
+pub(crate) const FOLDER: &str = "users";
+/// Lyrics beside a song; a longer file is none.
+const LYRICS_BYTES_MAX: u64 = 1 << 20;
+/// Extensions of files with lyrics, those with times first.
+const LYRICS: [&str; 2] = ["lrc", "txt"];
+
+/// Answers players.
+#[derive(Debug)]
+pub(crate) struct Players {
+    server: Arc<Server>,
+}
+
+/// The library, as they see it.
+struct Shelf {
+    keeper: Arc<Keeper>,
+    covers: Arc<Covers>,
+    /// None where it cannot be opened; then there are no lyrics.
+    library: Option<Library>,
+}
+
+impl Players {
+    /// Takes up what users left.
+    pub(crate) fn open(
+        config: &Config,
+        keeper: &Arc<Keeper>,
+        covers: &Arc<Covers>,
+    ) -> Result<Players, StoreError> {
+        let store = Store::open(&config.data.join(FOLDER))?;
+        let root = Directory {
+            prefix: String::new(),
+            directory: config.root.clone(),
+        };
+        let library = Library::open(&[root], &config.data);
+        let library = library.inspect_err(|(path, err)| {
+            tracing::warn!(path = %path.display(), %err, "lyrics are not read");
+        });
+        let shelf = Shelf {
+            keeper: Arc::clone(keeper),
+            covers: Arc::clone(covers),
+            library: library.ok(),
+        };
+        let (shelf, store) = (Arc::new(shelf), Arc::new(store));
+        let server = Server::new(shelf, store, Splits::default(), Limits::default());
+        Ok(Players {
+            server: Arc::new(server),
+        })
+    }
+
+    /// Where they talk to it.
+    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 2] {
+        let rest: Arc<dyn Mount> = Arc::new(Rest(Arc::clone(&self.server)));
+        let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
+        [
+            (Rest::PREFIX.to_owned(), rest),
+            (Api::PREFIX.to_owned(), api),
+        ]
+    }
+}
+
+impl House for Shelf {
+    fn index(&self) -> Arc<Catalog<Vec<u8>>> {
+        self.keeper.catalog()
+    }
+
+    fn scanning(&self) -> Scanning {
+        let status = self.keeper.status();
+        let running = status.standing.map(|standing| standing.walked);
+        let last = status.report.map_or(0, |report| report.files);
+        Scanning {
+            active: running.is_some(),
+            files: running.unwrap_or(last),
+            ended_ms: status.ended.map(unix_ms),
+        }
+    }
+
+    fn scan(&self) {
+        self.keeper.ask();
+    }
+
+    fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
+        self.covers.target(index, of, query)
+    }
+
+    fn lyrics(&self, path: &[u8]) -> Option<String> {
+        let library = self.library.as_ref()?;
+        let path = std::str::from_utf8(path).ok().map(Path::new)?;
+        let open = |path: &Path| {
+            library
+                .open_original(&LibraryPath::from_relative(path)?)
+                .ok()
+        };
+        let beside = LYRICS.iter().find_map(|extension| {
+            let (file, identity) = open(&path.with_extension(extension))?;
+            if LYRICS_BYTES_MAX < identity.size_bytes {
+                return None;
+            }
+            let mut text = String::new();
+            let read = file.take(LYRICS_BYTES_MAX).read_to_string(&mut text);
+            read.is_ok().then_some(text)
+        });
+        beside.or_else(|| {
+            let (file, identity) = open(path)?;
+            let mut reader = tags::Reader::new(tags::Limits::default());
+            let media = reader.read(&Source(file), identity.size_bytes).ok()?;
+            media.tags.first(tags::Field::Lyrics).map(str::to_owned)
+        })
+    }
+}
+
+/// A file that tags are read of.
+struct Source(File);
+
+impl tags::ReadAt for Source {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(buf, offset)
+    }
+}
+
+/// `/rest/NAME`
+struct Rest(Arc<Server>);
+
+impl Rest {
+    const PREFIX: &str = "/rest";
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        match visit.method {
+            "GET" | "HEAD" | "POST" => {}
+            "OPTIONS" => return preflight(),
+            _ => return not_allowed("GET, HEAD, POST, OPTIONS"),
+        }
+        let name = visit.path.strip_prefix(Rest::PREFIX).unwrap_or("");
+        let name = name.trim_matches('/').to_owned();
+        let query = visit.query.unwrap_or("").to_owned();
+        // A form that is no text has no parameters that fit.
+        let form = String::from_utf8_lossy(&visit.body).into_owned();
+        let server = Arc::clone(&self.0);
+        let answer = off_core(move || {
+            let mut params = Params::parse(&query);
+            params.extend(&form);
+            let now_ms = unix_ms(SystemTime::now());
+            server.answer(&Request {
+                name: &name,
+                params,
+                now_ms,
+            })
+        });
+        reply(answer.await)
+    }
+}
+
+impl Mount for Rest {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+
+    /// The protocol has passwords in them.
+    fn has_secret_queries(&self) -> bool {
+        true
+    }
+}
+
+/// `/-/api/…`
+struct Api(Arc<Server>);
+
+impl Api {
+    const PREFIX: &str = "/-/api";
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        let path = visit.path.strip_prefix(Api::PREFIX).unwrap_or("");
+        let (path, method) = (path.to_owned(), visit.method.to_owned());
+        let query = visit.query.unwrap_or("").to_owned();
+        let mut authorization = visit.fields.clone().filter_map(|(name, value)| {
+            let is_it = name.eq_ignore_ascii_case("authorization");
+            is_it.then(|| str::from_utf8(value).ok().map(str::to_owned))?
+        });
+        let authorization = authorization.next();
+        let server = Arc::clone(&self.0);
+        let answer = off_core(move || {
+            server.api(&ApiRequest {
+                method: &method,
+                path: &path,
+                params: Params::parse(&query),
+                authorization: authorization.as_deref(),
+                now_ms: unix_ms(SystemTime::now()),
+            })
+        });
+        reply(answer.await)
+    }
+}
+
+impl Mount for Api {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .expect("a panic aborts the process, and nobody cancels")
+}
+
+/// Players in a browser come from anywhere, and bring what lets them in with each request.
+const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
+
+fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
+    let fields = listed.iter();
+    fields
+        .map(|(name, value)| ((*name).into(), (*value).into()))
+        .collect()
+}
+
+fn reply(answer: Answer) -> Reply {
+    match answer {
+        Answer::Document {
+            status,
+            media_type,
+            body,
+        } => Reply::Whole {
+            status,
+            fields: fields(&[
+                ("content-type", media_type),
+                ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+                ANYWHERE,
+            ]),
+            body: body.into(),
+        },
+        Answer::File {
+            target,
+            disposition,
+        } => {
+            let mut fields = fields(&[ANYWHERE]);
+            fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
+            Reply::Internal { target, fields }
+        }
+    }
+}
+
+fn preflight() -> Reply {
+    Reply::Whole {
+        status: 204,
+        fields: fields(&[
+            ("allow", "GET, HEAD, POST, OPTIONS"),
+            ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+            ("access-control-allow-headers", "*"),
+            ("access-control-max-age", "86400"),
+            ANYWHERE,
+        ]),
+        body: bytes::Bytes::new(),
+    }
+}
+
+fn not_allowed(allow: &'static str) -> Reply {
+    Reply::Whole {
+        status: 405,
+        fields: fields(&[("allow", allow), ("cache-control", "no-store")]),
+        body: bytes::Bytes::new(),
+    }
+}
+
+pub(crate) fn unix_ms(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as i64)
+}

@@ -1,0 +1,305 @@
+//! Users, as clients see them, and as the operator makes them.
+
+use std::fmt;
+
+use crate::fault::{Code, Fault};
+use crate::server::{Call, Changes, Seen};
+use crate::store::{Change, Store, StoreError, User, key_hash, new_key};
+use crate::write::Writer;
+
+impl<'s> Seen<'s> {
+    /// The user, who may change what is everybody's.
+    pub(crate) fn admin(&self) -> Result<&'s User, Fault> {
+        self.user
+            .filter(|user| user.admin)
+            .ok_or_else(Fault::not_allowed)
+    }
+}
+
+fn describe(out: &mut Writer, name: &str, user: &User) {
+    out.text("username", name);
+    out.flag("scrobblingEnabled", true);
+    for (role, has) in [
+        ("adminRole", user.admin),
+        ("settingsRole", true),
+        ("downloadRole", true),
+        ("uploadRole", false),
+        ("playlistRole", true),
+        ("coverArtRole", false),
+        ("commentRole", false),
+        ("podcastRole", false),
+        ("streamRole", true),
+        ("jukeboxRole", false),
+        ("shareRole", false),
+        ("videoConversionRole", false),
+    ] {
+        out.flag(role, has);
+    }
+    if out.is_xml() {
+        out.list("folder", [1], |out, _| out.value("1"));
+    } else {
+        out.numbers("folder", [1]);
+    }
+}
+
+pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let name = call.text("username")?;
+    if name != call.user {
+        seen.admin()?;
+    }
+    let user = seen.state.users.get(name);
+    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    out.object("user", |out| describe(out, name, user));
+    Ok(())
+}
+
+pub(crate) fn users(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    seen.admin()?;
+    out.object("users", |out| {
+        out.list("user", &seen.state.users, |out, (name, user)| {
+            describe(out, name, user);
+        });
+    });
+    Ok(())
+}
+
+pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.admin()?;
+    let (name, password) = (call.text("username")?, call.text("password")?);
+    if seen.state.users.contains_key(name) {
+        return Err(Fault::new(Code::Generic, "this user is there already"));
+    }
+    if call.server.limits.kept_max <= seen.state.users.len() {
+        return Err(Fault::not_allowed());
+    }
+    check_name(name).map_err(|_| Fault::bad("username"))?;
+    let admin = call.flag("adminRole")?.unwrap_or(false);
+    Ok(vec![kept(call, name, &typed(password), admin)])
+}
+
+pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.admin()?;
+    let name = call.text("username")?;
+    let user = seen.state.users.get(name);
+    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let admin = call.flag("adminRole")?.unwrap_or(user.admin);
+    // Nobody could undo it.
+    if name == call.user && !admin {
+        return Err(Fault::not_allowed());
+    }
+    Ok(vec![match call.params.first("password") {
+        Some(password) => kept(call, name, &typed(password), admin),
+        None => Change::User {
+            name: name.to_owned(),
+            password: user.password.clone(),
+            admin,
+            at_ms: call.now_ms,
+        },
+    }])
+}
+
+pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    let name = call.text("username")?;
+    if name != call.user {
+        seen.admin()?;
+    }
+    let user = seen.state.users.get(name);
+    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let password = typed(call.text("password")?);
+    Ok(vec![kept(call, name, &password, user.admin)])
+}
+
+pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.admin()?;
+    let name = call.text("username")?;
+    if name == call.user {
+        return Err(Fault::not_allowed());
+    }
+    if !seen.state.users.contains_key(name) {
+        return Err(Fault::not_found("user"));
+    }
+    Ok(vec![Change::UserGone {
+        name: name.to_owned(),
+    }])
+}
+
+/// A password as a client sends it.
+fn typed(given: &str) -> String {
+    let digits = given.strip_prefix("enc:").and_then(crate::store::unhex);
+    let decoded = digits.and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.unwrap_or_else(|| given.to_owned())
+}
+
+fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Change {
+    Change::User {
+        name: name.to_owned(),
+        password: call.server.store.secret().seal(name, password),
+        admin,
+        at_ms: call.now_ms,
+    }
+}
+
+/// Why a user cannot be changed as asked.
+#[derive(Debug)]
+pub enum UserError {
+    /// Nobody is called so, or no key has this label.
+    Unknown,
+    /// Somebody is called so already, or some key has this label.
+    Taken,
+    /// A name is 1 to 64 bytes without control characters.
+    BadName,
+    /// The host's fault.
+    Store(StoreError),
+}
+
+impl fmt::Display for UserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UserError::Unknown => f.write_str("there is none of this name"),
+            UserError::Taken => f.write_str("there is one of this name already"),
+            UserError::BadName => f.write_str("a name has 1 to 64 bytes and no control characters"),
+            UserError::Store(err) => err.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for UserError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            UserError::Store(err) => err.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for UserError {
+    fn from(err: StoreError) -> UserError {
+        UserError::Store(err)
+    }
+}
+
+fn check_name(name: &str) -> Result<(), UserError> {
+    let fits = (1..=64).contains(&name.len()) && !name.chars().any(char::is_control);
+    if fits {
+        Ok(())
+    } else {
+        Err(UserError::BadName)
+    }
+}
+
+impl Store {
+    /// Everybody who may come in, in order, and whether they may change what is everybody's.
+    ///
+    /// # Errors
+    /// The host's.
+    pub fn users(&self) -> Result<Vec<(String, bool)>, StoreError> {
+        self.read(|state| {
+            let users = state.users.iter();
+            users
+                .map(|(name, user)| (name.clone(), user.admin))
+                .collect()
+        })
+    }
+
+    /// Adds a user. The first one may change what is everybody's, whatever `admin` says.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn add_user(
+        &self,
+        name: &str,
+        password: &str,
+        admin: bool,
+        now_ms: i64,
+    ) -> Result<(), UserError> {
+        check_name(name)?;
+        self.change(|state| match state.users.contains_key(name) {
+            true => Err(UserError::Taken),
+            false => Ok(vec![Change::User {
+                name: name.to_owned(),
+                password: self.secret().seal(name, password),
+                admin: admin || state.users.is_empty(),
+                at_ms: now_ms,
+            }]),
+        })?
+    }
+
+    /// Gives a user another password.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn set_password(&self, name: &str, password: &str, now_ms: i64) -> Result<(), UserError> {
+        self.change(|state| {
+            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            Ok(vec![Change::User {
+                name: name.to_owned(),
+                password: self.secret().seal(name, password),
+                admin: user.admin,
+                at_ms: now_ms,
+            }])
+        })?
+    }
+
+    /// Removes a user, and all that is theirs.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn remove_user(&self, name: &str) -> Result<(), UserError> {
+        self.change(|state| match state.users.contains_key(name) {
+            false => Err(UserError::Unknown),
+            true => Ok(vec![Change::UserGone {
+                name: name.to_owned(),
+            }]),
+        })?
+    }
+
+    /// Makes a key that lets a program in as this user. It is told once, and kept as a hash.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn add_key(&self, name: &str, label: &str, now_ms: i64) -> Result<String, UserError> {
+        check_name(label)?;
+        let key = new_key();
+        self.change(|state| {
+            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            match user.keys.contains_key(label) {
+                true => Err(UserError::Taken),
+                false => Ok(vec![Change::Key {
+                    user: name.to_owned(),
+                    label: label.to_owned(),
+                    hash: key_hash(&key),
+                    at_ms: now_ms,
+                }]),
+            }
+        })??;
+        Ok(key)
+    }
+
+    /// Labels of a user's keys.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn keys(&self, name: &str) -> Result<Vec<String>, UserError> {
+        self.read(|state| {
+            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            Ok(user.keys.keys().cloned().collect())
+        })?
+    }
+
+    /// Takes a key away.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn remove_key(&self, name: &str, label: &str) -> Result<(), UserError> {
+        self.change(|state| {
+            let user = state.users.get(name);
+            match user.is_some_and(|user| user.keys.contains_key(label)) {
+                false => Err(UserError::Unknown),
+                true => Ok(vec![Change::KeyGone {
+                    user: name.to_owned(),
+                    label: label.to_owned(),
+                }]),
+            }
+        })?
+    }
+}

@@ -1,0 +1,321 @@
+//! The same library as plain JSON, for pages and scripts: no envelope, statuses of HTTP, everything in pages.
+//!
+//! Reading is for everybody, as the library's files are. What is kept is a user's, and takes a key of theirs:
+//! `Authorization: Bearer KEY`.
+
+mod items;
+mod orders;
+
+use std::sync::Arc;
+
+use crate::auth;
+use crate::derived::Derived;
+use crate::ids::Id;
+use crate::params::{Params, decoded};
+use crate::server::{Answer, Index, Server};
+use crate::songs::{albums_of, iso, own_albums, tracks};
+use crate::store::{Change, State, StoreError};
+use crate::write::Writer;
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct ApiRequest<'a> {
+    /// The method's name.
+    pub method: &'a str,
+    /// The path behind the mount, such as `/albums`; not decoded.
+    pub path: &'a str,
+    /// Of the query.
+    pub params: Params<'a>,
+    /// Authorization, where it was sent.
+    pub authorization: Option<&'a str>,
+    /// The time, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// What a client gets that asked for something else.
+#[derive(Debug)]
+enum Refusal {
+    NotFound,
+    /// A parameter of this name does not fit.
+    Bad(&'static str),
+    /// With what is allowed.
+    Method(&'static str),
+    Unauthorized,
+    Host,
+}
+
+impl From<StoreError> for Refusal {
+    fn from(err: StoreError) -> Refusal {
+        tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
+        Refusal::Host
+    }
+}
+
+/// One request, and what it is answered from.
+pub(crate) struct Ask<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) index: Arc<Index>,
+    pub(crate) derived: Arc<Derived>,
+    pub(crate) request: &'a ApiRequest<'a>,
+}
+
+impl Server {
+    /// Answers one request for plain JSON. May wait for the disk.
+    #[must_use]
+    pub fn api(&self, request: &ApiRequest<'_>) -> Answer {
+        let (index, derived) = self.index();
+        let ask = Ask {
+            server: self,
+            index,
+            derived,
+            request,
+        };
+        let (status, body) = match ask.answer() {
+            Ok(written) => (200, written),
+            Err(refusal) => refusal.told(),
+        };
+        Answer::Document {
+            status,
+            media_type: "application/json",
+            body,
+        }
+    }
+}
+
+impl Refusal {
+    fn told(&self) -> (u16, String) {
+        let (status, title) = match self {
+            Refusal::NotFound => (404, "no such thing".to_owned()),
+            Refusal::Bad(name) => (400, format!("parameter {name} does not fit")),
+            Refusal::Method(allowed) => (405, format!("only {allowed} is offered here")),
+            Refusal::Unauthorized => (401, "a key of a user is needed".to_owned()),
+            Refusal::Host => (
+                503,
+                "the server cannot keep or read this at the moment".to_owned(),
+            ),
+        };
+        let mut out = Writer::new(false);
+        out.braced(|out| {
+            out.text("title", &title);
+            out.number("status", status);
+        });
+        (status, out.finish())
+    }
+}
+
+impl Ask<'_> {
+    fn answer(&self) -> Result<String, Refusal> {
+        let parts = self.request.path.split('/').filter(|part| !part.is_empty());
+        let parts: Vec<_> = parts.map(decoded).collect();
+        let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
+        match (&parts[..], self.request.method) {
+            (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
+            (["tracks", id, "plays"], "POST") => self.play(id),
+            (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
+            (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
+            (_, "GET" | "HEAD") => self.get(&parts),
+            _ => Err(Refusal::Method("GET")),
+        }
+    }
+
+    fn get(&self, parts: &[&str]) -> Result<String, Refusal> {
+        let mut out = Writer::new(false);
+        let mut result = Ok(());
+        self.server.store.read(|state| {
+            out.braced(|out| result = self.write(parts, state, out));
+        })?;
+        result.map(|()| out.finish())
+    }
+
+    fn write(&self, parts: &[&str], state: &State, out: &mut Writer) -> Result<(), Refusal> {
+        let counts = self.index.counts();
+        match parts {
+            [] | ["statistics"] => self.statistics(state, out),
+            ["albums"] => {
+                let rows = self.albums(state)?;
+                self.page(out, rows, |out, row| self.album(out, state, row))?;
+            }
+            ["albums", id] => {
+                let row = match Id::parse(id) {
+                    Some(Id::Album(id)) => self.index.album_row(id),
+                    _ => None,
+                };
+                let row = row.ok_or(Refusal::NotFound)?;
+                self.album(out, state, row);
+                let album = self.index.album(row).ok_or(Refusal::NotFound)?;
+                out.list("tracks", tracks(&album), |out, row| {
+                    self.track(out, state, row)
+                });
+            }
+            ["artists"] => {
+                let with_albums = |row: &u32| {
+                    let artist = self.index.artist(*row);
+                    artist.is_some_and(|artist| !own_albums(&self.index, *row, &artist).is_empty())
+                };
+                let rows = (0..counts.artists).filter(with_albums).collect();
+                self.page(out, rows, |out, row| self.artist(out, row))?;
+            }
+            ["artists", id] => {
+                let row = match Id::parse(id) {
+                    Some(Id::Artist(id)) => self.index.artist_row(id),
+                    _ => None,
+                };
+                let row = row.ok_or(Refusal::NotFound)?;
+                self.artist(out, row);
+                let artist = self.index.artist(row).ok_or(Refusal::NotFound)?;
+                let albums = albums_of(&self.index, row, &artist);
+                out.list("albums", albums, |out, row| self.album(out, state, row));
+            }
+            ["tracks"] => {
+                let rows = (0..counts.tracks).collect();
+                self.page(out, rows, |out, row| self.track(out, state, row))?;
+            }
+            ["tracks", id] => {
+                let (row, _) = self.track_row(id)?;
+                self.track(out, state, row);
+            }
+            ["genres"] => {
+                let rows = (0..counts.genres).collect();
+                self.page(out, rows, |out, row| {
+                    if let Some(genre) = self.index.genre(row) {
+                        out.text("name", genre.name);
+                        out.number("tracks", genre.tracks);
+                        out.number("albums", genre.albums);
+                    }
+                })?;
+            }
+            ["pictures"] => {
+                let rows = self.pictures()?;
+                self.page(out, rows, |out, row| self.picture(out, row))?;
+            }
+            ["search"] => self.search(state, out)?,
+            ["scan"] => self.scan(out),
+            _ => return Err(Refusal::NotFound),
+        }
+        Ok(())
+    }
+
+    /// A page of rows: how many there are, where it begins, and what is on it.
+    fn page(
+        &self,
+        out: &mut Writer,
+        rows: Vec<u32>,
+        mut item: impl FnMut(&mut Writer, u32),
+    ) -> Result<(), Refusal> {
+        let offset = self.number("offset")?.unwrap_or(0);
+        let limits = &self.server.limits;
+        let limit = self.number("limit")?.unwrap_or(100).min(limits.page_max);
+        out.number("total", rows.len() as u32);
+        out.number("offset", offset as u32);
+        out.list(
+            "items",
+            rows.into_iter().skip(offset).take(limit),
+            |out, row| {
+                item(out, row);
+            },
+        );
+        Ok(())
+    }
+
+    fn number(&self, name: &'static str) -> Result<Option<usize>, Refusal> {
+        let text = self.request.params.first(name);
+        let number = text.map(|text| text.parse::<u32>().map(|number| number as usize));
+        number.transpose().map_err(|_| Refusal::Bad(name))
+    }
+
+    fn track_row(&self, id: &str) -> Result<(u32, Id), Refusal> {
+        let id = Id::parse(id).ok_or(Refusal::NotFound)?;
+        let row = match id {
+            Id::Track(id) => self.index.track_row(id),
+            _ => None,
+        };
+        Ok((row.ok_or(Refusal::NotFound)?, id))
+    }
+
+    fn search(&self, state: &State, out: &mut Writer) -> Result<(), Refusal> {
+        let query = self.request.params.first("q").ok_or(Refusal::Bad("q"))?;
+        let limits = catalog::Limits {
+            found_max: self
+                .number("limit")?
+                .unwrap_or(20)
+                .min(self.server.limits.page_max),
+            ..catalog::Limits::default()
+        };
+        let found = self.index.search(query, &limits);
+        out.list("artists", found.artists, |out, row| self.artist(out, row));
+        out.list("albums", found.albums, |out, row| {
+            self.album(out, state, row)
+        });
+        out.list("tracks", found.tracks, |out, row| {
+            self.track(out, state, row)
+        });
+        Ok(())
+    }
+
+    fn statistics(&self, state: &State, out: &mut Writer) {
+        let counts = self.index.counts();
+        let albums = (0..counts.albums).filter_map(|row| self.index.album(row));
+        let plays = state.users.values().flat_map(|user| user.plays.values());
+        out.number("tracks", counts.tracks);
+        out.number("albums", counts.albums);
+        out.number("artists", counts.artists);
+        out.number("genres", counts.genres);
+        out.number("pictures", counts.photos);
+        out.number("files", counts.files);
+        out.number(
+            "durationSeconds",
+            albums.map(|album| i64::from(album.duration_s)).sum::<i64>(),
+        );
+        out.number(
+            "plays",
+            plays.map(|plays| i64::from(plays.count)).sum::<i64>(),
+        );
+        out.number("users", state.users.len() as u32);
+        out.number("indexBytes", self.index.bytes().len() as i64);
+    }
+
+    fn scan(&self, out: &mut Writer) {
+        let scanning = self.server.house.scanning();
+        out.flag("scanning", scanning.active);
+        out.number("files", scanning.files as i64);
+        out.text_if("ended", scanning.ended_ms.map(iso).as_deref());
+        out.list(
+            "unreadable",
+            self.index.unreadable(),
+            |out, (path, reason)| {
+                out.text("path", &String::from_utf8_lossy(&path));
+                out.text("reason", &reason);
+            },
+        );
+    }
+
+    fn user(&self, state: &State) -> Result<String, Refusal> {
+        let key = self
+            .request
+            .authorization
+            .and_then(|it| it.strip_prefix("Bearer "));
+        let user = key.and_then(|key| auth::of_key(key.trim(), state));
+        user.map(str::to_owned).ok_or(Refusal::Unauthorized)
+    }
+
+    fn rate(&self, id: &str, rating: &str) -> Result<String, Refusal> {
+        let (_, id) = self.track_row(id)?;
+        let rating = rating.parse::<u8>().ok().filter(|rating| *rating <= 5);
+        let rating = rating.ok_or(Refusal::Bad("rating"))?;
+        self.server.store.change(|state| {
+            let user = self.user(state)?;
+            Ok::<_, Refusal>(vec![Change::Rating { user, id, rating }])
+        })??;
+        Ok("{}".to_owned())
+    }
+
+    fn play(&self, id: &str) -> Result<String, Refusal> {
+        let (_, id) = self.track_row(id)?;
+        let at_ms = self.request.now_ms;
+        self.server.store.change(|state| {
+            let user = self.user(state)?;
+            Ok::<_, Refusal>(vec![Change::Play { user, id, at_ms }])
+        })??;
+        Ok("{}".to_owned())
+    }
+}

@@ -1,0 +1,182 @@
+//! Things as JSON has them.
+
+use std::path::Path;
+
+use catalog::Content;
+
+use super::{Ask, Refusal};
+use crate::ids::Id;
+use crate::params::encoded;
+use crate::songs::{iso, own_albums, tracks};
+use crate::store::{Plays, State};
+use crate::write::Writer;
+
+impl Ask<'_> {
+    pub(super) fn album(&self, out: &mut Writer, state: &State, row: u32) {
+        let Some(album) = self.index.album(row) else {
+            return;
+        };
+        let id = Id::Album(album.id);
+        out.text("id", &id.to_string());
+        out.text("title", album.title);
+        out.text("artist", album.artist);
+        self.artist_ids(out, &album.artists);
+        out.text_if("date", album.date.map(date).as_deref());
+        out.text_if("originalDate", album.original_date.map(date).as_deref());
+        let added_ms = self.derived.album_ms.get(row as usize);
+        out.text("added", &iso(added_ms.copied().unwrap_or(0)));
+        out.number("trackCount", album.tracks);
+        out.number("durationSeconds", album.duration_s);
+        out.flag("compilation", album.compilation);
+        out.texts("genres", self.genres(&album.genres));
+        out.text("cover", &format!("/-/cover/{id}"));
+        let plays = tracks(&album)
+            .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
+            .map(|id| plays_of(state, id).0)
+            .sum::<u32>();
+        out.number("plays", plays);
+    }
+
+    pub(super) fn track(&self, out: &mut Writer, state: &State, row: u32) {
+        let Some(track) = self.index.track(row) else {
+            return;
+        };
+        let id = Id::Track(track.id);
+        out.text("id", &id.to_string());
+        out.text("title", track.title);
+        out.text("artist", track.artist);
+        self.artist_ids(out, &track.artists);
+        if let Some(album) = self.index.album(track.album) {
+            out.text("albumId", &Id::Album(album.id).to_string());
+            out.text("album", album.title);
+        }
+        out.number("disc", track.disc);
+        out.number("number", track.number);
+        out.number("durationMs", track.duration_ms);
+        out.number("kbps", track.bitrate_kbps);
+        out.text_if("date", track.date.map(date).as_deref());
+        out.texts("genres", self.genres(&track.genres));
+        if let Some((path, stat)) = self.index.file(track.file) {
+            out.number("bytes", stat.size as i64);
+            out.text("file", &format!("/{}", encoded(&path)));
+        }
+        out.text("cover", &format!("/-/cover/{id}"));
+        let (plays, last_ms) = plays_of(state, id);
+        out.number("plays", plays);
+        out.text_if("played", last_ms.map(iso).as_deref());
+        let ratings = state
+            .users
+            .values()
+            .filter_map(|user| user.ratings.get(&id));
+        let ratings: Vec<f64> = ratings.map(|&rating| f64::from(rating)).collect();
+        if !ratings.is_empty() {
+            out.float("rating", ratings.iter().sum::<f64>() / ratings.len() as f64);
+        }
+    }
+
+    pub(super) fn artist(&self, out: &mut Writer, row: u32) {
+        let Some(artist) = self.index.artist(row) else {
+            return;
+        };
+        let id = Id::Artist(artist.id);
+        out.text("id", &id.to_string());
+        out.text("name", artist.name);
+        out.text(
+            "sortName",
+            if artist.sort.is_empty() {
+                artist.name
+            } else {
+                artist.sort
+            },
+        );
+        out.number(
+            "albumCount",
+            own_albums(&self.index, row, &artist).len() as u32,
+        );
+        out.number("trackCount", artist.tracks);
+        out.text("cover", &format!("/-/cover/{id}"));
+    }
+
+    /// Pictures of one folder in the order of names, or all in the order of time, the last first.
+    pub(super) fn pictures(&self) -> Result<Vec<u32>, Refusal> {
+        let all = 0..self.index.counts().photos;
+        let Some(folder) = self.request.params.first("folder") else {
+            return Ok(all.rev().collect());
+        };
+        let folder = folder.trim_matches('/').as_bytes();
+        let within = all.filter_map(|row| {
+            let (path, _) = self.index.file(self.index.photo(row)?.file)?;
+            let name = path.rsplit(|&byte| byte == b'/').next()?.len();
+            let parent = path[..path.len() - name].strip_suffix(b"/").unwrap_or(b"");
+            (parent == folder).then_some((path, row))
+        });
+        let mut rows: Vec<_> = within.collect();
+        rows.sort();
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
+    pub(super) fn picture(&self, out: &mut Writer, row: u32) {
+        let Some(shown) = self.index.photo(row) else {
+            return;
+        };
+        let Some(entry) = self.index.entry(shown.file) else {
+            return;
+        };
+        let Content::Photo(photo) = &entry.content else {
+            return;
+        };
+        let path = String::from_utf8_lossy(&entry.path);
+        let folder = Path::new(&*path)
+            .parent()
+            .map(|parent| parent.to_string_lossy());
+        out.text("file", &format!("/{}", encoded(&entry.path)));
+        out.text("name", path.rsplit('/').next().unwrap_or(&path));
+        out.text("folder", folder.as_deref().unwrap_or(""));
+        out.text(
+            "taken",
+            iso(shown.taken_s.saturating_mul(1000)).trim_end_matches(".000Z"),
+        );
+        out.number("width", photo.width_px);
+        out.number("height", photo.height_px);
+        out.number("bytes", entry.stat.size as i64);
+        let camera = [&photo.shot.make, &photo.shot.model].into_iter().flatten();
+        let camera: Vec<&str> = camera.map(String::as_str).collect();
+        if !camera.is_empty() {
+            out.text("camera", &camera.join(" "));
+        }
+        if let Some(place) = &photo.shot.place {
+            out.float("latitude", f64::from(place.latitude_e7) / 1e7);
+            out.float("longitude", f64::from(place.longitude_e7) / 1e7);
+        }
+    }
+
+    fn artist_ids(&self, out: &mut Writer, rows: &[u32]) {
+        let artists = rows.iter().filter_map(|&row| self.index.artist(row));
+        let ids: Vec<String> = artists
+            .map(|artist| Id::Artist(artist.id).to_string())
+            .collect();
+        out.texts("artistIds", ids.iter().map(String::as_str));
+    }
+
+    fn genres<'c>(&'c self, rows: &'c [u32]) -> impl Iterator<Item = &'c str> {
+        rows.iter()
+            .filter_map(|&row| Some(self.index.genre(row)?.name))
+    }
+}
+
+/// How often everybody together played something, and when the last of them did.
+fn plays_of(state: &State, id: Id) -> (u32, Option<i64>) {
+    let plays = state.users.values().filter_map(|user| user.plays.get(&id));
+    plays.fold((0, None), |(count, last_ms), plays: &Plays| {
+        (count + plays.count, last_ms.max(Some(plays.last_ms)))
+    })
+}
+
+/// As much of a date as is known.
+fn date(date: tags::Date) -> String {
+    match (date.month, date.day) {
+        (0, _) => format!("{:04}", date.year),
+        (month, 0) => format!("{:04}-{month:02}", date.year),
+        (month, day) => format!("{:04}-{month:02}-{day:02}", date.year),
+    }
+}

@@ -1,0 +1,107 @@
+//! Albums in the orders that people look for music in.
+
+use super::{Ask, Refusal};
+use crate::ids::Id;
+use crate::songs::tracks;
+use crate::store::State;
+
+/// What an album comes to, a track of it on average, so that long ones do not win.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scores {
+    plays: f64,
+    /// Plays of which half is forgotten after twenty days.
+    recent: f64,
+    /// The same, after four hundred.
+    long: f64,
+    rating: f64,
+}
+
+impl Scores {
+    /// Heard now.
+    fn trending(&self) -> f64 {
+        self.recent
+    }
+
+    /// Loved for long, and not heard lately.
+    fn discover(&self) -> f64 {
+        (self.long + self.rating / 5.0) * (-self.recent).exp2()
+    }
+}
+
+impl Ask<'_> {
+    /// Albums in the order that is asked for, narrowed to a genre if one is.
+    pub(super) fn albums(&self, state: &State) -> Result<Vec<u32>, Refusal> {
+        let all = 0..self.index.counts().albums;
+        let rows: Vec<u32> = match self.request.params.first("order").unwrap_or("title") {
+            "title" => all.collect(),
+            "artist" => self.derived.by_artist.clone(),
+            "added" => self.derived.newest.clone(),
+            "date" => {
+                let mut rows: Vec<u32> = all.collect();
+                rows.sort_by_cached_key(|&row| {
+                    let album = self.index.album(row);
+                    std::cmp::Reverse(album.and_then(|album| album.original_date.or(album.date)))
+                });
+                rows
+            }
+            "plays" => self.by_score(state, |scores| scores.plays),
+            "rating" => self.by_score(state, |scores| scores.rating),
+            "trending" => self.by_score(state, Scores::trending),
+            "discover" => self.by_score(state, Scores::discover),
+            _ => return Err(Refusal::Bad("order")),
+        };
+        let Some(genre) = self.request.params.first("genre").map(catalog::fold) else {
+            return Ok(rows);
+        };
+        let has_it = |row: &u32| {
+            let genres = self.index.album(*row).map(|album| album.genres);
+            let names = genres.iter().flatten();
+            let mut names = names.filter_map(|&row| Some(self.index.genre(row)?.name));
+            names.any(|name| catalog::fold(name) == genre)
+        };
+        Ok(rows.into_iter().filter(has_it).collect())
+    }
+
+    /// Albums with anything to their score, the highest first; of equal ones the newer.
+    fn by_score(&self, state: &State, score: impl Fn(&Scores) -> f64) -> Vec<u32> {
+        let scored = self
+            .derived
+            .newest
+            .iter()
+            .map(|&row| (score(&self.scores(state, row)), row));
+        let mut scored: Vec<(f64, u32)> = scored.filter(|(score, _)| 0.0 < *score).collect();
+        scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        scored.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn scores(&self, state: &State, row: u32) -> Scores {
+        let Some(album) = self.index.album(row) else {
+            return Scores::default();
+        };
+        let mut sum = Scores::default();
+        for user in state.users.values() {
+            if user.plays.is_empty() && user.ratings.is_empty() {
+                continue;
+            }
+            let ids = tracks(&album).filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
+            for id in ids {
+                if let Some(plays) = user.plays.get(&id) {
+                    let (recent, long) = plays.scores(self.request.now_ms);
+                    sum.plays += f64::from(plays.count);
+                    sum.recent += recent;
+                    sum.long += long;
+                }
+                sum.rating += user.ratings.get(&id).map_or(0.0, |&rating| rating.into());
+            }
+            let whole = user.ratings.get(&Id::Album(album.id));
+            sum.rating += whole.map_or(0.0, |&rating| f64::from(rating) * f64::from(album.tracks));
+        }
+        let count = f64::from(album.tracks.max(1));
+        Scores {
+            plays: sum.plays / count,
+            recent: sum.recent / count,
+            long: sum.long / count,
+            rating: sum.rating / count,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Who asks.
+
+use crate::fault::{Code, Fault};
+use crate::params::Params;
+use crate::store::{Secret, State, key_hash};
+
+/// What a client is told while nobody could come in.
+const NOBODY: &str = "there are no users yet: on the server, run `pelton user add NAME`";
+
+/// The name of the user whose parameters these are.
+pub(crate) fn user<'s>(
+    params: &Params<'_>,
+    state: &'s State,
+    secret: &Secret,
+) -> Result<&'s str, Fault> {
+    if state.users.is_empty() {
+        return Err(Fault::new(Code::Login, NOBODY));
+    }
+    if let Some(key) = params.first("apiKey") {
+        let two = ["u", "p", "t", "s"]
+            .iter()
+            .any(|name| params.first(name).is_some());
+        if two {
+            let what = "an apiKey comes alone, without u, p, t and s";
+            return Err(Fault::new(Code::TwoWaysIn, what));
+        }
+        return of_key(key, state).ok_or_else(|| Fault::new(Code::BadKey, "no such apiKey"));
+    }
+    let name = params.first("u").ok_or_else(|| Fault::missing("u"))?;
+    let known = state.users.get_key_value(name);
+    let password = known.and_then(|(name, user)| secret.open_sealed(name, &user.password));
+    let fits = |password: &str| match (params.first("p"), params.first("t")) {
+        (Some(given), _) => Ok(is_same(&clear(given), password.as_bytes())),
+        (None, Some(token)) => {
+            let salt = params.first("s").ok_or_else(|| Fault::missing("s"))?;
+            let expected = token_of(password, salt);
+            let token = token.to_ascii_lowercase();
+            Ok(is_same(token.as_bytes(), expected.as_bytes()))
+        }
+        (None, None) => {
+            let what = "none of p, t with s, and apiKey is there";
+            Err(Fault::new(Code::Missing, what))
+        }
+    };
+    // As much work for a name that nobody has.
+    let is_in = fits(password.as_deref().unwrap_or(""))? && password.is_some();
+    match known {
+        Some((name, _)) if is_in => Ok(name),
+        _ => Err(Fault::new(Code::Login, "wrong user name or password")),
+    }
+}
+
+/// The user that a key lets in.
+pub(crate) fn of_key<'s>(key: &str, state: &'s State) -> Option<&'s str> {
+    let hash = key_hash(key);
+    let mut users = state.users.iter();
+    let found = users.find(|(_, user)| user.keys.values().any(|key| key.hash == hash));
+    found.map(|(name, _)| name.as_str())
+}
+
+/// A password as it was typed: `enc:` and digits are those of its bytes.
+fn clear(given: &str) -> Vec<u8> {
+    let encoded = given.strip_prefix("enc:");
+    let decoded = encoded.and_then(crate::store::unhex);
+    decoded.unwrap_or_else(|| given.as_bytes().to_vec())
+}
+
+/// What a client sends instead of a password.
+fn token_of(password: &str, salt: &str) -> String {
+    format!("{:x}", md5::compute(format!("{password}{salt}")))
+}
+
+/// Whether they are the same, in a time that does not tell how much of them is: hashes are compared in constant time.
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    blake3::hash(a) == blake3::hash(b)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use expect_test::{Expect, expect};
+
+use super::{token_of, user};
+use crate::params::Params;
+use crate::store::{Key, Secret, State, User, key_hash};
+
+fn check(query: &str, expected: Expect) {
+    let folder = std::env::temp_dir().join(format!("pelton-auth-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let secret = Secret::open(&folder.join("key")).expect("a key");
+    let mut state = State::default();
+    let key = Key {
+        hash: key_hash("k".repeat(48).as_str()),
+        created_ms: 0,
+    };
+    let ann = User {
+        password: secret.seal("ann", "sesame"),
+        keys: [("phone".to_owned(), key)].into(),
+        ..User::default()
+    };
+    state.users.insert("ann".to_owned(), ann);
+    let found = user(&Params::parse(query), &state, &secret);
+    let found = found.map(str::to_owned);
+    expected.assert_eq(&match found {
+        Ok(name) => name,
+        Err(fault) => format!("{} {}", fault.code as u8, fault.message),
+    });
+}
+
+#[test]
+fn a_token_is_the_documented_one() {
+    assert_eq!(
+        token_of("sesame", "c19b2d"),
+        "26719a1196d2a940705a59634eb18eab"
+    );
+}
+
+#[test]
+fn every_way_in_and_no_other() {
+    check("u=ann&p=sesame", expect!["ann"]);
+    check("u=ann&p=enc:736573616d65", expect!["ann"]);
+    check(
+        "u=ann&t=26719a1196d2a940705a59634eb18eab&s=c19b2d",
+        expect!["ann"],
+    );
+    check(
+        "u=ann&t=26719A1196D2A940705A59634EB18EAB&s=c19b2d",
+        expect!["ann"],
+    );
+    let key = "k".repeat(48);
+    check(&format!("apiKey={key}"), expect!["ann"]);
+    check(
+        &format!("apiKey={key}&u=ann"),
+        expect!["43 an apiKey comes alone, without u, p, t and s"],
+    );
+    check("apiKey=other", expect!["44 no such apiKey"]);
+    check("u=ann&p=Sesame", expect!["40 wrong user name or password"]);
+    check("u=ann&p=", expect!["40 wrong user name or password"]);
+    check("u=bob&p=", expect!["40 wrong user name or password"]);
+    check(
+        "u=ann&t=26719a1196d2a940705a59634eb18eab&s=other",
+        expect!["40 wrong user name or password"],
+    );
+    check(
+        "u=ann&t=26719a1196d2a940705a59634eb18eab",
+        expect!["10 required parameter s is missing"],
+    );
+    check(
+        "u=ann",
+        expect!["10 none of p, t with s, and apiKey is there"],
+    );
+    check("p=sesame", expect!["10 required parameter u is missing"]);
+}

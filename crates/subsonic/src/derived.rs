@@ -1,0 +1,105 @@
+//! What follows from an index and is asked for often.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use catalog::fold;
+
+use crate::server::Index;
+use crate::songs::own_albums;
+
+/// Words that names may begin with and are not sorted by.
+pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
+
+/// Orders and dates of one index.
+#[derive(Debug)]
+pub(crate) struct Derived {
+    /// Which one.
+    pub(crate) index: Arc<Index>,
+    /// When each album's files were last changed.
+    pub(crate) album_ms: Vec<i64>,
+    /// Albums, the newest first.
+    pub(crate) newest: Vec<u32>,
+    /// Albums by artist, then by title.
+    pub(crate) by_artist: Vec<u32>,
+    /// Artists with albums, by what they are sorted under.
+    pub(crate) letters: BTreeMap<String, Vec<u32>>,
+    /// Artists by folded name.
+    pub(crate) artists: HashMap<String, u32>,
+    /// When anything was last changed.
+    pub(crate) changed_ms: i64,
+}
+
+impl Derived {
+    pub(crate) fn new(index: &Arc<Index>) -> Derived {
+        let counts = index.counts();
+        let album_ms: Vec<i64> = (0..counts.albums)
+            .map(|row| {
+                index.album(row).map_or(0, |album| {
+                    let tracks = album.first_track..album.first_track.saturating_add(album.tracks);
+                    let files = tracks.filter_map(|row| index.file(index.track(row)?.file));
+                    files
+                        .map(|(_, stat)| stat.mtime_ns / 1_000_000)
+                        .max()
+                        .unwrap_or(0)
+                })
+            })
+            .collect();
+        let mut newest: Vec<u32> = (0..counts.albums).collect();
+        newest.sort_by_key(|&row| std::cmp::Reverse(album_ms[row as usize]));
+        let mut by_artist: Vec<u32> = (0..counts.albums).collect();
+        by_artist.sort_by_cached_key(|&row| {
+            let artist = index.album(row).map(|album| fold(album.artist));
+            (artist, row)
+        });
+        let (mut letters, mut artists) = (BTreeMap::new(), HashMap::new());
+        for row in 0..counts.artists {
+            let Some(artist) = index.artist(row) else {
+                continue;
+            };
+            artists.entry(fold(artist.name)).or_insert(row);
+            if !own_albums(index, row, &artist).is_empty() {
+                let sort = if artist.sort.is_empty() {
+                    artist.name
+                } else {
+                    artist.sort
+                };
+                let sort = fold(without_article(sort));
+                let letters: &mut BTreeMap<String, Vec<(String, u32)>> = &mut letters;
+                letters.entry(letter(&sort)).or_default().push((sort, row));
+            }
+        }
+        let letters = letters.into_iter().map(|(letter, mut rows)| {
+            rows.sort();
+            (letter, rows.into_iter().map(|(_, row)| row).collect())
+        });
+        Derived {
+            index: Arc::clone(index),
+            changed_ms: album_ms.iter().copied().max().unwrap_or(0),
+            letters: letters.collect(),
+            album_ms,
+            newest,
+            by_artist,
+            artists,
+        }
+    }
+}
+
+fn without_article(name: &str) -> &str {
+    let Some((first, rest)) = name.split_once(' ') else {
+        return name;
+    };
+    let mut articles = ARTICLES.split(' ');
+    match articles.any(|article| article.eq_ignore_ascii_case(first)) {
+        true => rest,
+        false => name,
+    }
+}
+
+/// What a folded name is listed under.
+fn letter(folded: &str) -> String {
+    match folded.chars().next() {
+        Some(first) if first.is_alphabetic() => first.to_uppercase().collect(),
+        _ => "#".to_owned(),
+    }
+}

@@ -1,0 +1,54 @@
+//! What a client gets that asked for something it cannot have.
+
+use std::borrow::Cow;
+
+/// Numbers of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    Generic = 0,
+    Missing = 10,
+    Login = 40,
+    TwoWaysIn = 43,
+    BadKey = 44,
+    NotAllowed = 50,
+    NotFound = 70,
+}
+
+/// An error of the protocol, which HTTP calls a success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: Code,
+    pub(crate) message: Cow<'static, str>,
+}
+
+impl Fault {
+    pub(crate) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Fault {
+        Fault {
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn missing(name: &str) -> Fault {
+        Fault::new(
+            Code::Missing,
+            format!("required parameter {name} is missing"),
+        )
+    }
+
+    pub(crate) fn bad(name: &str) -> Fault {
+        Fault::new(Code::Generic, format!("parameter {name} does not fit"))
+    }
+
+    pub(crate) fn not_found(what: &'static str) -> Fault {
+        Fault::new(Code::NotFound, format!("no such {what}"))
+    }
+
+    pub(crate) fn not_allowed() -> Fault {
+        Fault::new(Code::NotAllowed, "this user may not do that")
+    }
+
+    pub(crate) fn host() -> Fault {
+        Fault::new(Code::Generic, "the server cannot keep this at the moment")
+    }
+}

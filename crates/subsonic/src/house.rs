@@ -1,0 +1,32 @@
+use std::sync::Arc;
+
+use catalog::{Catalog, Covered};
+
+/// What the house offers: the library, and what is done with its files.
+pub trait House: Send + Sync {
+    /// The index as it is now.
+    fn index(&self) -> Arc<Catalog<Vec<u8>>>;
+
+    /// How far a scan is.
+    fn scanning(&self) -> Scanning;
+
+    /// Has everything scanned soon.
+    fn scan(&self);
+
+    /// The target at which the picture of something is served, with this query. May have to take it out of a file.
+    fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String>;
+
+    /// The lyrics of a music file: those beside it, else those inside. May read it.
+    fn lyrics(&self, path: &[u8]) -> Option<String>;
+}
+
+/// How far a scan is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanning {
+    /// Whether one runs.
+    pub active: bool,
+    /// Files that it has met, or the last one has.
+    pub files: u64,
+    /// When the last one ended.
+    pub ended_ms: Option<i64>,
+}

@@ -1,0 +1,29 @@
+/// What answers list, and what users keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries of one page. Default 500, as the protocol has it, for albums and random songs.
+    pub page_max: usize,
+    /// Entries of each kind that one search lists. Default 20,000.
+    pub found_max: usize,
+    /// Tracks of a playlist or a queue. Default 100,000.
+    pub tracks_max: usize,
+    /// Playlists, bookmarks, radio stations, keys of a user, and users. Default 10,000.
+    pub kept_max: usize,
+    /// Bytes of a name or a comment. Default 4,096.
+    pub text_bytes_max: usize,
+    /// Players whose present track is remembered. Default 1,000.
+    pub players_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            page_max: 500,
+            found_max: 20_000,
+            tracks_max: 100_000,
+            kept_max: 10_000,
+            text_bytes_max: 4096,
+            players_max: 1000,
+        }
+    }
+}

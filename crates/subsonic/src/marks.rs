@@ -1,0 +1,129 @@
+//! Stars, ratings and plays.
+
+use crate::fault::Fault;
+use crate::ids::Id;
+use crate::server::{Call, Changes, Playing, Seen};
+use crate::store::Change;
+
+impl Call<'_> {
+    /// Things that star and unstar are about.
+    fn starrable(&self) -> Result<Vec<Id>, Fault> {
+        let names = ["id", "albumId", "artistId"];
+        let texts = names.iter().flat_map(|name| self.params.all(name));
+        let ids: Vec<Id> = texts
+            .map(|text| Id::parse(text).filter(|&id| self.is_there(id)))
+            .collect::<Option<_>>()
+            .ok_or_else(|| Fault::not_found("id"))?;
+        match ids.is_empty() {
+            true => Err(Fault::missing("id")),
+            false => Ok(ids),
+        }
+    }
+
+    fn is_there(&self, id: Id) -> bool {
+        match id {
+            Id::Artist(id) => self.index.artist_row(id).is_some(),
+            Id::Album(id) => self.index.album_row(id).is_some(),
+            Id::Track(id) => self.index.track_row(id).is_some(),
+            Id::Playlist(_) => false,
+        }
+    }
+
+    fn set_stars(&self, at_ms: Option<i64>) -> Changes {
+        let star = |id| Change::Star {
+            user: self.user.clone(),
+            id,
+            at_ms,
+        };
+        Ok(self.starrable()?.into_iter().map(star).collect())
+    }
+}
+
+pub(crate) fn star(call: &Call<'_>, _: &Seen<'_>) -> Changes {
+    call.set_stars(Some(call.now_ms))
+}
+
+pub(crate) fn unstar(call: &Call<'_>, _: &Seen<'_>) -> Changes {
+    call.set_stars(None)
+}
+
+pub(crate) fn set_rating(call: &Call<'_>, _: &Seen<'_>) -> Changes {
+    let id = call.id("id")?;
+    if !call.is_there(id) {
+        return Err(Fault::not_found("id"));
+    }
+    let rating: Option<u8> = call.number("rating")?;
+    let rating = rating.ok_or_else(|| Fault::missing("rating"))?;
+    if 5 < rating {
+        return Err(Fault::bad("rating"));
+    }
+    Ok(vec![Change::Rating {
+        user: call.user.clone(),
+        id,
+        rating,
+    }])
+}
+
+/// A play, or with `submission=false` that one has begun.
+pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
+    let ids = call.params.all("id").map(Id::parse);
+    let ids: Option<Vec<Id>> = ids.collect();
+    let ids = ids.ok_or_else(|| Fault::not_found("song"))?;
+    if ids.is_empty() {
+        return Err(Fault::missing("id"));
+    }
+    if !ids.iter().all(|&id| call.has_track(id)) {
+        return Err(Fault::not_found("song"));
+    }
+    if call.flag("submission")? == Some(false) {
+        playing(call, ids.last().copied());
+        return Ok(Vec::new());
+    }
+    let times = call.params.all("time").map(str::parse::<i64>);
+    let times: Vec<i64> = times
+        .collect::<Result<_, _>>()
+        .map_err(|_| Fault::bad("time"))?;
+    let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
+        user: call.user.clone(),
+        id,
+        // A player whose clock is ahead would else be recent for ever.
+        at_ms: times
+            .get(at)
+            .map_or(call.now_ms, |&time| time.clamp(0, call.now_ms)),
+    });
+    Ok(plays.collect())
+}
+
+/// What a player does at the moment. Plays are counted by `scrobble` alone.
+pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
+    let id = match call.params.first("mediaId") {
+        Some(text) => Id::parse(text).filter(|&id| call.has_track(id)),
+        None => return Err(Fault::missing("mediaId")),
+    };
+    let id = id.ok_or_else(|| Fault::not_found("song"))?;
+    match call.text("state")? {
+        "starting" | "playing" => playing(call, Some(id)),
+        "paused" => {}
+        "stopped" => playing(call, None),
+        _ => return Err(Fault::bad("state")),
+    }
+    Ok(Vec::new())
+}
+
+fn playing(call: &Call<'_>, id: Option<Id>) {
+    let player = (
+        call.user.clone(),
+        call.params.first("c").unwrap_or("").to_owned(),
+    );
+    call.server.playing(|playing| match id {
+        Some(Id::Track(track)) => {
+            if playing.len() < call.server.limits.players_max || playing.contains_key(&player) {
+                let since_ms = call.now_ms;
+                playing.insert(player, Playing { track, since_ms });
+            }
+        }
+        _ => {
+            playing.remove(&player);
+        }
+    });
+}

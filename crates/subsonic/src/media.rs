@@ -1,0 +1,197 @@
+//! Files: music, covers, lyrics.
+
+use catalog::{Covered, fold};
+
+use crate::fault::Fault;
+use crate::ids::Id;
+use crate::params::encoded;
+use crate::server::{Answer, Call, Seen};
+use crate::songs::tracks;
+use crate::write::Writer;
+
+/// The widest cover anybody shows.
+const SIZE_PX_MAX: u32 = 4096;
+/// Tracks of a playlist that are asked for a cover.
+const PLAYLIST_COVERS_MAX: usize = 32;
+
+impl Call<'_> {
+    fn file_of(&self, row: u32) -> Option<Vec<u8>> {
+        let track = self.index.track(row)?;
+        Some(self.index.file(track.file)?.0)
+    }
+
+    /// The target of the picture of something; of a playlist, that of its first track with one.
+    fn cover(&self, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
+        let of = match id {
+            Id::Album(id) => Covered::Album(self.index.album_row(id)?),
+            Id::Artist(id) => Covered::Artist(self.index.artist_row(id)?),
+            Id::Track(id) => Covered::Track(self.index.track_row(id)?),
+            Id::Playlist(_) => {
+                let tracks = &self.playlist(seen, id).ok()?.1.tracks;
+                let mut tracks = tracks.iter().take(PLAYLIST_COVERS_MAX);
+                return tracks.find_map(|&id| match id {
+                    Id::Track(_) => self.cover(seen, id, query),
+                    _ => None,
+                });
+            }
+        };
+        self.server.house.cover(&self.index, of, query)
+    }
+}
+
+/// The file as it is. Nothing is transcoded: a bit rate or another format that is asked for is not given.
+pub(crate) fn stream(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
+    let row = call.track_row(call.id("id")?);
+    let path = row.and_then(|row| call.file_of(row));
+    let path = path.ok_or_else(|| Fault::not_found("song"))?;
+    Ok(Answer::File {
+        target: format!("/{}", encoded(&path)),
+        disposition: None,
+    })
+}
+
+pub(crate) fn download(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
+    let row = call.track_row(call.id("id")?);
+    let path = row.and_then(|row| call.file_of(row));
+    let path = path.ok_or_else(|| Fault::not_found("song"))?;
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
+    Ok(Answer::File {
+        target: format!("/{}", encoded(&path)),
+        // RFC 6266 §4.3, by RFC 8187: names are no ASCII.
+        disposition: Some(format!("attachment; filename*=UTF-8''{}", encoded(name))),
+    })
+}
+
+pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    let size: Option<u32> = call.number("size")?;
+    if size == Some(0) {
+        return Err(Fault::bad("size"));
+    }
+    let query = size.map_or_else(String::new, |size| {
+        let size = size.min(SIZE_PX_MAX);
+        format!("w={size}&h={size}&fit=inside")
+    });
+    let target = call.cover(seen, call.id("id")?, &query);
+    Ok(Answer::File {
+        target: target.ok_or_else(|| Fault::not_found("cover"))?,
+        disposition: None,
+    })
+}
+
+/// Lyrics by what a song is called.
+pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let artist = call.params.first("artist").unwrap_or("");
+    let title = call.params.first("title").unwrap_or("");
+    let (wanted, by) = (fold(title), fold(artist));
+    let limits = catalog::Limits::default();
+    let found = call.index.search(title, &limits).tracks;
+    let row = found.into_iter().find(|&row| {
+        let track = call.index.track(row);
+        track.is_some_and(|track| {
+            fold(track.title) == wanted && (by.is_empty() || fold(track.artist).contains(&by))
+        })
+    });
+    let track = row.and_then(|row| call.index.track(row));
+    let path = row.and_then(|row| call.file_of(row));
+    let text = path.and_then(|path| call.server.house.lyrics(&path));
+    out.object("lyrics", |out| {
+        if let (Some(track), Some(text)) = (track, text) {
+            out.text("artist", track.artist);
+            out.text("title", track.title);
+            let lines: Vec<&str> = text.lines().map(|line| timed(line).1).collect();
+            out.value(&lines.join("\n"));
+        }
+    });
+    Ok(())
+}
+
+pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let row = call.track_row(call.id("id")?);
+    let row = row.ok_or_else(|| Fault::not_found("song"))?;
+    let path = call.file_of(row);
+    let text = path.and_then(|path| call.server.house.lyrics(&path));
+    let track = call.index.track(row);
+    out.object("lyricsList", |out| {
+        out.list("structuredLyrics", text, |out, text| {
+            let lines: Vec<(Option<u64>, &str)> = text
+                .lines()
+                .map(timed)
+                .filter(|(time, line)| time.is_some() || !is_header(line))
+                .collect();
+            let synced = lines.iter().any(|(time, _)| time.is_some());
+            out.text("lang", "und");
+            out.flag("synced", synced);
+            if let Some(track) = &track {
+                out.text("displayArtist", track.artist);
+                out.text("displayTitle", track.title);
+            }
+            let lines = lines
+                .into_iter()
+                .filter(|(time, _)| !synced || time.is_some());
+            out.list("line", lines, |out, (time, line)| {
+                if let Some(ms) = time {
+                    out.number("start", ms as i64);
+                }
+                out.value(line);
+            });
+        });
+    });
+    Ok(())
+}
+
+/// `[00:12.34]text`: when a line is sung, in milliseconds, and what it says.
+fn timed(line: &str) -> (Option<u64>, &str) {
+    let line = line.trim();
+    let parsed = line.strip_prefix('[').and_then(|rest| {
+        let (time, text) = rest.split_once(']')?;
+        let (minutes, seconds) = time.split_once(':')?;
+        let minutes: u64 = minutes.parse().ok().filter(|minutes| *minutes < 6000)?;
+        let seconds: f64 = seconds.parse().ok()?;
+        let is_time = (0.0..60.0).contains(&seconds);
+        is_time.then_some((
+            minutes * 60_000 + (seconds * 1000.0).round() as u64,
+            text.trim(),
+        ))
+    });
+    match parsed {
+        Some((ms, text)) => (Some(ms), text),
+        None => (None, line),
+    }
+}
+
+/// `[ar:Somebody]`, which is no line of the song.
+fn is_header(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(']') && line.contains(':')
+}
+
+impl Call<'_> {
+    /// Whether a track is there.
+    pub(crate) fn has_track(&self, id: Id) -> bool {
+        self.track_row(id).is_some()
+    }
+
+    /// Rows of those that are there.
+    pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
+        ids.iter().filter_map(|&id| self.track_row(id)).collect()
+    }
+
+    /// Tracks that the parameters of this name give: of an album, all of them.
+    pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
+        let mut found = Vec::new();
+        for text in self.params.all(name) {
+            match Id::parse(text) {
+                Some(id) if self.has_track(id) => found.push(id),
+                Some(id @ Id::Album(_)) => {
+                    let album = self.index.album(self.album_row(id)?);
+                    let rows = album.iter().flat_map(tracks);
+                    found.extend(rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id))));
+                }
+                _ => return Err(Fault::not_found("song")),
+            }
+        }
+        match found.len() <= self.server.limits.tracks_max {
+            true => Ok(found),
+            false => Err(Fault::bad(name)),
+        }
+    }
+}

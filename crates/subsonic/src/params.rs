@@ -1,0 +1,85 @@
+//! Parameters, as a query or a form has them.
+
+use std::borrow::Cow;
+
+/// Parameters in order; a name may come more than once.
+#[derive(Clone, Debug, Default)]
+pub struct Params<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> Params<'a> {
+    /// Reads `application/x-www-form-urlencoded` text, such as a query.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Params<'a> {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let decoded = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        });
+        Params(decoded.collect())
+    }
+
+    /// Adds those of another text behind these.
+    pub fn extend(&mut self, text: &'a str) {
+        self.0.extend(Params::parse(text).0);
+    }
+
+    /// The first of this name.
+    #[must_use]
+    pub fn first(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// All of this name.
+    pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
+        let pairs = self.0.iter().filter(move |(known, _)| known == name);
+        pairs.map(|(_, value)| &**value)
+    }
+}
+
+/// Undoes percent-encoding; a broken escape stays as it is, and bytes that are no UTF-8 are replaced.
+pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains(['%', '+']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        match byte {
+            b'+' => out.push(b' '),
+            b'%' => match escape(rest) {
+                Some(escaped) => {
+                    out.push(escaped);
+                    rest = &rest[2..];
+                }
+                None => out.push(b'%'),
+            },
+            other => out.push(other),
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn escape(rest: &[u8]) -> Option<u8> {
+    let digit = |at: usize| char::from(*rest.get(at)?).to_digit(16);
+    Some((digit(0)? << 4 | digit(1)?) as u8)
+}
+
+/// A path as a target has it: all but the unreserved characters of RFC 3986 §2.3 and slashes escaped.
+pub(crate) fn encoded(path: &[u8]) -> String {
+    let mut out = String::with_capacity(path.len() + 8);
+    for &byte in path {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+                out.push('%');
+                out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+                out.push(char::from(DIGITS[usize::from(byte & 15)]));
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,346 @@
+//! From a request to its answer: form, user, endpoint, envelope.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use catalog::{Catalog, TrackId};
+use tags::Splits;
+
+use crate::derived::Derived;
+use crate::endpoints::{self, Does, Endpoint};
+use crate::fault::{Code, Fault};
+use crate::house::House;
+use crate::limits::Limits;
+use crate::params::Params;
+use crate::store::{Change, State, Store, User};
+use crate::write::{Form, Writer};
+use crate::{auth, system};
+
+/// An index in memory.
+pub(crate) type Index = Catalog<Vec<u8>>;
+
+/// Answers players.
+pub struct Server {
+    pub(crate) house: Arc<dyn House>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) limits: Limits,
+    pub(crate) splits: Splits,
+    playing: Mutex<HashMap<(String, String), Playing>>,
+    derived: Mutex<Option<Arc<Derived>>>,
+}
+
+/// What a player said it plays.
+#[derive(Clone, Debug)]
+pub(crate) struct Playing {
+    pub(crate) track: TrackId,
+    pub(crate) since_ms: i64,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// What is asked for, as in `ping` or `ping.view`.
+    pub name: &'a str,
+    /// Of the query, and of a form.
+    pub params: Params<'a>,
+    /// The time, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// What it gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A document.
+    Document {
+        /// Of HTTP, which is 200 for most errors.
+        status: u16,
+        /// Its media type.
+        media_type: &'static str,
+        /// The document.
+        body: String,
+    },
+    /// What the library serves at this target.
+    File {
+        /// Path and query, escaped.
+        target: String,
+        /// Content-Disposition, where it is to be kept.
+        disposition: Option<String>,
+    },
+}
+
+/// One request whose user is known.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) index: Arc<Index>,
+    pub(crate) derived: Arc<Derived>,
+    pub(crate) params: &'a Params<'a>,
+    /// Empty where nobody needs to be known.
+    pub(crate) user: String,
+    pub(crate) now_ms: i64,
+    /// For whatever the request makes.
+    pub(crate) fresh: u64,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server of what `house` has; names are cut by `splits`, as its scans cut them.
+    #[must_use]
+    pub fn new(house: Arc<dyn House>, store: Arc<Store>, splits: Splits, limits: Limits) -> Server {
+        Server {
+            house,
+            store,
+            limits,
+            splits,
+            playing: Mutex::default(),
+            derived: Mutex::default(),
+        }
+    }
+
+    /// Answers one request. May wait for the disk.
+    #[must_use]
+    pub fn answer(&self, request: &Request<'_>) -> Answer {
+        let params = &request.params;
+        let (form, given) = match form(params) {
+            Ok(form) => (form, self.give(request)),
+            Err(fault) => (Form::Xml, Err(fault)),
+        };
+        match given {
+            Ok(Given::Answer(answer)) => answer,
+            Ok(Given::Written(written)) => document(form, 200, written),
+            Err(fault) => {
+                let refused = refused(&fault, form == Form::Xml);
+                document(form, 200, refused)
+            }
+        }
+    }
+
+    fn give(&self, request: &Request<'_>) -> Result<Given, Fault> {
+        let params = &request.params;
+        let name = request.name.strip_suffix(".view").unwrap_or(request.name);
+        let endpoint = endpoints::find(name)
+            .ok_or_else(|| Fault::new(Code::NotFound, "this server has no such endpoint"))?;
+        let (index, derived) = self.index();
+        let mut call = Call {
+            server: self,
+            index,
+            derived,
+            params,
+            user: String::new(),
+            now_ms: request.now_ms,
+            fresh: fastrand::u64(..),
+        };
+        if !endpoint.is_open {
+            let user = self
+                .store
+                .read(|state| auth::user(params, state, self.store.secret()).map(str::to_owned));
+            call.user = user.map_err(|err| told(&err))??;
+        }
+        call.run(endpoint, is_xml(params))
+    }
+
+    /// The index as it is now, and what follows from it.
+    pub(crate) fn index(&self) -> (Arc<Index>, Arc<Derived>) {
+        let index = self.house.index();
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = derived
+            .take()
+            .filter(|known| Arc::ptr_eq(&known.index, &index));
+        let known = known.unwrap_or_else(|| Arc::new(Derived::new(&index)));
+        *derived = Some(Arc::clone(&known));
+        (index, known)
+    }
+
+    /// What players said, and by whom with which player.
+    pub(crate) fn playing<T>(
+        &self,
+        look: impl FnOnce(&mut HashMap<(String, String), Playing>) -> T,
+    ) -> T {
+        look(&mut self.playing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What an endpoint gave.
+enum Given {
+    Written(String),
+    Answer(Answer),
+}
+
+impl Call<'_> {
+    fn run(&self, endpoint: &Endpoint, is_xml: bool) -> Result<Given, Fault> {
+        let store = &self.server.store;
+        let read = |write: endpoints::Read| {
+            let written =
+                store.read(|state| envelope(is_xml, "ok", |out| write(self, &self.of(state), out)));
+            Ok(Given::Written(written.map_err(|err| told(&err))??))
+        };
+        let change = |decide: endpoints::Decide| {
+            let changed = store.change(|state| decide(self, &self.of(state)));
+            changed.map_err(|err| told(&err))?
+        };
+        match endpoint.does {
+            Does::Read(write) => read(write),
+            Does::Change(decide) => {
+                change(decide)?;
+                read(|_, _, _| Ok(()))
+            }
+            Does::ChangeAndRead(decide, write) => {
+                change(decide)?;
+                read(write)
+            }
+            Does::Give(give) => {
+                let given = store.read(|state| give(self, &self.of(state)));
+                Ok(Given::Answer(given.map_err(|err| told(&err))??))
+            }
+        }
+    }
+
+    fn of<'s>(&self, state: &'s State) -> Seen<'s> {
+        Seen {
+            state,
+            user: state.users.get(&self.user),
+        }
+    }
+
+    /// The parameter of this name.
+    pub(crate) fn text(&self, name: &str) -> Result<&str, Fault> {
+        let found = self.params.first(name);
+        found.ok_or_else(|| Fault::missing(name))
+    }
+
+    /// A number, where there is one.
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Fault> {
+        let found = self.params.first(name).filter(|text| !text.is_empty());
+        found
+            .map(|text| text.parse().map_err(|_| Fault::bad(name)))
+            .transpose()
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
+        match self.params.first(name) {
+            None | Some("") => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(_) => Err(Fault::bad(name)),
+        }
+    }
+
+    /// Where a page begins and how long it is at most, by the parameters of these names.
+    pub(crate) fn page(
+        &self,
+        (size, offset): (&str, &str),
+        usual: usize,
+        max: usize,
+    ) -> Result<(usize, usize), Fault> {
+        let size = self.number(size)?.unwrap_or(usual).min(max);
+        Ok((self.number(offset)?.unwrap_or(0), size))
+    }
+}
+
+/// What users left, as one of them sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'s> {
+    pub(crate) state: &'s State,
+    /// None where nobody needs to be known.
+    pub(crate) user: Option<&'s User>,
+}
+
+/// What an endpoint wants changed.
+pub(crate) type Changes = Result<Vec<Change>, Fault>;
+
+/// A host that fails us is told to the client without its words; the log has them.
+fn told(err: &crate::StoreError) -> Fault {
+    tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
+    Fault::host()
+}
+
+fn is_xml(params: &Params<'_>) -> bool {
+    !matches!(params.first("f"), Some("json" | "jsonp"))
+}
+
+fn form(params: &Params<'_>) -> Result<Form, Fault> {
+    /// More than any library names its functions with.
+    const CALLBACK_BYTES_MAX: usize = 128;
+    match params.first("f") {
+        None | Some("xml" | "") => Ok(Form::Xml),
+        Some("json") => Ok(Form::Json),
+        Some("jsonp") => {
+            let callback = params.first("callback");
+            let callback = callback.ok_or_else(|| Fault::missing("callback"))?;
+            // Whoever could write more than a name here could write a program.
+            let is_name = !callback.is_empty()
+                && callback.len() <= CALLBACK_BYTES_MAX
+                && callback
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte));
+            match is_name {
+                true => Ok(Form::Jsonp(callback.to_owned())),
+                false => Err(Fault::bad("callback")),
+            }
+        }
+        Some(_) => Err(Fault::bad("f")),
+    }
+}
+
+fn envelope(
+    is_xml: bool,
+    status: &str,
+    inside: impl FnOnce(&mut Writer) -> Result<(), Fault>,
+) -> Result<String, Fault> {
+    let mut out = Writer::new(is_xml);
+    let mut written = Ok(());
+    let response = |out: &mut Writer| {
+        out.object("subsonic-response", |out| {
+            if out.is_xml() {
+                out.text("xmlns", "http://subsonic.org/restapi");
+            }
+            out.text("status", status);
+            out.text("version", system::VERSION);
+            out.text("type", "pelton");
+            out.text("serverVersion", env!("CARGO_PKG_VERSION"));
+            out.flag("openSubsonic", true);
+            written = inside(out);
+        });
+    };
+    if is_xml {
+        response(&mut out);
+    } else {
+        out.braced(response);
+    }
+    written.map(|()| out.finish())
+}
+
+fn refused(fault: &Fault, is_xml: bool) -> String {
+    let error = |out: &mut Writer| {
+        out.object("error", |out| {
+            out.number("code", fault.code as u8);
+            out.text("message", &fault.message);
+        });
+        Ok(())
+    };
+    envelope(is_xml, "failed", error).expect("an error has no error")
+}
+
+fn document(form: Form, status: u16, written: String) -> Answer {
+    let (media_type, body) = match form {
+        Form::Xml => (
+            "text/xml; charset=utf-8",
+            format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{written}"),
+        ),
+        Form::Json => ("application/json", written),
+        Form::Jsonp(callback) => (
+            "application/javascript; charset=utf-8",
+            format!("/**/{callback}({written});"),
+        ),
+    };
+    Answer::Document {
+        status,
+        media_type,
+        body,
+    }
+}

@@ -1,0 +1,490 @@
+//! Tracks, albums and artists as the protocol describes them.
+
+use catalog::{Album, Artist, Content, Entry, Track};
+use tags::{Codec, Date, Field, Role};
+
+use crate::ids::Id;
+use crate::server::{Call, Index, Seen};
+use crate::store::Plays;
+use crate::write::Writer;
+
+impl Call<'_> {
+    /// Writes a track's members.
+    pub(crate) fn song(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
+        let Some(track) = self.index.track(row) else {
+            return;
+        };
+        let Some(entry) = self.index.entry(track.file) else {
+            return;
+        };
+        let Content::Music(media) = &entry.content else {
+            return;
+        };
+        let album = self.index.album(track.album);
+        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        let id = Id::Track(track.id);
+        out.text("id", &id.to_string());
+        if let Some(album) = &album {
+            out.text("parent", &Id::Album(album.id).to_string());
+        }
+        out.flag("isDir", false);
+        out.text("title", track.title);
+        if let Some(album) = &album {
+            out.text("album", album.title);
+        }
+        out.text("artist", track.artist);
+        self.numbers(out, &track, &entry);
+        let genres: Vec<&str> = self.genre_names(&track.genres).collect();
+        out.text_if("genre", genres.first().copied());
+        if album.as_ref().is_some_and(|album| album.cover.is_some()) || media.cover().is_some() {
+            out.text("coverArt", &id.to_string());
+        }
+        out.flag("isVideo", false);
+        out.text("type", "music");
+        out.text("mediaType", "song");
+        if let Some(album) = &album {
+            out.text("albumId", &Id::Album(album.id).to_string());
+        }
+        let first = track
+            .artists
+            .first()
+            .and_then(|&row| self.index.artist(row));
+        out.text_if(
+            "artistId",
+            first
+                .map(|artist| Id::Artist(artist.id).to_string())
+                .as_deref(),
+        );
+        self.marks(out, seen, id);
+        out.number("bitDepth", media.audio.bits);
+        out.number("samplingRate", media.audio.sample_rate_hz);
+        out.number("channelCount", media.audio.channels);
+        let bpm = media
+            .tags
+            .first(Field::Bpm)
+            .and_then(|bpm| bpm.parse::<f64>().ok());
+        out.number("bpm", bpm.map_or(0, |bpm| bpm.round() as i64));
+        out.text("comment", "");
+        out.text("sortName", tagged.title_sort.as_deref().unwrap_or(""));
+        out.text(
+            "musicBrainzId",
+            tagged.recording_id.as_deref().unwrap_or(""),
+        );
+        out.text(
+            "explicitStatus",
+            if track.explicit { "explicit" } else { "" },
+        );
+        out.text("displayArtist", track.artist);
+        out.text("displayAlbumArtist", &tagged.album_artist);
+        let composers: Vec<&str> = people(&tagged, Role::Composer)
+            .map(|it| &*it.name)
+            .collect();
+        out.text("displayComposer", &composers.join(", "));
+        out.texts("isrc", media.tags.all(Field::Isrc));
+        out.list("genres", genres, |out, name| out.text("name", name));
+        out.list("artists", &track.artists, |out, &row| self.named(out, row));
+        let artists = album.as_ref().map_or(&[][..], |album| &album.artists);
+        out.list("albumArtists", artists, |out, &row| self.named(out, row));
+        self.contributors(out, &tagged);
+        out.texts("moods", tagged.moods.iter().map(String::as_str));
+        out.texts("groupings", media.tags.all(Field::Grouping));
+        out.object("replayGain", |out| gains(out, &tagged));
+    }
+
+    fn numbers(&self, out: &mut Writer, track: &Track<'_>, entry: &Entry) {
+        out.number_if("track", some(track.number));
+        out.number_if("discNumber", some(track.disc));
+        out.number_if("year", track.date.map(|date| date.year));
+        out.number("size", entry.stat.size as i64);
+        out.text("contentType", media_type(track.codec, &entry.path));
+        out.text("suffix", &suffix(&entry.path));
+        out.number("duration", seconds(track.duration_ms));
+        out.number("bitRate", track.bitrate_kbps);
+        out.text("path", &String::from_utf8_lossy(&entry.path));
+        out.text("created", &iso(entry.stat.mtime_ns / 1_000_000));
+    }
+
+    fn contributors(&self, out: &mut Writer, tagged: &tags::Track) {
+        let others = tagged.people.iter().filter_map(|person| {
+            let role = role(person.role)?;
+            let row = *self.derived.artists.get(&catalog::fold(&person.name))?;
+            Some((role, person, row))
+        });
+        out.list("contributors", others, |out, (role, person, row)| {
+            out.text("role", role);
+            out.text_if("subRole", person.part.as_deref());
+            out.object("artist", |out| self.named(out, row));
+        });
+    }
+
+    /// Writes an album's members, as tags have it.
+    pub(crate) fn album_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
+        let Some(album) = self.index.album(row) else {
+            return;
+        };
+        let id = Id::Album(album.id);
+        out.text("id", &id.to_string());
+        out.text("name", album.title);
+        self.album_artist(out, &album);
+        self.album_common(out, seen, row, &album);
+        out.text("sortName", album.sort);
+        out.text("displayArtist", album.artist);
+        out.flag("isCompilation", album.compilation);
+        let first = self.index.track(album.first_track);
+        let entry = first.and_then(|track| self.index.entry(track.file));
+        let media = entry.as_ref().and_then(|entry| match &entry.content {
+            Content::Music(media) => Some((media, &entry.path)),
+            _ => None,
+        });
+        let tagged = media.map(|(media, path)| tags::Track::new(media, path, &self.server.splits));
+        let release = tagged
+            .as_ref()
+            .and_then(|track| track.release_id.as_deref());
+        out.text("musicBrainzId", release.unwrap_or(""));
+        let of_first = |field| {
+            media
+                .into_iter()
+                .flat_map(move |(media, _)| media.tags.all(field))
+        };
+        out.text("version", of_first(Field::Subtitle).next().unwrap_or(""));
+        out.list("recordLabels", of_first(Field::Label), |out, label| {
+            out.text("name", label);
+        });
+        let genres = self.genre_names(&album.genres);
+        out.list("genres", genres, |out, name| out.text("name", name));
+        out.list("artists", &album.artists, |out, &row| self.named(out, row));
+        let types = tagged.iter().flat_map(|track| &track.release_types);
+        out.texts("releaseTypes", types.map(String::as_str));
+        out.texts(
+            "moods",
+            tagged
+                .iter()
+                .flat_map(|track| &track.moods)
+                .map(String::as_str),
+        );
+        out.object("originalReleaseDate", |out| date(out, album.original_date));
+        out.object("releaseDate", |out| date(out, album.date));
+        self.disc_titles(out, &album);
+    }
+
+    fn album_artist(&self, out: &mut Writer, album: &Album<'_>) {
+        out.text("artist", album.artist);
+        let first = album
+            .artists
+            .first()
+            .and_then(|&row| self.index.artist(row));
+        out.text_if(
+            "artistId",
+            first
+                .map(|artist| Id::Artist(artist.id).to_string())
+                .as_deref(),
+        );
+    }
+
+    fn album_common(&self, out: &mut Writer, seen: &Seen<'_>, row: u32, album: &Album<'_>) {
+        let id = Id::Album(album.id);
+        if album.cover.is_some() {
+            out.text("coverArt", &id.to_string());
+        }
+        out.number("songCount", album.tracks);
+        out.number("duration", album.duration_s);
+        let created_ms = self.derived.album_ms.get(row as usize);
+        out.text("created", &iso(created_ms.copied().unwrap_or(0)));
+        let year = album.original_date.or(album.date);
+        out.number_if("year", year.map(|date| date.year));
+        out.text_if("genre", self.genre_names(&album.genres).next());
+        self.marks(out, seen, id);
+    }
+
+    fn disc_titles(&self, out: &mut Writer, album: &Album<'_>) {
+        let mut titles: Vec<(u16, String)> = Vec::new();
+        for row in tracks(album) {
+            let entry = self
+                .index
+                .track(row)
+                .and_then(|track| self.index.entry(track.file));
+            if let Some(Entry {
+                content: Content::Music(media),
+                ..
+            }) = entry
+                && let Some(title) = media.tags.first(Field::DiscSubtitle)
+            {
+                let disc = self.index.track(row).map_or(0, |track| track.disc.into());
+                if titles.last().is_none_or(|(last, _)| *last != disc) {
+                    titles.push((disc, title.to_owned()));
+                }
+            }
+        }
+        out.list("discTitles", titles, |out, (disc, title)| {
+            out.number("disc", disc);
+            out.text("title", &title);
+        });
+    }
+
+    /// Writes an album's members, as a folder.
+    pub(crate) fn album_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
+        let Some(album) = self.index.album(row) else {
+            return;
+        };
+        out.text("id", &Id::Album(album.id).to_string());
+        let first = album
+            .artists
+            .first()
+            .and_then(|&row| self.index.artist(row));
+        out.text_if(
+            "parent",
+            first
+                .map(|artist| Id::Artist(artist.id).to_string())
+                .as_deref(),
+        );
+        out.flag("isDir", true);
+        out.text("title", album.title);
+        out.text("album", album.title);
+        self.album_artist(out, &album);
+        self.album_common(out, seen, row, &album);
+    }
+
+    /// Writes an artist's members.
+    pub(crate) fn artist_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
+        let Some(artist) = self.index.artist(row) else {
+            return;
+        };
+        self.artist_child(out, seen, row);
+        let own = own_albums(&self.index, row, &artist);
+        out.number("albumCount", own.len() as u32);
+        out.text("musicBrainzId", "");
+        out.text("sortName", artist.sort);
+        let mut roles = Vec::new();
+        if artist.tracks != 0 {
+            roles.push("artist");
+        }
+        if !own.is_empty() {
+            roles.push("albumartist");
+        }
+        out.texts("roles", roles);
+    }
+
+    /// The same, as a folder.
+    pub(crate) fn artist_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
+        let Some(artist) = self.index.artist(row) else {
+            return;
+        };
+        let id = Id::Artist(artist.id);
+        out.text("id", &id.to_string());
+        out.text("name", artist.name);
+        let mut albums = artist
+            .albums
+            .iter()
+            .filter_map(|&row| self.index.album(row));
+        if albums.any(|album| album.cover.is_some()) {
+            out.text("coverArt", &id.to_string());
+        }
+        if let Some(user) = seen.user {
+            out.text_if(
+                "starred",
+                user.stars.get(&id).map(|&at_ms| iso(at_ms)).as_deref(),
+            );
+            out.number_if("userRating", user.ratings.get(&id).copied());
+        }
+    }
+
+    fn named(&self, out: &mut Writer, row: u32) {
+        if let Some(artist) = self.index.artist(row) {
+            out.text("id", &Id::Artist(artist.id).to_string());
+            out.text("name", artist.name);
+        }
+    }
+
+    pub(crate) fn genre_names<'c>(&'c self, rows: &'c [u32]) -> impl Iterator<Item = &'c str> {
+        rows.iter()
+            .filter_map(|&row| Some(self.index.genre(row)?.name))
+    }
+
+    /// What the user left at something.
+    fn marks(&self, out: &mut Writer, seen: &Seen<'_>, id: Id) {
+        let Some(user) = seen.user else {
+            return;
+        };
+        let plays = match id {
+            Id::Album(_) => self.album_plays(user, id),
+            _ => user.plays.get(&id).copied(),
+        };
+        if let Some(plays) = plays {
+            out.number("playCount", plays.count);
+            out.text("played", &iso(plays.last_ms));
+        } else {
+            out.number("playCount", 0);
+        }
+        out.number_if("userRating", user.ratings.get(&id).copied());
+        out.text_if(
+            "starred",
+            user.stars.get(&id).map(|&at_ms| iso(at_ms)).as_deref(),
+        );
+    }
+
+    /// How often an album was played: as often as its tracks, on average.
+    fn album_plays(&self, user: &crate::store::User, id: Id) -> Option<Plays> {
+        if user.plays.is_empty() {
+            return None;
+        }
+        let Id::Album(id) = id else {
+            return None;
+        };
+        let album = self.index.album(self.index.album_row(id)?)?;
+        let plays = tracks(&album).filter_map(|row| {
+            let track = self.index.track(row)?;
+            user.plays.get(&Id::Track(track.id))
+        });
+        let all = plays.fold(Plays::default(), |all, plays| Plays {
+            count: all.count.saturating_add(plays.count),
+            last_ms: all.last_ms.max(plays.last_ms),
+            ..all
+        });
+        let count = all.count.div_ceil(album.tracks.max(1));
+        (count != 0).then_some(Plays { count, ..all })
+    }
+}
+
+/// Rows of an artist's albums: their own, or where they have none, those they take part in.
+pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
+    let own = own_albums(index, row, artist);
+    if own.is_empty() {
+        artist.albums.clone()
+    } else {
+        own
+    }
+}
+
+/// Rows of the albums that are theirs.
+pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
+    let is_own = |album: &u32| {
+        let album = index.album(*album);
+        album.is_some_and(|album| album.artists.contains(&row))
+    };
+    artist.albums.iter().copied().filter(is_own).collect()
+}
+
+/// Rows of an album's tracks.
+pub(crate) fn tracks(album: &Album<'_>) -> std::ops::Range<u32> {
+    album.first_track..album.first_track.saturating_add(album.tracks)
+}
+
+fn people(track: &tags::Track, role: Role) -> impl Iterator<Item = &tags::Person> {
+    track
+        .people
+        .iter()
+        .filter(move |person| person.role == role)
+}
+
+/// How OpenSubsonic calls a role, but for those that have members of their own.
+fn role(role: Role) -> Option<&'static str> {
+    Some(match role {
+        Role::Artist | Role::AlbumArtist => return None,
+        Role::Composer => "composer",
+        Role::Lyricist | Role::Writer => "lyricist",
+        Role::Conductor => "conductor",
+        Role::Performer => "performer",
+        Role::Remixer => "remixer",
+        Role::Arranger => "arranger",
+        Role::Producer => "producer",
+        Role::Engineer => "engineer",
+        Role::Mixer => "mixer",
+        Role::DjMixer => "djmixer",
+    })
+}
+
+fn gains(out: &mut Writer, track: &tags::Track) {
+    let mut gain = |name, value: Option<i16>| {
+        if let Some(value) = value {
+            out.float(name, f64::from(value) / 100.0);
+        }
+    };
+    gain("trackGain", track.track_gain_cdb);
+    gain("albumGain", track.album_gain_cdb);
+    let mut peak = |name, value: Option<u32>| {
+        if let Some(value) = value {
+            out.float(name, f64::from(value) / 1e6);
+        }
+    };
+    peak("trackPeak", track.track_peak_ppm);
+    peak("albumPeak", track.album_peak_ppm);
+}
+
+fn date(out: &mut Writer, date: Option<Date>) {
+    if let Some(date) = date {
+        out.number("year", date.year);
+        out.number_if("month", some(date.month));
+        out.number_if("day", some(date.day));
+    }
+}
+
+fn some<T: Into<i64> + Copy>(number: T) -> Option<i64> {
+    Some(number.into()).filter(|number| *number != 0)
+}
+
+/// Seconds, as players show them.
+pub(crate) fn seconds(ms: u32) -> u32 {
+    ms.saturating_add(500) / 1000
+}
+
+/// The end of a file's name, in lower case.
+pub(crate) fn suffix(path: &[u8]) -> String {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    let suffix = dot.map_or(&b""[..], |dot| &name[dot + 1..]);
+    String::from_utf8_lossy(suffix).to_ascii_lowercase()
+}
+
+/// The media type with which the library serves it.
+fn media_type(codec: Codec, path: &[u8]) -> &'static str {
+    match (codec, &*suffix(path)) {
+        (Codec::Flac, "flac") => "audio/flac",
+        (Codec::Mp1 | Codec::Mp2 | Codec::Mp3, _) => "audio/mpeg",
+        (Codec::Aac | Codec::Alac, _) => "audio/mp4",
+        (Codec::Vorbis | Codec::Opus | Codec::Flac, _) => "audio/ogg",
+        (_, "wav") => "audio/wav",
+        (_, "aif" | "aiff" | "aifc") => "audio/aiff",
+        _ => "application/octet-stream",
+    }
+}
+
+/// A time as ISO 8601 has it: `1994-11-06T08:49:37.123Z`.
+pub(crate) fn iso(unix_ms: i64) -> String {
+    let (days, ms) = (
+        unix_ms.div_euclid(86_400_000),
+        unix_ms.rem_euclid(86_400_000),
+    );
+    // Days since the first of March of the year 0, in eras of 400 years.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
+        ms % 1000
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iso;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso(784_111_777_123), "1994-11-06T08:49:37.123Z");
+        assert_eq!(iso(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(iso(-1), "1969-12-31T23:59:59.999Z");
+    }
+}

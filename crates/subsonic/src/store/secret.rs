@@ -1,0 +1,123 @@
+//! What seals passwords, and keys for programs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use super::StoreError;
+
+const KEY_BYTES: usize = 32;
+
+/// A key that never leaves this process but for its file.
+pub(crate) struct Secret(LessSafeKey);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// Reads the key at `path`, or makes one there that only its owner reads.
+    pub(crate) fn open(path: &Path) -> Result<Secret, StoreError> {
+        let key = read(path).or_else(|err| match err.kind() {
+            io::ErrorKind::NotFound => make(path),
+            _ => Err(err),
+        });
+        let key = key.map_err(StoreError::new("read or make the key", path))?;
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).expect("a key of this length");
+        Ok(Secret(LessSafeKey::new(key)))
+    }
+
+    /// Seals what belongs to `whose`, and cannot be opened as somebody else's.
+    pub(crate) fn seal(&self, whose: &str, text: &str) -> String {
+        let nonce: [u8; NONCE_LEN] = random();
+        let mut sealed = text.as_bytes().to_vec();
+        let nonce_of = Nonce::assume_unique_for_key(nonce);
+        let whose = Aad::from(whose.as_bytes());
+        self.0
+            .seal_in_place_append_tag(nonce_of, whose, &mut sealed)
+            .expect("a password is short");
+        hex(&nonce) + &hex(&sealed)
+    }
+
+    /// Opens what was sealed; nothing when it was not sealed with this key, for `whose`.
+    pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
+        let bytes = unhex(sealed)?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
+        let mut sealed = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened = self.0.open_in_place(nonce, Aad::from(whose), &mut sealed);
+        String::from_utf8(opened.ok()?.to_vec()).ok()
+    }
+}
+
+/// A new key for a program.
+pub(crate) fn new_key() -> String {
+    hex(&random::<24>())
+}
+
+/// What is kept of such a key. It has too much of chance in it to be guessed, so one hash is enough.
+pub(crate) fn key_hash(key: &str) -> String {
+    blake3::hash(key.as_bytes()).to_hex().to_string()
+}
+
+fn read(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let mut key = [0; KEY_BYTES];
+    File::open(path)?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let key: [u8; KEY_BYTES] = random();
+    let partial = path.with_extension("partial");
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&partial)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    // Who makes one at the same moment must not lose it: the first stays.
+    match std::fs::hard_link(&partial, path) {
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
+        linked => linked?,
+    }
+    std::fs::remove_file(&partial)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    read(path)
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.expect("the kernel has random bytes");
+    bytes
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).expect("below 16");
+    let pairs = bytes.iter();
+    pairs
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+/// Bytes of an even number of digits.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.chars().map(|digit| digit.to_digit(16));
+    let digits: Vec<u32> = digits.collect::<Option<_>>()?;
+    let (pairs, []) = digits.as_chunks::<2>() else {
+        return None;
+    };
+    Some(
+        pairs
+            .iter()
+            .map(|[high, low]| (high << 4 | low) as u8)
+            .collect(),
+    )
+}

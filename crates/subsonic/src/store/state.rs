@@ -1,0 +1,244 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Change;
+use crate::ids::Id;
+
+/// Everything that users left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    pub(crate) users: BTreeMap<String, User>,
+    pub(crate) playlists: BTreeMap<u64, Playlist>,
+    pub(crate) stations: BTreeMap<u64, Station>,
+}
+
+/// A user, and what is theirs alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct User {
+    /// Sealed.
+    pub(crate) password: String,
+    pub(crate) admin: bool,
+    pub(crate) created_ms: i64,
+    /// By label.
+    pub(crate) keys: BTreeMap<String, Key>,
+    pub(crate) stars: BTreeMap<Id, i64>,
+    pub(crate) ratings: BTreeMap<Id, u8>,
+    pub(crate) plays: BTreeMap<Id, Plays>,
+    pub(crate) queue: Option<Queue>,
+    pub(crate) bookmarks: BTreeMap<Id, Bookmark>,
+}
+
+/// A key that lets a program in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) hash: String,
+    pub(crate) created_ms: i64,
+}
+
+/// How often something was played, and how much that still counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plays {
+    pub(crate) count: u32,
+    pub(crate) last_ms: i64,
+    /// Of each play, half is left after [`RECENT_HALF_LIFE_MS`]; as of the last one.
+    pub(crate) recent: f64,
+    /// The same with [`LONG_HALF_LIFE_MS`].
+    pub(crate) long: f64,
+}
+
+const DAY_MS: f64 = 86_400_000.0;
+/// What is played a lot for some weeks.
+const RECENT_HALF_LIFE_MS: f64 = 20.0 * DAY_MS;
+/// What is liked for years.
+const LONG_HALF_LIFE_MS: f64 = 400.0 * DAY_MS;
+
+/// A list of tracks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Playlist {
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) comment: String,
+    pub(crate) public: bool,
+    pub(crate) created_ms: i64,
+    pub(crate) changed_ms: i64,
+    pub(crate) tracks: Vec<Id>,
+}
+
+/// What a user was about to hear.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Queue {
+    pub(crate) tracks: Vec<Id>,
+    /// Which of them.
+    pub(crate) current: Option<u32>,
+    pub(crate) position_ms: i64,
+    pub(crate) changed_ms: i64,
+    pub(crate) client: String,
+}
+
+/// A place in a track.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Bookmark {
+    pub(crate) position_ms: i64,
+    pub(crate) comment: String,
+    pub(crate) created_ms: i64,
+    pub(crate) changed_ms: i64,
+}
+
+/// A radio station.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Station {
+    pub(crate) name: String,
+    pub(crate) stream: String,
+    pub(crate) home: Option<String>,
+}
+
+impl Plays {
+    fn add(&mut self, at_ms: i64) {
+        let (recent, long) = self.scores(at_ms.max(self.last_ms));
+        self.count = self.count.saturating_add(1);
+        self.last_ms = self.last_ms.max(at_ms);
+        (self.recent, self.long) = (recent + 1.0, long + 1.0);
+    }
+
+    /// What is left of them by then: lately, and over the years.
+    pub(crate) fn scores(&self, now_ms: i64) -> (f64, f64) {
+        let age_ms = now_ms.saturating_sub(self.last_ms).max(0) as f64;
+        let left = |half_life_ms: f64| (-age_ms / half_life_ms).exp2();
+        (
+            self.recent * left(RECENT_HALF_LIFE_MS),
+            self.long * left(LONG_HALF_LIFE_MS),
+        )
+    }
+}
+
+impl State {
+    /// Makes a change. What it would change of somebody who is gone is gone too.
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::User {
+                name,
+                password,
+                admin,
+                at_ms,
+            } => {
+                let user = self.users.entry(name).or_insert_with(|| User {
+                    created_ms: at_ms,
+                    ..User::default()
+                });
+                (user.password, user.admin) = (password, admin);
+            }
+            Change::UserGone { name } => {
+                self.users.remove(&name);
+                self.playlists.retain(|_, playlist| playlist.owner != name);
+            }
+            Change::Playlist { id, playlist } => set(&mut self.playlists, id, playlist),
+            Change::Station { id, station } => set(&mut self.stations, id, station),
+            of_user => self.apply_to_user(of_user),
+        }
+    }
+
+    fn apply_to_user(&mut self, change: Change) {
+        let (Change::Key { user, .. }
+        | Change::KeyGone { user, .. }
+        | Change::Star { user, .. }
+        | Change::Rating { user, .. }
+        | Change::Play { user, .. }
+        | Change::Plays { user, .. }
+        | Change::Queue { user, .. }
+        | Change::Bookmark { user, .. }) = &change
+        else {
+            unreachable!("what is no user's was applied");
+        };
+        let Some(user) = self.users.get_mut(user) else {
+            return;
+        };
+        match change {
+            Change::Key {
+                label, hash, at_ms, ..
+            } => {
+                let created_ms = at_ms;
+                user.keys.insert(label, Key { hash, created_ms });
+            }
+            Change::KeyGone { label, .. } => set(&mut user.keys, label, None),
+            Change::Star { id, at_ms, .. } => set(&mut user.stars, id, at_ms),
+            Change::Rating { id, rating, .. } => {
+                set(&mut user.ratings, id, (rating != 0).then_some(rating));
+            }
+            Change::Play { id, at_ms, .. } => user.plays.entry(id).or_default().add(at_ms),
+            Change::Plays { id, plays, .. } => set(&mut user.plays, id, Some(plays)),
+            Change::Queue { queue, .. } => user.queue = queue,
+            Change::Bookmark { id, bookmark, .. } => set(&mut user.bookmarks, id, bookmark),
+            _ => unreachable!("what is no user's was applied"),
+        }
+    }
+
+    /// Changes that make this state of an empty one.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (name, user) in &self.users {
+            user.changes(name, &mut changes);
+        }
+        let playlists = self.playlists.iter();
+        changes.extend(playlists.map(|(&id, playlist)| Change::Playlist {
+            id,
+            playlist: Some(playlist.clone()),
+        }));
+        let stations = self.stations.iter();
+        changes.extend(stations.map(|(&id, station)| Change::Station {
+            id,
+            station: Some(station.clone()),
+        }));
+        changes
+    }
+}
+
+impl User {
+    fn changes(&self, name: &str, changes: &mut Vec<Change>) {
+        let user = || name.to_owned();
+        changes.push(Change::User {
+            name: user(),
+            password: self.password.clone(),
+            admin: self.admin,
+            at_ms: self.created_ms,
+        });
+        changes.extend(self.keys.iter().map(|(label, key)| Change::Key {
+            user: user(),
+            label: label.clone(),
+            hash: key.hash.clone(),
+            at_ms: key.created_ms,
+        }));
+        changes.extend(self.stars.iter().map(|(&id, &at_ms)| Change::Star {
+            user: user(),
+            id,
+            at_ms: Some(at_ms),
+        }));
+        changes.extend(self.ratings.iter().map(|(&id, &rating)| Change::Rating {
+            user: user(),
+            id,
+            rating,
+        }));
+        changes.extend(self.plays.iter().map(|(&id, &plays)| Change::Plays {
+            user: user(),
+            id,
+            plays,
+        }));
+        changes.extend(self.queue.iter().map(|queue| Change::Queue {
+            user: user(),
+            queue: Some(queue.clone()),
+        }));
+        let bookmarks = self.bookmarks.iter();
+        changes.extend(bookmarks.map(|(&id, bookmark)| Change::Bookmark {
+            user: user(),
+            id,
+            bookmark: Some(bookmark.clone()),
+        }));
+    }
+}
+
+fn set<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+    match value {
+        Some(value) => map.insert(key, value),
+        None => map.remove(&key),
+    };
+}

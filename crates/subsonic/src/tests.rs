@@ -1,0 +1,509 @@
+//! A small library, asked as players ask.
+
+mod api;
+mod required;
+mod scene;
+
+use expect_test::{Expect, expect};
+
+use crate::Answer;
+use scene::{Scene, ids};
+
+fn check(scene: &Scene, request: &str, expected: Expect) {
+    expected.assert_eq(&scene.ask(request));
+}
+
+#[test]
+fn the_envelope_is_the_documented_one_in_every_form() {
+    let scene = Scene::new("envelope");
+    check(
+        &scene,
+        "ping.view",
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"/>"#]],
+    );
+    check(
+        &scene,
+        "ping?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "ping?f=jsonp&callback=a.b_1",
+        expect![[
+            r#"/**/a.b_1({"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true}});"#
+        ]],
+    );
+    check(
+        &scene,
+        "ping?f=jsonp&callback=alert(1)",
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><error code="0" message="parameter callback does not fit"/></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "ping?f=yaml",
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><error code="0" message="parameter f does not fit"/></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "getLicense?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"license":{"valid":true}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "getSomething?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"this server has no such endpoint"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "getSong?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "getSong?f=json&id=tr-0000000000000099",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "getOpenSubsonicExtensions?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"openSubsonicExtensions":[{"name":"apiKeyAuthentication","versions":[1]},{"name":"formPost","versions":[1]},{"name":"indexBasedQueue","versions":[1]},{"name":"playbackReport","versions":[1]},{"name":"songLyrics","versions":[1]}]}}"#
+        ]],
+    );
+}
+
+#[test]
+fn nobody_comes_in_before_somebody_is_made() {
+    let scene = Scene::empty("nobody");
+    check(
+        &scene,
+        "ping?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":40,"message":"there are no users yet: on the server, run `pelton user add NAME`"}}}"#
+        ]],
+    );
+    let open = scene.ask_as("getOpenSubsonicExtensions?f=json", "");
+    assert!(open.contains("\"status\":\"ok\""), "{open}");
+}
+
+#[test]
+fn music_is_browsed_by_tags_and_as_folders() {
+    let scene = Scene::new("browse");
+    check(
+        &scene,
+        "getMusicFolders?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"musicFolders":{"musicFolder":[{"id":1,"name":"Music"}]}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "getArtists",
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><artists ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-e70131a093b1822a" name="The AC" coverArt="ar-e70131a093b1822a" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index><index name="B"><artist id="ar-a7a7b354db8aa4d3" name="Björk" coverArt="ar-a7a7b354db8aa4d3" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index></artists></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "getIndexes",
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><indexes lastModified="3000" ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-e70131a093b1822a" name="The AC" coverArt="ar-e70131a093b1822a"/></index><index name="B"><artist id="ar-a7a7b354db8aa4d3" name="Björk" coverArt="ar-a7a7b354db8aa4d3"/></index></indexes></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "getGenres",
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><genres><genre songCount="2" albumCount="1">Pop</genre><genre songCount="1" albumCount="1">Rock</genre></genres></subsonic-response>"#]],
+    );
+    let [artist, album, song] = ids(&scene);
+    check(
+        &scene,
+        &format!("getArtist?id={artist}"),
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><artist id="ar-a7a7b354db8aa4d3" name="Björk" coverArt="ar-a7a7b354db8aa4d3" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles><album id="al-0475a7867d371d75" name="Über" artist="Björk" artistId="ar-a7a7b354db8aa4d3" coverArt="al-0475a7867d371d75" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0" sortName="" displayArtist="Björk" isCompilation="false" musicBrainzId="" version=""><recordLabels name="One &lt;Little&gt;"/><genres name="Pop"/><genres name="Rock"/><artists id="ar-a7a7b354db8aa4d3" name="Björk"/><moods>Calm</moods><originalReleaseDate/><releaseDate year="1997"/></album></artist></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        &format!("getAlbum?f=json&id={album}"),
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"album":{"id":"al-0475a7867d371d75","name":"Über","artist":"Björk","artistId":"ar-a7a7b354db8aa4d3","coverArt":"al-0475a7867d371d75","songCount":2,"duration":183,"created":"1970-01-01T00:00:02.000Z","year":1997,"genre":"Pop","playCount":0,"sortName":"","displayArtist":"Björk","isCompilation":false,"musicBrainzId":"","version":"","recordLabels":[{"name":"One <Little>"}],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"releaseTypes":[],"moods":["Calm"],"originalReleaseDate":{},"releaseDate":{"year":1997},"discTitles":[],"song":[{"id":"tr-0000000000000002","parent":"al-0475a7867d371d75","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-0475a7867d371d75","artistId":"ar-a7a7b354db8aa4d3","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"comment":"","sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-0475a7867d371d75","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-0475a7867d371d75","artistId":"ar-a7a7b354db8aa4d3","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"comment":"","sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"albumArtists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("getSong?id={song}"),
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-0475a7867d371d75" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-0475a7867d371d75" artistId="ar-a7a7b354db8aa4d3" playCount="0" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" comment="" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-a7a7b354db8aa4d3" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-a7a7b354db8aa4d3" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        &format!("getMusicDirectory?id={artist}"),
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><directory id="ar-a7a7b354db8aa4d3" name="Björk" coverArt="ar-a7a7b354db8aa4d3"><child id="al-0475a7867d371d75" parent="ar-a7a7b354db8aa4d3" isDir="true" title="Über" album="Über" artist="Björk" artistId="ar-a7a7b354db8aa4d3" coverArt="al-0475a7867d371d75" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0"/></directory></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        &format!("getMusicDirectory?f=json&id={album}"),
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"directory":{"id":"al-0475a7867d371d75","parent":"ar-a7a7b354db8aa4d3","name":"Über","child":[{"id":"tr-0000000000000002","parent":"al-0475a7867d371d75","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-0475a7867d371d75","artistId":"ar-a7a7b354db8aa4d3","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"comment":"","sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-0475a7867d371d75","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-0475a7867d371d75","artistId":"ar-a7a7b354db8aa4d3","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"comment":"","sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"albumArtists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("getArtist?f=json&id={album}"),
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such artist"}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_search_for_nothing_pages_through_everything() {
+    let scene = Scene::new("search");
+    let titles = |request: &str| scene.all(request, "song.title");
+    assert_eq!(
+        titles("search3?query=lied"),
+        ["Erstes Lied", "Zweites Lied"]
+    );
+    assert_eq!(titles("search3?query=LIED+zw*"), ["Zweites Lied"]);
+    assert!(titles("search3?query=nothing").is_empty());
+    let all = titles("search3?query=&songCount=500");
+    assert_eq!(all.len(), 3);
+    assert_eq!(titles("search3?query=%22%22&songCount=500"), all);
+    let paged: Vec<String> = (0..4)
+        .flat_map(|at| titles(&format!("search3?query=&songCount=1&songOffset={at}")))
+        .collect();
+    assert_eq!(paged, all);
+    assert_eq!(titles("search2?query=&albumCount=0&artistCount=0"), all);
+}
+
+#[test]
+fn lists_are_in_their_order() {
+    let scene = Scene::new("lists");
+    let albums = |request: &str| scene.all(&format!("getAlbumList2?{request}"), "album.name");
+    assert_eq!(albums("type=alphabeticalByName"), ["Night", "Über"]);
+    assert_eq!(albums("type=alphabeticalByArtist"), ["Über", "Night"]);
+    assert_eq!(albums("type=newest"), ["Night", "Über"]);
+    assert_eq!(albums("type=byYear&fromYear=1990&toYear=2000"), ["Über"]);
+    assert_eq!(albums("type=byGenre&genre=rock"), ["Über"]);
+    assert_eq!(albums("type=random").len(), 2);
+    assert_eq!(albums("type=alphabeticalByName&size=1&offset=1"), ["Über"]);
+    assert!(albums("type=frequent").is_empty());
+    check(
+        &scene,
+        "getAlbumList2?f=json&type=odd",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter type does not fit"}}}"#
+        ]],
+    );
+    assert_eq!(scene.all("getRandomSongs?size=2", "song.title").len(), 2);
+    assert_eq!(scene.all("getRandomSongs?genre=Pop", "song.title").len(), 2);
+    assert_eq!(
+        scene.all("getSongsByGenre?genre=rock", "song.title"),
+        ["Erstes Lied"]
+    );
+    let [artist, _, song] = ids(&scene);
+    assert_eq!(
+        scene
+            .all(&format!("getSimilarSongs2?id={artist}"), "song.title")
+            .len(),
+        2
+    );
+    assert_eq!(
+        scene
+            .all(&format!("getSimilarSongs?id={song}"), "song.title")
+            .len(),
+        2
+    );
+    assert_eq!(
+        scene
+            .all("getTopSongs?artist=Bj%C3%B6rk", "song.title")
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn stars_ratings_and_plays_are_kept_by_user() {
+    let scene = Scene::new("marks");
+    let [artist, album, song] = ids(&scene);
+    scene.ok(&format!("star?id={song}&albumId={album}&artistId={artist}"));
+    scene.ok(&format!("setRating?id={song}&rating=4"));
+    scene.ok(&format!("scrobble?id={song}&time=900000"));
+    scene.ok(&format!(
+        "scrobble?id={song}&id={song}&time=800000&time=99999999999999"
+    ));
+    scene.ok(&format!("scrobble?id={song}&submission=false&c=phone"));
+    check(
+        &scene,
+        &format!("getSong?id={song}"),
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-0475a7867d371d75" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-0475a7867d371d75" artistId="ar-a7a7b354db8aa4d3" playCount="3" played="1970-01-01T00:16:40.000Z" userRating="4" starred="1970-01-01T00:16:40.000Z" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" comment="" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-a7a7b354db8aa4d3" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-a7a7b354db8aa4d3" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
+    );
+    assert_eq!(scene.all("getStarred2", "song.title"), ["Erstes Lied"]);
+    assert_eq!(
+        scene.all("getAlbumList2?type=starred", "album.name"),
+        ["Über"]
+    );
+    assert_eq!(
+        scene.all("getAlbumList2?type=frequent", "album.name"),
+        ["Über"]
+    );
+    assert_eq!(scene.all("getNowPlaying", "entry.playerName"), ["phone"]);
+    // Another user has none of it.
+    let other = scene.ask_as(&format!("getSong?id={song}"), "u=bob&p=secret");
+    assert!(
+        other.contains("playCount=\"0\"") && !other.contains("starred"),
+        "{other}"
+    );
+    // A new process has all of it.
+    let again = scene.again();
+    assert_eq!(
+        again.ask(&format!("getSong?id={song}")),
+        scene.ask(&format!("getSong?id={song}"))
+    );
+    scene.ok(&format!("unstar?id={song}"));
+    scene.ok(&format!("setRating?id={song}&rating=0"));
+    assert!(scene.all("getStarred2", "song.title").is_empty());
+    check(
+        &scene,
+        &format!("setRating?f=json&id={song}&rating=6"),
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter rating does not fit"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "star?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        "scrobble?f=json&id=tr-0000000000000099",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn playlists_are_made_changed_and_shared() {
+    let scene = Scene::new("playlists");
+    let [_, album, song] = ids(&scene);
+    scene.ok(&format!(
+        "createPlaylist?name=A+%26+B&songId={song}&songId={song}"
+    ));
+    let list = scene.all("getPlaylists", "playlist.id").remove(0);
+    let titles = || scene.all(&format!("getPlaylist?id={list}"), "entry.title");
+    assert_eq!(titles(), ["Erstes Lied", "Erstes Lied"]);
+    scene.ok(&format!(
+        "updatePlaylist?playlistId={list}&songIndexToRemove=0&songIdToAdd={album}&comment=c"
+    ));
+    assert_eq!(titles(), ["Erstes Lied", "Erstes Lied", "Zweites Lied"]);
+    scene.ok(&format!("createPlaylist?playlistId={list}&songId={song}"));
+    assert_eq!(titles(), ["Erstes Lied"]);
+    let as_bob = |request: &str| scene.ask_as(request, "u=bob&p=secret");
+    let hidden = as_bob(&format!("getPlaylist?id={list}"));
+    assert!(hidden.contains("code=\"70\""), "{hidden}");
+    scene.ok(&format!("updatePlaylist?playlistId={list}&public=true"));
+    assert!(as_bob(&format!("getPlaylist?id={list}")).contains("Erstes Lied"));
+    let refused = as_bob(&format!("deletePlaylist?id={list}"));
+    assert!(refused.contains("code=\"50\""), "{refused}");
+    check(
+        &scene,
+        "createPlaylist?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter name is missing"}}}"#
+        ]],
+    );
+    scene.ok(&format!("deletePlaylist?id={list}"));
+    assert!(scene.all("getPlaylists", "playlist.id").is_empty());
+}
+
+#[test]
+fn queues_bookmarks_and_stations_are_kept() {
+    let scene = Scene::new("queues");
+    let [_, _, song] = ids(&scene);
+    let second = scene
+        .all("search3?query=zweites", "song.id")
+        .pop()
+        .expect("it is there");
+    scene.ok(&format!(
+        "savePlayQueue?id={song}&id={second}&current={second}&position=5000&c=phone"
+    ));
+    assert_eq!(
+        scene.all("getPlayQueue", "entry.title"),
+        ["Erstes Lied", "Zweites Lied"]
+    );
+    assert_eq!(
+        scene.all("getPlayQueue", "playQueue.current"),
+        [second.clone()]
+    );
+    assert!(
+        scene
+            .ask("getPlayQueueByIndex")
+            .contains("currentIndex=\"1\"")
+    );
+    check(
+        &scene,
+        &format!("savePlayQueue?f=json&id={song}&current={second}"),
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter current does not fit"}}}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("savePlayQueueByIndex?f=json&id={song}&currentIndex=1"),
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter currentIndex does not fit"}}}"#
+        ]],
+    );
+    scene.ok(&format!(
+        "savePlayQueueByIndex?id={song}&id={song}&currentIndex=1"
+    ));
+    assert!(
+        scene
+            .ask("getPlayQueueByIndex")
+            .contains("currentIndex=\"1\"")
+    );
+    scene.ok("savePlayQueue");
+    assert!(!scene.ask("getPlayQueue").contains("playQueue"));
+    scene.ok(&format!(
+        "createBookmark?id={song}&position=1234&comment=here"
+    ));
+    assert_eq!(scene.all("getBookmarks", "bookmark.comment"), ["here"]);
+    scene.ok(&format!("deleteBookmark?id={song}"));
+    assert!(scene.all("getBookmarks", "bookmark.comment").is_empty());
+    scene.ok("createInternetRadioStation?name=R&streamUrl=http://r/");
+    let station = scene
+        .all("getInternetRadioStations", "internetRadioStation.id")
+        .remove(0);
+    check(
+        &scene,
+        "createInternetRadioStation?f=json&name=R&streamUrl=file:///",
+        expect![[
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter streamUrl does not fit"}}}"#
+        ]],
+    );
+    scene.ok(&format!(
+        "updateInternetRadioStation?id={station}&name=S&streamUrl=https://s/"
+    ));
+    assert_eq!(
+        scene.all("getInternetRadioStations", "internetRadioStation.name"),
+        ["S"]
+    );
+    scene.ok(&format!("deleteInternetRadioStation?id={station}"));
+}
+
+#[test]
+fn files_covers_and_lyrics_are_found() {
+    let scene = Scene::new("files");
+    let [artist, album, song] = ids(&scene);
+    let file = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
+        Answer::File {
+            target,
+            disposition,
+        } => format!("{target} {disposition:?}"),
+        Answer::Document { body, .. } => body,
+    };
+    assert_eq!(
+        file(&format!("stream?id={song}")),
+        "/B/%C3%9Cber/1.flac None"
+    );
+    assert_eq!(
+        file(&format!("download?id={song}")),
+        "/B/%C3%9Cber/1.flac Some(\"attachment; filename*=UTF-8''1.flac\")"
+    );
+    assert_eq!(
+        file(&format!("getCoverArt?id={album}")),
+        "/cover/Album(1)? None"
+    );
+    assert_eq!(
+        file(&format!("getCoverArt?id={artist}&size=99999")),
+        "/cover/Artist(0)?w=4096&h=4096&fit=inside None"
+    );
+    assert!(file("stream?id=tr-0000000000000099").contains("code=\"70\""));
+    check(
+        &scene,
+        &format!("getLyricsBySongId?id={song}"),
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics></lyricsList></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "getLyrics?title=erstes+lied&artist=bjork",
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics artist="Björk feat. Guest" title="Erstes Lied">[ar:Björk]&#10;Erste &lt;Zeile&gt;&#10;zweite&#10;ohne Zeit</lyrics></subsonic-response>"#]],
+    );
+    check(
+        &scene,
+        "getLyrics?title=other",
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics/></subsonic-response>"#]],
+    );
+}
+
+#[test]
+fn users_are_administered_by_those_who_may() {
+    let scene = Scene::new("users");
+    let as_bob = |request: &str| scene.ask_as(request, "u=bob&p=secret");
+    check(
+        &scene,
+        "getUser?username=ann",
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><user username="ann" scrobblingEnabled="true" adminRole="true" settingsRole="true" downloadRole="true" uploadRole="false" playlistRole="true" coverArtRole="false" commentRole="false" podcastRole="false" streamRole="true" jukeboxRole="false" shareRole="false" videoConversionRole="false"><folder>1</folder></user></subsonic-response>"#]],
+    );
+    assert!(as_bob("getUser?username=ann").contains("code=\"50\""));
+    assert!(as_bob("getUsers").contains("code=\"50\""));
+    assert!(as_bob("createUser?username=eve&password=x").contains("code=\"50\""));
+    scene.ok("createUser?username=eve&password=enc:78&email=e@e");
+    assert!(scene.ask_as("ping", "u=eve&p=x").contains("\"ok\""));
+    scene.ok("changePassword?username=eve&password=y");
+    assert!(scene.ask_as("ping", "u=eve&p=x").contains("code=\"40\""));
+    scene.ok("deleteUser?username=eve");
+    assert!(scene.ask_as("ping", "u=eve&p=y").contains("code=\"40\""));
+    assert!(scene.ask("deleteUser?username=ann").contains("code=\"50\""));
+    let key = scene.store().add_key("bob", "phone", 1).expect("a key");
+    assert!(
+        scene
+            .ask_as("tokenInfo", &format!("apiKey={key}"))
+            .contains("\"bob\"")
+    );
+    scene
+        .store()
+        .remove_key("bob", "phone")
+        .expect("it was there");
+    assert!(
+        scene
+            .ask_as("ping", &format!("apiKey={key}"))
+            .contains("code=\"44\"")
+    );
+}

@@ -1,0 +1,146 @@
+use expect_test::{Expect, expect};
+
+use super::scene::{Scene, ids};
+
+fn check(scene: &Scene, target: &str, expected: Expect) {
+    expected.assert_eq(&scene.api("GET", target, None));
+}
+
+#[test]
+fn everything_is_there_as_plain_json() {
+    let scene = Scene::new("api");
+    let [artist, album, song] = ids(&scene);
+    check(
+        &scene,
+        "/",
+        expect![[
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"files":6,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1768}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/albums?limit=1",
+        expect![[
+            r#"200 {"total":2,"offset":0,"items":[{"id":"al-cc171c93958ee620","title":"Night","artist":"The AC","artistIds":["ar-e70131a093b1822a"],"added":"1970-01-01T00:00:03.000Z","trackCount":1,"durationSeconds":183,"compilation":false,"genres":[],"cover":"/-/cover/al-cc171c93958ee620","plays":0}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("/albums/{album}"),
+        expect![[
+            r#"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/artists",
+        expect![[
+            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-e70131a093b1822a","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-e70131a093b1822a"}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("/artists/{artist}"),
+        expect![[
+            r#"200 {"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3","albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        &format!("/tracks/{song}"),
+        expect![[
+            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/genres",
+        expect![[
+            r#"200 {"total":2,"offset":0,"items":[{"name":"Pop","tracks":2,"albums":1},{"name":"Rock","tracks":1,"albums":1}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/pictures",
+        expect![[
+            r#"200 {"total":2,"offset":0,"items":[{"file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/pictures?folder=B/%C3%9Cber",
+        expect![[
+            r#"200 {"total":1,"offset":0,"items":[{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/search?q=bjork",
+        expect![[
+            r#"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0}],"tracks":[]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/scan",
+        expect![[
+            r#"200 {"scanning":false,"files":6,"ended":"1970-01-01T00:00:00.001Z","unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}]}"#
+        ]],
+    );
+    check(
+        &scene,
+        "/albums?order=odd",
+        expect![[r#"400 {"title":"parameter order does not fit","status":400}"#]],
+    );
+    check(
+        &scene,
+        "/albums?limit=-1",
+        expect![[r#"400 {"title":"parameter limit does not fit","status":400}"#]],
+    );
+    check(
+        &scene,
+        "/odd",
+        expect![[r#"404 {"title":"no such thing","status":404}"#]],
+    );
+}
+
+#[test]
+fn ratings_and_plays_take_a_key_and_make_the_orders() {
+    let scene = Scene::new("orders");
+    let [_, album, song] = ids(&scene);
+    let order = |order: &str| scene.api("GET", &format!("/albums?order={order}"), None);
+    assert!(order("trending").contains("\"total\":0"));
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bearer = format!("Bearer {key}");
+    let play = format!("/tracks/{song}/plays");
+    assert!(scene.api("POST", &play, None).starts_with("401 "));
+    assert!(
+        scene
+            .api("POST", &play, Some("Bearer x"))
+            .starts_with("401 ")
+    );
+    assert!(scene.api("GET", &play, Some(&bearer)).starts_with("405 "));
+    assert_eq!(scene.api("POST", &play, Some(&bearer)), "200 {}");
+    let rate = format!("/tracks/{song}/rating");
+    assert_eq!(
+        scene.api("PUT", &format!("{rate}/5"), Some(&bearer)),
+        "200 {}"
+    );
+    assert!(
+        scene
+            .api("PUT", &format!("{rate}/6"), Some(&bearer))
+            .starts_with("400 ")
+    );
+    for name in ["trending", "discover", "plays", "rating"] {
+        let listed = order(name);
+        assert!(
+            listed.contains("\"total\":1") && listed.contains(&album),
+            "{name}: {listed}"
+        );
+    }
+    let track = scene.api("GET", &format!("/tracks/{song}"), None);
+    assert!(
+        track.contains("\"plays\":1,") && track.contains("\"rating\":5"),
+        "{track}"
+    );
+}

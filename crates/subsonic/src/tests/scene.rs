@@ -1,0 +1,292 @@
+//! A library in memory, users on disk, and a clock that stands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
+use serde_json::Value;
+use tags::{
+    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Shot, Splits,
+    Stored, Tags,
+};
+
+use crate::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
+
+const NOW_MS: i64 = 1_000_000;
+
+struct Shelf(Arc<Catalog<Vec<u8>>>);
+
+impl House for Shelf {
+    fn index(&self) -> Arc<Catalog<Vec<u8>>> {
+        Arc::clone(&self.0)
+    }
+
+    fn scanning(&self) -> Scanning {
+        Scanning {
+            active: false,
+            files: 6,
+            ended_ms: Some(1),
+        }
+    }
+
+    fn scan(&self) {}
+
+    fn cover(&self, _: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
+        Some(format!("/cover/{of:?}?{query}"))
+    }
+
+    fn lyrics(&self, path: &[u8]) -> Option<String> {
+        let text = "[ar:Björk]\n[00:01.5]Erste <Zeile>\n[01:02.003] zweite\nohne Zeit\n";
+        path.ends_with(b"1.flac").then(|| text.to_owned())
+    }
+}
+
+/// A server with two users, ann who may change everything and bob; or with none.
+pub(super) struct Scene {
+    folder: PathBuf,
+    store: Arc<Store>,
+    server: Server,
+    is_first: bool,
+}
+
+impl Scene {
+    pub(super) fn new(name: &str) -> Scene {
+        let scene = Scene::empty(name);
+        scene
+            .store
+            .add_user("ann", "sesame", false, 1)
+            .expect("a user");
+        scene
+            .store
+            .add_user("bob", "secret", false, 1)
+            .expect("a user");
+        scene
+    }
+
+    pub(super) fn empty(name: &str) -> Scene {
+        let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
+        Scene::open(std::env::temp_dir().join(folder), true)
+    }
+
+    /// What another process makes of the same folder.
+    pub(super) fn again(&self) -> Scene {
+        Scene::open(self.folder.clone(), false)
+    }
+
+    fn open(folder: PathBuf, is_first: bool) -> Scene {
+        let store = Arc::new(Store::open(&folder).expect("a folder"));
+        let index = Catalog::open(build(library(), &Splits::default())).expect("an index");
+        let house = Arc::new(Shelf(Arc::new(index)));
+        let limits = Limits::default();
+        let server = Server::new(house, Arc::clone(&store), Splits::default(), limits);
+        Scene {
+            folder,
+            store,
+            server,
+            is_first,
+        }
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn answer(&self, request: &str, who: &str) -> Answer {
+        let (name, query) = request.split_once('?').unwrap_or((request, ""));
+        let mut params = Params::parse(query);
+        params.extend(who);
+        self.server.answer(&Request {
+            name,
+            params,
+            now_ms: NOW_MS,
+        })
+    }
+
+    /// The document that somebody gets.
+    pub(super) fn ask_as(&self, request: &str, who: &str) -> String {
+        match self.answer(request, who) {
+            Answer::Document { status, body, .. } => {
+                assert_eq!(status, 200, "{request}");
+                body
+            }
+            Answer::File { .. } => panic!("{request} is a file"),
+        }
+    }
+
+    pub(super) fn ask(&self, request: &str) -> String {
+        self.ask_as(request, "u=ann&p=sesame")
+    }
+
+    pub(super) fn ok(&self, request: &str) {
+        let answer = self.ask(request);
+        assert!(answer.contains("status=\"ok\""), "{request}: {answer}");
+    }
+
+    pub(super) fn json(&self, request: &str) -> Value {
+        let end = if request.contains('?') {
+            "&f=json"
+        } else {
+            "?f=json"
+        };
+        let text = self.ask(&format!("{request}{end}"));
+        let answer: Value = serde_json::from_str(&text).expect("JSON");
+        answer["subsonic-response"].clone()
+    }
+
+    /// What `element.attribute` is, wherever it is in the answer.
+    pub(super) fn all(&self, request: &str, what: &str) -> Vec<String> {
+        let text = self.ask(request);
+        let (element, name) = what.split_once('.').expect("an element and an attribute");
+        let (element, name) = (format!("<{element} "), format!(" {name}=\""));
+        let tags = text.split(&element).skip(1).filter_map(|rest| {
+            let tag = format!(" {}", rest.split('>').next()?);
+            let value = tag.split(&name).nth(1)?.split('"').next()?;
+            Some(value.to_owned())
+        });
+        tags.collect()
+    }
+
+    pub(super) fn api(&self, method: &str, target: &str, authorization: Option<&str>) -> String {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let answer = self.server.api(&ApiRequest {
+            method,
+            path,
+            params: Params::parse(query),
+            authorization,
+            now_ms: NOW_MS,
+        });
+        match answer {
+            Answer::Document { status, body, .. } => format!("{status} {body}"),
+            Answer::File { .. } => panic!("no file"),
+        }
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if self.is_first {
+            std::fs::remove_dir_all(&self.folder).expect("it was made");
+        }
+    }
+}
+
+/// Ids of Björk, of Über, and of its first song.
+pub(super) fn ids(scene: &Scene) -> [String; 3] {
+    let id = |query: &str, what: &str| scene.all(query, what).remove(0);
+    [
+        id("search2?query=bjork", "artist.id"),
+        id("search2?query=uber", "album.id"),
+        id("search2?query=erstes", "song.id"),
+    ]
+}
+
+fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
+    let mut tags = Tags::default();
+    fields
+        .iter()
+        .for_each(|(field, value)| tags.push(*field, value));
+    let media = Media {
+        container: Container::Flac,
+        audio: Audio {
+            codec: Codec::Flac,
+            duration_ms: 61_000 * number,
+            exact: true,
+            sample_rate_hz: 44_100,
+            channels: 2,
+            bits: 16,
+            bitrate_bps: 900_000,
+        },
+        tags,
+        pictures: vec![Picture {
+            kind: PictureKind::FRONT,
+            mime: Mime::Jpeg,
+            stored: Stored::Plain,
+            offset: 1234,
+            bytes: 300_000,
+            skip: 0,
+        }],
+        essence: Essence(number),
+        issues: Vec::new(),
+    };
+    entry(number, path, Content::Music(Box::new(media)))
+}
+
+fn entry(number: u64, path: &str, content: Content) -> Entry {
+    let stat = Stat {
+        device: 7,
+        inode: number,
+        size: 30_000_000 + number,
+        mtime_ns: 1_000_000_000 * number as i64,
+    };
+    Entry {
+        path: path.as_bytes().to_vec(),
+        stat,
+        content,
+    }
+}
+
+fn library() -> Vec<Entry> {
+    use Field::{
+        Album, AlbumArtist, Artist, Artists, Bpm, Composer, Date, Genre, Isrc, Label, Mood,
+        RecordingId, Title, TrackGain, TrackNumber, TrackPeak,
+    };
+    let shot = Shot {
+        taken_local_s: Some(1_052_749_801),
+        make: Some("Canon".to_owned()),
+        ..Shot::default()
+    };
+    let photo = Photo {
+        width_px: 640,
+        height_px: 480,
+        shot,
+    };
+    vec![
+        music(
+            1,
+            "B/Über/2.flac",
+            &[
+                (Title, "Zweites Lied"),
+                (Artist, "Björk"),
+                (Album, "Über"),
+                (TrackNumber, "2"),
+                (Genre, "Pop"),
+                (Date, "1997-09-22"),
+            ],
+        ),
+        music(
+            2,
+            "B/Über/1.flac",
+            &[
+                (Title, "Erstes Lied"),
+                (Artist, "Björk feat. Guest"),
+                (Album, "Über"),
+                (TrackNumber, "1"),
+                (Artists, "Björk"),
+                (Artists, "Guest"),
+                (AlbumArtist, "Björk"),
+                (Genre, "Pop; Rock"),
+                (Date, "1997"),
+                (Bpm, "120.4"),
+                (Composer, "Guest"),
+                (Isrc, "QM1"),
+                (Label, "One <Little>"),
+                (Mood, "Calm"),
+                (RecordingId, "87c5dedd-371d-4a53-9f7f-80522fb7f3cb"),
+                (TrackGain, "-7.25 dB"),
+                (TrackPeak, "0.98"),
+            ],
+        ),
+        music(
+            3,
+            "夜/夜.mp3",
+            &[(Title, "夜"), (Artist, "The AC"), (Album, "Night")],
+        ),
+        entry(4, "B/Über/cover.jpg", Content::Photo(Photo::default())),
+        entry(5, "2003/a b.jpg", Content::Photo(photo)),
+        entry(
+            6,
+            "broken.mp3",
+            Content::Unreadable("no mpeg audio frame".to_owned()),
+        ),
+    ]
+}

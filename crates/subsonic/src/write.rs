@@ -1,0 +1,256 @@
+//! One description of an answer, written as XML or as JSON.
+//!
+//! An object's members are written in order: in XML its attributes must come before the elements in it, which is asserted.
+
+use std::fmt::Write as _;
+
+/// What a client reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Xml,
+    Json,
+    /// JSON as the argument of this function.
+    Jsonp(String),
+}
+
+/// Writes an answer from its outermost object to its end.
+pub(crate) struct Writer {
+    out: String,
+    is_xml: bool,
+    /// Something was written in the object, so a comma is due; or in XML, elements have begun.
+    begun: bool,
+}
+
+impl Writer {
+    pub(crate) fn new(is_xml: bool) -> Writer {
+        Writer {
+            out: String::with_capacity(1024),
+            is_xml,
+            begun: false,
+        }
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+
+    /// A member that is an object.
+    pub(crate) fn object(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
+        if self.is_xml {
+            self.element(name, inside);
+        } else {
+            self.name(name);
+            self.braced(inside);
+        }
+    }
+
+    /// A member that is a list of objects.
+    pub(crate) fn list<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        mut inside: impl FnMut(&mut Writer, T),
+    ) {
+        if self.is_xml {
+            for item in items {
+                self.element(name, |out| inside(out, item));
+            }
+            return;
+        }
+        self.array(name, items, |out, item| out.braced(|out| inside(out, item)));
+    }
+
+    /// A member that is a list of texts.
+    pub(crate) fn texts<'t>(&mut self, name: &str, items: impl IntoIterator<Item = &'t str>) {
+        if self.is_xml {
+            for item in items {
+                self.element(name, |out| out.content(item));
+            }
+            return;
+        }
+        self.array(name, items, |out, item| json_text(&mut out.out, item));
+    }
+
+    /// A member that is a list of numbers.
+    pub(crate) fn numbers(&mut self, name: &str, items: impl IntoIterator<Item = i64>) {
+        if self.is_xml {
+            for item in items {
+                self.element(name, |out| out.content(&item.to_string()));
+            }
+            return;
+        }
+        self.array(name, items, |out, item| {
+            write!(out.out, "{item}").expect("strings take everything");
+        });
+    }
+
+    pub(crate) fn text(&mut self, name: &str, value: &str) {
+        if self.is_xml {
+            self.attribute(name);
+            xml_text(&mut self.out, value);
+            self.out.push('"');
+        } else {
+            self.name(name);
+            json_text(&mut self.out, value);
+        }
+    }
+
+    pub(crate) fn number(&mut self, name: &str, value: impl Into<i64>) {
+        self.plain(name, value.into());
+    }
+
+    pub(crate) fn float(&mut self, name: &str, value: f64) {
+        self.plain(name, value);
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, value: bool) {
+        self.plain(name, value);
+    }
+
+    pub(crate) fn text_if(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    pub(crate) fn number_if(&mut self, name: &str, value: Option<impl Into<i64>>) {
+        if let Some(value) = value {
+            self.number(name, value);
+        }
+    }
+
+    /// The text of an object that has one, which JSON calls its value.
+    pub(crate) fn value(&mut self, value: &str) {
+        if self.is_xml {
+            self.content(value);
+        } else {
+            self.text("value", value);
+        }
+    }
+
+    /// Whether the answer is XML, for the few members that are not the same in both.
+    pub(crate) fn is_xml(&self) -> bool {
+        self.is_xml
+    }
+
+    fn plain(&mut self, name: &str, value: impl std::fmt::Display) {
+        if self.is_xml {
+            self.attribute(name);
+            write!(self.out, "{value}\"").expect("strings take everything");
+        } else {
+            self.name(name);
+            write!(self.out, "{value}").expect("strings take everything");
+        }
+    }
+
+    fn attribute(&mut self, name: &str) {
+        assert!(!self.begun, "attribute {name} behind an element");
+        self.out.push(' ');
+        self.out.push_str(name);
+        self.out.push_str("=\"");
+    }
+
+    fn content(&mut self, text: &str) {
+        self.enter();
+        xml_text(&mut self.out, text);
+    }
+
+    /// Ends a start tag that is still open.
+    fn enter(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            if !self.out.is_empty() {
+                self.out.push('>');
+            }
+        }
+    }
+
+    fn element(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
+        self.enter();
+        self.out.push('<');
+        self.out.push_str(name);
+        self.begun = false;
+        inside(self);
+        if self.begun {
+            self.out.push_str("</");
+            self.out.push_str(name);
+            self.out.push('>');
+        } else {
+            self.out.push_str("/>");
+        }
+        self.begun = true;
+    }
+
+    fn name(&mut self, name: &str) {
+        if self.begun {
+            self.out.push(',');
+        }
+        self.begun = true;
+        json_text(&mut self.out, name);
+        self.out.push(':');
+    }
+
+    /// An object, or in JSON a list's member, in braces.
+    pub(crate) fn braced(&mut self, inside: impl FnOnce(&mut Writer)) {
+        self.out.push('{');
+        self.begun = false;
+        inside(self);
+        self.out.push('}');
+        self.begun = true;
+    }
+
+    fn array<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        mut inside: impl FnMut(&mut Writer, T),
+    ) {
+        self.name(name);
+        self.out.push('[');
+        let mut comma = "";
+        for item in items {
+            self.out.push_str(comma);
+            comma = ",";
+            inside(self, item);
+        }
+        self.out.push(']');
+        self.begun = true;
+    }
+}
+
+/// Appends text as XML 1.0 has it; characters that it cannot hold are left out.
+fn xml_text(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' => out.push_str("&#9;"),
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
+            other => out.push(other),
+        }
+    }
+}
+
+/// Appends text as a JSON string (RFC 8259 §7).
+fn json_text(out: &mut String, text: &str) {
+    out.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            // The last two end a line in older JavaScript, which JSONP is.
+            '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' => {
+                write!(out, "\\u{:04x}", u32::from(letter)).expect("strings take everything");
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests;
