@@ -20,6 +20,7 @@ mod hit;
 mod http;
 mod image;
 mod quality;
+mod scan;
 mod store;
 
 mod client;
@@ -99,6 +100,11 @@ enum Benchmark {
     /// Asks a store for a key at a steady rate; part of `store`
     #[command(hide = true)]
     Probe(store::Probe),
+    /// A music library: scans beside Musium's read pattern and lofty, rescans, search and covers
+    Scan(scan::Typed),
+    /// Reads a library in one way; part of `scan`
+    #[command(hide = true)]
+    Read(scan::Arms),
     /// A minimal hyper server; part of `http`
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -187,6 +193,8 @@ fn main() -> ExitCode {
         Benchmark::Cells => cells::run(&typed.given),
         Benchmark::Store { only, row } => store::run(&typed.given, only, row.as_deref()),
         Benchmark::Probe(probe) => store::probe(&probe),
+        Benchmark::Scan(asked) => scan::run(&typed.given, &asked),
+        Benchmark::Read(arms) => scan::read(&arms),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };
