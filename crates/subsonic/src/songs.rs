@@ -198,7 +198,10 @@ impl Call<'_> {
 
     fn disc_titles(&self, out: &mut Writer, album: &Album<'_>) {
         let mut titles: Vec<(u16, String)> = Vec::new();
-        for row in tracks(album) {
+        // Most albums have one disc, and its tracks need not be looked at: the last has the highest number.
+        let last = tracks(album).last().and_then(|row| self.index.track(row));
+        let has_discs = last.is_some_and(|track| 1 < track.disc);
+        for row in tracks(album).filter(|_| has_discs) {
             let entry = self
                 .index
                 .track(row)

@@ -3,6 +3,7 @@
 
 mod accept;
 mod body;
+mod cgi;
 mod conditional;
 mod message;
 mod probe;
@@ -15,6 +16,7 @@ mod tags;
 
 pub use accept::accept;
 pub use body::body;
+pub use cgi::cgi;
 pub use conditional::conditional;
 pub use message::message;
 pub use probe::probe;
@@ -35,7 +37,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "accept",
         check: accept,
@@ -43,6 +45,10 @@ pub const TARGETS: [Target; 11] = [
     Target {
         name: "body",
         check: body,
+    },
+    Target {
+        name: "cgi",
+        check: cgi,
     },
     Target {
         name: "conditional",

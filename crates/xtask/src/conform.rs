@@ -9,6 +9,7 @@ mod oracle;
 mod store;
 mod store_clients;
 mod store_diff;
+mod subsonic;
 pub(crate) mod tags;
 
 use std::ffi::OsString;
@@ -59,6 +60,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store-kill",
         run: long::store_kill,
+    },
+    Suite {
+        name: "subsonic",
+        run: subsonic::run,
     },
     Suite {
         name: "tags",

@@ -43,6 +43,7 @@ const PEERS: &[(&str, &[&str])] = &[
     ),
     ("store", &["redis-server", "redis-tools"]),
     ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
+    ("scan", &["libvips-tools", "strace"]),
 ];
 
 /// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.

@@ -161,7 +161,8 @@ fn every_answer_has_what_is_required() {
         ("changed", "text"),
     ];
     let directory = &[("id", "text"), ("isDir", "flag"), ("title", "text")];
-    let rows: &[(&str, &str, &[(&str, &str)])] = &[
+    type Keys = &'static [(&'static str, &'static str)];
+    let rows: &[(&str, &str, Keys)] = &[
         ("getLicense", "license", &[("valid", "flag")]),
         (
             "getOpenSubsonicExtensions",
