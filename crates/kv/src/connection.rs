@@ -35,6 +35,15 @@ impl Shared {
             state: RefCell::new(state),
         }
     }
+
+    /// Waits until what the commands changed is where a reply may promise it.
+    pub(crate) async fn committed(&self) {
+        let journal_bytes_max = self.limits.journal_bytes_max;
+        let commit = self.state.borrow().persist.commit(journal_bytes_max);
+        if let Some(commit) = commit {
+            commit.wait().await;
+        }
+    }
 }
 
 /// Serves a client until either side ends it.
@@ -49,7 +58,7 @@ where
     };
     let parser = Parser::new(shared.state.borrow().parser_limits());
     let mut connection = Connection {
-        place: Place { shared, key },
+        place: Place::new(shared, key),
         parser,
         input: BytesMut::new(),
         postponed: None,
@@ -68,9 +77,16 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
 }
 
 /// A client's place in the table, which is given up with it.
-struct Place {
+pub(crate) struct Place {
     shared: Rc<Shared>,
     key: ClientKey,
+}
+
+impl Place {
+    /// What [`State::admit`] gave.
+    pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> Place {
+        Place { shared, key }
+    }
 }
 
 impl Drop for Place {
@@ -110,7 +126,7 @@ impl Connection {
         let mut more = false;
         loop {
             self.run_commands();
-            self.committed().await;
+            self.place.shared.committed().await;
             let all_written = self.write(stream).await?;
             let closing = self.place.shared.state.borrow().clients[self.place.key].closing;
             match closing {
@@ -174,19 +190,6 @@ impl Connection {
             self.input = BytesMut::new();
         } else if self.input.len() <= REST_COPIED_MAX {
             self.input = BytesMut::from(&self.input[..]);
-        }
-    }
-
-    /// Waits until what the commands changed is where a reply may promise it.
-    async fn committed(&self) {
-        let shared = &self.place.shared;
-        let commit = shared
-            .state
-            .borrow()
-            .persist
-            .commit(shared.limits.journal_bytes_max);
-        if let Some(commit) = commit {
-            commit.wait().await;
         }
     }
 

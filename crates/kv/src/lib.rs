@@ -1,7 +1,8 @@
 //! The store over RESP: connections, pub/sub, blocking commands, configuration, files. No data structures: those are
 //! `keyspace`'s.
 //!
-//! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is stopped.
+//! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is stopped. Others in the
+//! process run commands by its [`Handle`], without a socket; [`Remote`] does the same with a store elsewhere.
 //!
 //! ```text
 //!              ┌ core: one pinned thread, which owns everything below ────────────────────────────┐
@@ -39,9 +40,11 @@ mod dispatch;
 mod error;
 mod latency;
 mod limits;
+mod local;
 mod persist;
 mod process;
 mod pubsub;
+mod remote;
 mod service;
 mod settings;
 mod slowlog;
@@ -54,4 +57,6 @@ mod text;
 pub use config::{Config, ConfigError, LogLevel};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
+pub use local::{Handle, Stopped};
+pub use remote::{Remote, Url, UrlError};
 pub use service::Server;

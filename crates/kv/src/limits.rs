@@ -20,6 +20,8 @@ pub struct Limits {
     pub error_names_max: usize,
     /// Bytes of the journal that wait for the disk; beyond it clients do. Default 64 MiB.
     pub journal_bytes_max: usize,
+    /// Batches of commands from this process that wait for the core; beyond it who sends them does. Default 64.
+    pub local_requests_max: usize,
     /// Bytes a snapshot encodes in one turn. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
 }
@@ -35,6 +37,7 @@ impl Default for Limits {
             latency_samples_max: 160,
             error_names_max: 128,
             journal_bytes_max: 64 << 20,
+            local_requests_max: 64,
             snapshot_turn_bytes: 64 << 10,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -20,6 +20,7 @@ use crate::client::Peer;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::connection::{Shared, serve};
+use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Persist};
 use crate::state::State;
 use crate::{Error, Limits, settings};
@@ -37,14 +38,21 @@ pub struct Server {
     listeners: reactor::Listeners,
     reactor_limits: reactor::Limits,
     unix: Option<std::os::unix::net::UnixListener>,
+    handle: Handle,
+    requests: Requests,
 }
 
 impl Server {
-    /// Opens the sockets on `core`.
+    /// Opens the sockets on `core`, but takes those of `inherited` that listen where one is wanted.
     ///
     /// # Errors
     /// An address or the socket's path cannot be had.
-    pub fn bind(config: Config, limits: Limits, core: CoreId) -> Result<Server, Error> {
+    pub fn bind(
+        config: Config,
+        limits: Limits,
+        core: CoreId,
+        inherited: &mut Vec<TcpListener>,
+    ) -> Result<Server, Error> {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
             // `maxclients` is kept here, with Redis's answer; the reactor only bounds what waits for that answer.
@@ -55,7 +63,7 @@ impl Server {
             ..reactor::Limits::default()
         };
         let addresses = addresses(&config)?;
-        let listeners = reactor::bind(&addresses, &[core], &reactor_limits)
+        let listeners = reactor::adopt(&addresses, &[core], &reactor_limits, inherited)
             .map_err(|error| Error::host(error.to_string()))?;
         let unix = match config.unixsocket.as_str() {
             "" => None,
@@ -64,13 +72,30 @@ impl Server {
                     .map_err(|error| Error::host(format!("listen on {path}: {error}")))?,
             ),
         };
+        let (handle, requests) = local::channel(limits.local_requests_max);
         Ok(Server {
             config,
             limits,
             listeners,
             reactor_limits,
             unix,
+            handle,
+            requests,
         })
+    }
+
+    /// A client in this process.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Its TCP sockets, once more, for a process that is to take over.
+    ///
+    /// # Errors
+    /// The host gives no more descriptors.
+    pub fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
+        let sockets = self.listeners.sockets();
+        sockets.map_err(|error| Error::host(error.to_string()))
     }
 
     /// Where it listens.
@@ -90,19 +115,23 @@ impl Server {
             listeners,
             reactor_limits,
             unix,
+            handle,
+            requests,
         } = self;
+        // Those in other hands are enough, and the end of all of them ends nothing here.
+        drop(handle);
         let pidfile = PidFile::write(&config.pidfile)?;
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
         // The core builds what it owns of this, once.
-        let loaded = Mutex::new(Some((keyspace, opened, unix)));
+        let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // The reactor stops only after the last snapshot.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let start = |core: &Core| {
             let loaded = loaded.lock().expect("nobody panics with it").take();
-            let (keyspace, opened, unix) = loaded.expect("there is one core");
+            let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
             let persist = Persist::new(&config, opened, now_ms);
             let persist = persist.unwrap_or_else(|error| {
                 let error = Error::host(format!("start the journal's thread: {error}"));
@@ -117,6 +146,7 @@ impl Server {
             spawn_local(persist::keep_journal(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
+            spawn_local(local::serve(Rc::clone(&shared), requests));
             if let Some(listener) = unix {
                 spawn_local(accept_unix(listener, core.clone(), Rc::clone(&shared)));
             }

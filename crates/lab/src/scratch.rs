@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::stop::{Stop, at};
 
-/// Under the system's folder for temporary files; gone when dropped.
+/// Under the system's folder for temporary files, unless it says otherwise; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
@@ -13,7 +13,15 @@ impl Scratch {
     /// # Errors
     /// When it cannot be made.
     pub(crate) fn new(name: &str) -> Result<Scratch, Stop> {
-        let path = std::env::temp_dir().join(format!("pelton-lab-{}-{name}", std::process::id()));
+        Scratch::within(&std::env::temp_dir(), name)
+    }
+
+    /// The same in a folder of somebody's choice.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn within(folder: &Path, name: &str) -> Result<Scratch, Stop> {
+        let path = folder.join(format!("pelton-lab-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).map_err(at(&path))?;
         Ok(Scratch(path))
     }

@@ -29,7 +29,7 @@ const COPY_BYTES_MAX: usize = 16 << 10;
 
 /// Serves `conn` until either side ends it, as its listener speaks.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
-    // What is not plain HTTP/1.1 is boxed, so that its state adds nothing to every connection's task.
+    // Each is boxed, so that a connection holds the state of what it speaks and of nothing else.
     if let Scheme::Https(tls) = core.scheme(conn.listener) {
         let tls = Arc::clone(tls);
         return Box::pin(tls::serve(core, conn, tls)).await;
@@ -37,12 +37,12 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
     match begin(&mut conn).await {
         Ok(Begun::Http1(input)) => {
             let listener = conn.listener;
-            http1(core, conn, listener, input).await;
+            Box::pin(http1(core, conn, listener, input)).await;
         }
         Ok(Begun::Http2(input)) => {
             let begun = input.bytes().to_vec();
             drop(input);
-            Box::pin(h2::serve(core, conn, begun)).await;
+            Box::pin(h2::serve(core, conn.counted(), begun)).await;
         }
         Err(_) => {}
     }

@@ -10,8 +10,10 @@ use cell::{Failure, FailureKind, Pool};
 use picture::{Plan, Target};
 
 use crate::clock;
+use crate::ledger::{Change, Ledger, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::metrics::Metrics;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
@@ -41,6 +43,18 @@ pub struct Task {
     pub replaces: Option<Key>,
     /// Whether somebody waits for it.
     pub pace: Pace,
+}
+
+impl Task {
+    fn made(&self, cpu_us: u64) -> Made {
+        Made {
+            key: self.key,
+            path: self.path.clone(),
+            width_px: self.plan.target.width_px,
+            height_px: self.plan.target.height_px,
+            cpu_us,
+        }
+    }
 }
 
 /// Whether somebody waits.
@@ -73,11 +87,15 @@ pub struct Converter {
     /// Results.
     pub variants: Arc<Variants>,
     /// Sandboxes.
-    pub pool: Pool,
+    pub pool: Arc<Pool>,
     /// Counters.
     pub metrics: Arc<Metrics>,
+    /// The record of what was made, if there is one.
+    pub ledger: Option<Arc<Ledger>>,
     /// No job runs longer, whatever its estimate.
     pub wall_ms_max: u32,
+    /// What killed cells before.
+    pub(crate) quarantine: Quarantine,
 }
 
 impl Converter {
@@ -91,12 +109,33 @@ impl Converter {
                 return Outcome::Refused;
             }
         };
-        let outcome = match self.run(task, &original) {
+        if let Some(known) = self.variants.recall(&task.key, clock::unix_ms()) {
+            return Outcome::Kept(known);
+        }
+        if self.is_quarantined(task, &original) {
+            self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+            return Outcome::Kept(self.remember(task, Verdict::Faulty));
+        }
+        self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
+        let made = self.run(task, &original);
+        self.note(|| Change::Ended(task.key));
+        let outcome = match made {
             Ok(body) if task.original_competes && task.identity.size_bytes <= body.bytes => {
                 self.keep(task, Kind::Verdict(Verdict::Larger), None)
             }
-            Ok(body) => self.keep(task, Kind::Picture(task.plan.encoding.target()), Some(body)),
-            Err(failure) => self.judge(task, &failure),
+            Ok(body) => {
+                let made = task.made(body.cpu_us);
+                let kind = Kind::Picture(task.plan.encoding.target());
+                let outcome = self.keep(task, kind, Some(body));
+                if let Outcome::Kept(_) = outcome {
+                    self.note(|| Change::Made(made));
+                }
+                outcome
+            }
+            Err(failure) => {
+                self.suspect(task, &original, &failure);
+                self.judge(task, &failure)
+            }
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
             && variant.is_useful()
@@ -104,6 +143,30 @@ impl Converter {
             self.variants.remove(replaced);
         }
         outcome
+    }
+
+    /// Whether the original killed so many cells that no more are spent on it.
+    fn is_quarantined(&self, task: &Task, original: &File) -> bool {
+        let held = self.quarantine.holds(original, task.identity.size_bytes);
+        // One that cannot be read has a better reason to fail.
+        held.is_ok_and(|held| held)
+    }
+
+    /// Notes an original that may have killed a cell.
+    fn suspect(&self, task: &Task, original: &File, failure: &Failure) {
+        if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
+            return;
+        }
+        if let Err(err) = self.quarantine.note(original, task.identity.size_bytes) {
+            let path = task.path.as_path().display();
+            tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
+        }
+    }
+
+    fn note(&self, change: impl FnOnce() -> Change) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(change());
+        }
     }
 
     fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {

@@ -18,9 +18,10 @@ use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::rc::{Rc, Weak};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http1::Reject;
@@ -30,6 +31,7 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use reactor::Conn;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -91,11 +93,11 @@ where
     let wire = Wire::new(begun, Rc::clone(&stream), Rc::clone(&pulse));
     let answering = {
         let (core, pulse) = (Rc::clone(&core), Rc::clone(&pulse));
-        service_fn(move |request| answer(Rc::clone(&core), Stream::open(&core, &pulse), request))
+        service_fn(move |request| answer(&core, Stream::open(&core, &pulse), request))
     };
     // Streams end with their connection, whatever they wait for.
-    let tasks = Rc::new(RefCell::new(JoinSet::new()));
-    let builder = builder(&core, Tasks(Rc::downgrade(&tasks)));
+    let streams = Rc::new(Streams::default());
+    let builder = builder(&core, Begun(Rc::downgrade(&streams)));
     let mut served = pin!(builder.serve_connection(TokioIo::new(wire), answering));
     let mut drained = pin!(core.reactor.drain_begun());
     // A new configuration wakes nobody: as in HTTP/1.1, it is noticed with the next request.
@@ -105,41 +107,85 @@ where
     }));
     loop {
         let acked = || stream.borrow().acked_bytes();
-        match pulse.run(served.as_mut(), drain.as_mut(), acked).await {
+        let turn = {
+            let both = pin!(running(served.as_mut(), &streams));
+            pulse.run(both, drain.as_mut(), acked).await
+        };
+        match turn {
             Turn::Over => break,
             // RFC 9113 §6.8: a GOAWAY that allows for streams under way, then, a round trip later, the last one.
             Turn::Last => served.as_mut().graceful_shutdown(),
             Turn::Leave => {
                 served.as_mut().graceful_shutdown();
-                pulse.leave(served).await;
+                pulse.leave(pin!(running(served.as_mut(), &streams))).await;
                 break;
             }
         }
     }
-    reap(&mut tasks.borrow_mut());
+    reap(&mut streams.waiting.borrow_mut());
 }
 
-/// A connection's streams, each a task on its core.
-#[derive(Clone)]
-struct Tasks(Weak<RefCell<JoinSet<()>>>);
+/// A connection's streams.
+#[derive(Default)]
+struct Streams {
+    /// Those nobody has looked at yet.
+    begun: RefCell<Vec<Pin<Box<dyn Future<Output = ()>>>>>,
+    /// Those that wait for something, each a task on its core.
+    waiting: RefCell<JoinSet<()>>,
+}
 
-impl<F> Executor<F> for Tasks
+impl Streams {
+    /// Looks at those that have begun, and says whether there were any. A hit that its client has room for is then over,
+    /// and was never a task. The others are looked at again by their own.
+    fn run_begun(&self) -> bool {
+        let begun = self.begun.take();
+        let any = !begun.is_empty();
+        let mut context = Context::from_waker(Waker::noop());
+        for mut stream in begun {
+            if stream.as_mut().poll(&mut context).is_pending() {
+                let waiting = &mut *self.waiting.borrow_mut();
+                reap(waiting);
+                waiting.spawn_local(stream);
+            }
+        }
+        any
+    }
+}
+
+/// Where hyper puts a connection's streams. All that arrived together begin together, so that their answers leave
+/// together.
+#[derive(Clone)]
+struct Begun(Weak<Streams>);
+
+impl<F> Executor<F> for Begun
 where
     F: Future<Output = ()> + 'static,
 {
     fn execute(&self, stream: F) {
-        let Some(tasks) = self.0.upgrade() else {
-            return;
-        };
-        let tasks = &mut *tasks.borrow_mut();
-        reap(tasks);
-        tasks.spawn_local(stream);
+        if let Some(streams) = self.0.upgrade() {
+            streams.begun.borrow_mut().push(Box::pin(stream));
+        }
     }
 }
 
+/// Runs `served` and the streams it begins.
+fn running<F: Future>(
+    mut served: Pin<&mut F>,
+    streams: &Streams,
+) -> impl Future<Output = F::Output> {
+    poll_fn(move |context| {
+        loop {
+            let polled = served.as_mut().poll(context);
+            if polled.is_ready() || !streams.run_begun() {
+                return polled;
+            }
+        }
+    })
+}
+
 /// Takes the streams away that are over. A panic goes on in the connection.
-fn reap(tasks: &mut JoinSet<()>) {
-    while let Some(ended) = tasks.try_join_next() {
+fn reap(streams: &mut JoinSet<()>) {
+    while let Some(ended) = streams.try_join_next() {
         if let Err(err) = ended
             && err.is_panic()
         {
@@ -148,9 +194,9 @@ fn reap(tasks: &mut JoinSet<()>) {
     }
 }
 
-fn builder(core: &Core, tasks: Tasks) -> http2::Builder<Tasks> {
+fn builder(core: &Core, streams: Begun) -> http2::Builder<Begun> {
     let settings = &core.service.settings;
-    let mut builder = http2::Builder::new(tasks);
+    let mut builder = http2::Builder::new(streams);
     builder
         .max_concurrent_streams(settings.limits.h2.streams_max)
         .max_header_list_size(settings.http.head_bytes_max as u32)
@@ -162,46 +208,89 @@ fn builder(core: &Core, tasks: Tasks) -> http2::Builder<Tasks> {
     builder
 }
 
-async fn answer(
-    core: Rc<Core>,
-    mut stream: Stream,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, hyper::Error> {
+type Answered = Result<Response<Body>, hyper::Error>;
+
+/// The answer to one stream. What has to be waited for is boxed: a stream that only waits for its client is to be small.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "to box a hit would cost it an allocation"
+)]
+enum Answering {
+    /// Until it is taken.
+    Ready(Option<Response<Body>>),
+    Making(Pin<Box<dyn Future<Output = Answered>>>),
+}
+
+impl Future for Answering {
+    type Output = Answered;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answered> {
+        match &mut *self {
+            Answering::Ready(response) => {
+                Poll::Ready(Ok(response.take().expect("polled until it is ready")))
+            }
+            Answering::Making(making) => making.as_mut().poll(context),
+        }
+    }
+}
+
+fn answer(core: &Rc<Core>, mut stream: Stream, request: Request<Incoming>) -> Answering {
     let (head, body) = request.into_parts();
     stream.asks(&head);
-    let mut text = stream.pulse.take_text();
+    if body.is_end_stream()
+        && let Some(answer) = answer_ready(core, &stream.pulse, &head)
+    {
+        return Answering::Ready(Some(respond(stream, answer, None)));
+    }
+    Answering::Making(Box::pin(make(Rc::clone(core), stream, head, body)))
+}
+
+/// An answer that needs no waiting: a hit, or that to a head that is refused.
+fn answer_ready(core: &Core, pulse: &Pulse, head: &Parts) -> Option<Answer> {
+    let mut text = pulse.take_text();
+    let answer = match translate::request(head, &mut text, &core.service.settings.http) {
+        Ok(request) => core.answer_ready(pulse.listener(), &request),
+        Err(reject) => Some(refuse(core, &head.method, reject)),
+    };
+    pulse.give_back(text);
+    answer
+}
+
+/// Any other answer, and a head's with a body behind it.
+async fn make(core: Rc<Core>, stream: Stream, head: Parts, body: Incoming) -> Answered {
+    let pulse = &stream.pulse;
+    let mut text = Vec::new();
     let judged = translate::request(&head, &mut text, &core.service.settings.http);
-    let mut came = core.came(stream.pulse.listener(), stream.pulse.peer());
+    let mut came = core.came(pulse.listener(), pulse.peer());
     let taken = match judged {
-        Ok(request) if body.is_end_stream() => Ok(request),
-        // Boxed, as what takes its time below: a stream that only waits for its client is to be small.
         Ok(request) => {
             let mounted = core.service.mounts.find(request.target.path).is_some();
             let kept = mounted.then_some(&mut came);
-            let taken = Box::pin(take(&core, &stream.pulse, body, kept)).await?;
+            let taken = take(&core, pulse, body, kept).await?;
             taken.map(|()| request)
         }
         Err(reject) => Err(reject),
     };
     let (answer, turn) = match taken {
-        Ok(request) => match core.answer_ready(stream.pulse.listener(), &request) {
+        Ok(request) => match core.answer_ready(pulse.listener(), &request) {
             Some(answer) => (answer, None),
             None => {
-                let turn = stream.pulse.turn().await;
-                (
-                    Box::pin(core.answer_slowly(&request, &mut came)).await,
-                    Some(turn),
-                )
+                let turn = pulse.turn().await;
+                let answer = core.answer_slowly(&request, &mut came).await;
+                (answer, Some(turn))
             }
         },
         Err(reject) => (refuse(&core, &head.method, reject), None),
     };
-    stream.pulse.give_back(text);
+    Ok(respond(stream, answer, turn))
+}
+
+fn respond(stream: Stream, answer: Answer, turn: Option<OwnedSemaphorePermit>) -> Response<Body> {
     let mut response = Response::new(());
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("an answer has a status");
     *response.headers_mut() = answer.header_map();
     let body = Body::new(stream, answer, turn);
-    Ok(response.map(|()| body))
+    response.map(|()| body)
 }
 
 /// Reads a body, as HTTP/1.1 does: a request is answered when it is whole. It goes to `kept`, or nowhere.

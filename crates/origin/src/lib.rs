@@ -49,9 +49,13 @@ mod source;
 
 pub mod variants;
 
+pub mod ledger;
+
 mod describe;
 mod gallery;
 mod prefetch;
+
+mod quarantine;
 
 mod service;
 

@@ -11,6 +11,7 @@ use cell::FailureKind;
 use http1::Method;
 
 use crate::flight::FlightStats;
+use crate::ledger::LedgerStats;
 use crate::variants::VariantStats;
 use duration::Durations;
 
@@ -126,6 +127,8 @@ pub struct Metrics {
     failures: [AtomicU64; FAILURES.len()],
     /// Conversions refused because too much was waiting.
     pub refused: AtomicU64,
+    /// Conversions not tried because their original had killed cells.
+    pub quarantined: AtomicU64,
 }
 
 const FAILURES: [(FailureKind, &str); 7] = [
@@ -148,6 +151,7 @@ impl Metrics {
             conversion_cpu_us: AtomicU64::new(0),
             failures: Default::default(),
             refused: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
         }
     }
 
@@ -164,6 +168,19 @@ impl Metrics {
             .position(|row| row.0 == kind)
             .expect("every kind has a row");
         self.failures[row].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What conversions came to, each with a name.
+    pub(crate) fn totals(&self) -> Vec<(&'static str, u64)> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut totals = vec![
+            ("conversions", count(&self.conversions)),
+            ("conversion_cpu_us", count(&self.conversion_cpu_us)),
+            ("refused", count(&self.refused)),
+        ];
+        let failures = FAILURES.iter().zip(&self.failures);
+        totals.extend(failures.map(|((_, name), counter)| (*name, count(counter))));
+        totals
     }
 
     /// Everything as OpenMetrics 1.0 text.
@@ -209,6 +226,10 @@ impl Metrics {
         render_cores(&mut text, readings.cores);
         render_access(&mut text, readings.access);
         render_cells(&mut text, &readings.cells);
+        if let Some(ledger) = &readings.ledger {
+            render_ledger(&mut text, ledger);
+        }
+        text.0.push_str(readings.mounts);
         text.0.push_str("# EOF\n");
         text.0
     }
@@ -265,6 +286,11 @@ impl Metrics {
             "answered 503 because too much was waiting",
             refused,
         );
+        text.counter(
+            "pelton_conversions_quarantined",
+            "not tried because the original had killed cells",
+            self.quarantined.load(Ordering::Relaxed),
+        );
     }
 
     fn sum(&self, pick: impl Fn(&CoreMetrics) -> &AtomicU64) -> u64 {
@@ -288,6 +314,28 @@ pub struct Readings<'a> {
     pub cores: &'a [reactor::Counters],
     /// Lines of the access log: taken on, and dropped.
     pub access: (u64, u64),
+    /// What mounts count, as text.
+    pub mounts: &'a str,
+    /// The record in the store, where there is one.
+    pub ledger: Option<LedgerStats>,
+}
+
+fn render_ledger(text: &mut Text, ledger: &LedgerStats) {
+    text.gauge(
+        "pelton_store_reachable",
+        "whether the store answers",
+        u64::from(ledger.is_reachable),
+    );
+    text.counter(
+        "pelton_store_errors",
+        "times the store did not answer, or refused a command",
+        ledger.errors,
+    );
+    text.counter(
+        "pelton_store_publications",
+        "times that the record of all variants was written to the store",
+        ledger.publications,
+    );
 }
 
 fn render_flights(text: &mut Text, flights: &FlightStats) {
@@ -390,7 +438,7 @@ fn render_cores(text: &mut Text, cores: &[reactor::Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of answers in memory that clients have not taken yet, as of the last half second",
+        "bytes of answers in memory that clients have not taken yet, as of the last half second; over HTTP/2 those of files",
         sum(&reactor::Counters::queued_bytes),
     );
     text.family(
@@ -480,6 +528,26 @@ fn render_cells(text: &mut Text, cells: &cell::Stats) {
         "pelton_cell_wipes",
         "cells wiped after their job",
         cells.wipes,
+    );
+    text.counter(
+        "pelton_cell_wipe_microseconds",
+        "time that microVMs took to be put back, after their answers",
+        cells.wipe_us,
+    );
+    text.counter(
+        "pelton_cell_wipe_leaks",
+        "canaries that outlived a wipe; anything but 0 is a fault",
+        cells.wipe_leaks,
+    );
+    text.counter(
+        "pelton_cell_dirty_bytes",
+        "fresh memory that jobs in microVMs had taken",
+        cells.dirty_bytes,
+    );
+    text.counter(
+        "pelton_cell_refused_calls",
+        "system calls of jobs in microVMs that there is no such call for",
+        cells.refused_calls,
     );
     text.counter(
         "pelton_cell_zygote_renewals",

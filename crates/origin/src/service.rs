@@ -14,11 +14,13 @@ use crate::clock::unix_ms;
 use crate::convert::Converter;
 use crate::flight::{self, Flights};
 use crate::h2;
+use crate::ledger::{self, Ledger, Store};
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
 use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
 use crate::mount::Mounts;
 use crate::problem::Problem;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::Variants;
 
@@ -53,6 +55,8 @@ pub struct Settings {
     pub access: access::Sink,
     /// Limits on the access log.
     pub access_limits: access::Limits,
+    /// Limits on the record in the store.
+    pub ledger: ledger::Limits,
 }
 
 /// Bounds of the service's caches and answers.
@@ -142,6 +146,7 @@ pub struct Service {
     facts: Mutex<LruCache<Identity, Known>>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
+    ledger: Option<Arc<Ledger>>,
     pub(crate) started_unix_ms: u64,
 }
 
@@ -169,18 +174,21 @@ impl std::error::Error for OpenError {
 }
 
 impl Service {
-    /// Opens the library and starts the conversion threads; the index of variants loads in the background. `cores` are
-    /// the counters of the cores that will serve, none where no core does. `mounts` answer beside the library.
+    /// Opens the library and starts the conversion threads; the index of variants loads in the background, and is
+    /// recorded in `store` where there is one. `cores` are the counters of the cores that will serve, none where no core
+    /// does. `mounts` answer beside the library.
     ///
     /// # Errors
     /// [`OpenError`] where a root cannot be opened or a thread not started. A data directory that cannot be written is
     /// no error: serving goes on without the cache.
     pub fn open(
         settings: Settings,
-        pool: cell::Pool,
+        pool: impl Into<Arc<cell::Pool>>,
         cores: Arc<[reactor::Counters]>,
         mounts: Mounts,
+        store: Option<Arc<dyn Store>>,
     ) -> Result<Arc<Service>, OpenError> {
+        let ledger = store.map(|store| Arc::new(Ledger::new(store, settings.ledger)));
         let opened = Library::open(&settings.mounts, &settings.data);
         let failed = |doing| {
             move |(path, source)| OpenError {
@@ -190,17 +198,17 @@ impl Service {
             }
         };
         let library = Arc::new(opened.map_err(failed("open library"))?);
-        let variants = Arc::new(Variants::new(
-            &settings.data,
-            settings.limits.variants_bytes_max,
-        ));
+        let variants = Variants::new(&settings.data, settings.limits.variants_bytes_max);
+        let variants = Arc::new(variants.recorded(ledger.clone()));
         let metrics = Arc::new(Metrics::new(cores.len()));
         let converter = Converter {
             library: Arc::clone(&library),
             variants: Arc::clone(&variants),
-            pool,
+            pool: pool.into(),
             metrics: Arc::clone(&metrics),
+            ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
+            quarantine: Quarantine::new(),
         };
         let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
         let access = access.map_err(|source| OpenError {
@@ -218,15 +226,11 @@ impl Service {
             source,
         })?;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
-        let loading = Arc::clone(&variants);
-        std::thread::Builder::new()
-            .name("variants".to_owned())
-            .spawn(move || loading.keep())
-            .map_err(|source| OpenError {
-                doing: "start the index for",
-                path: data,
-                source,
-            })?;
+        start_index(&variants, ledger.as_ref(), &metrics).map_err(|source| OpenError {
+            doing: "start the index for",
+            path: data,
+            source,
+        })?;
         Ok(Arc::new(Service {
             settings,
             flights: Arc::new(flights),
@@ -237,24 +241,26 @@ impl Service {
             facts,
             cores,
             access: access.map(Arc::new),
+            ledger,
             started_unix_ms: unix_ms(),
         }))
     }
 
-    /// The same service, told something else: library, mounts, variants, conversions and the access log are shared, and what
+    /// The same service, told something else, with other mounts: library, variants, conversions and the access log are shared, and what
     /// `settings` say of these is not looked at.
     #[must_use]
-    pub fn with(&self, settings: Settings) -> Arc<Service> {
+    pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {
             flights: Arc::clone(&self.flights),
             metrics: Arc::clone(&self.metrics),
-            mounts: self.mounts.clone(),
+            mounts,
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // What is known of originals depends on which are allowed.
             facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
+            ledger: self.ledger.clone(),
             started_unix_ms: unix_ms(),
             settings,
         })
@@ -280,7 +286,9 @@ impl Service {
 
     /// The metrics as OpenMetrics text.
     pub(crate) fn render_metrics(&self) -> String {
+        let mounts = self.mounts.metrics();
         self.metrics.render(&Readings {
+            mounts: &mounts,
             variants: self.variants.stats(),
             flights: self.flights.stats(),
             cells: self.flights.converter().pool.stats(),
@@ -289,14 +297,14 @@ impl Service {
                 .access
                 .as_ref()
                 .map_or((0, 0), |access| access.counts()),
+            ledger: self.ledger.as_ref().map(|ledger| ledger.stats()),
         })
     }
 
-    /// What runs the conversions, in a word or two.
+    /// What stands around a conversion.
     #[must_use]
-    pub fn backend(&self) -> String {
-        let posture = self.flights.converter().pool.posture();
-        posture.backend.to_string()
+    pub fn posture(&self) -> cell::Posture {
+        self.flights.converter().pool.posture()
     }
 
     /// Formats that are both enabled and read by the client.
@@ -359,6 +367,23 @@ impl Service {
             Ok(known)
         }
     }
+}
+
+/// Starts the threads that keep the index, and its record.
+fn start_index(
+    variants: &Arc<Variants>,
+    ledger: Option<&Arc<Ledger>>,
+    metrics: &Arc<Metrics>,
+) -> io::Result<()> {
+    let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    let loading = Arc::clone(variants);
+    thread("variants").spawn(move || loading.keep())?;
+    if let Some(ledger) = ledger {
+        let (ledger, metrics) = (Arc::clone(ledger), Arc::clone(metrics));
+        let variants = Arc::downgrade(variants);
+        thread("ledger").spawn(move || ledger.keep(&variants, &metrics))?;
+    }
+    Ok(())
 }
 
 /// Reads the head of a file and tells what it is.

@@ -141,11 +141,12 @@ fn written(pairs: &[Pair]) -> Vec<Option<SystemTime>> {
 /// Shakes hands, then speaks what ALPN decided.
 pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
     let listener = conn.listener;
-    let Some((protocol, conn)) = handshake(&core, conn, &tls).await else {
+    // Boxed, as what follows: a connection holds what it needs for one of them, not for all.
+    let Some((protocol, conn)) = Box::pin(handshake(&core, conn, &tls)).await else {
         return;
     };
     match protocol {
-        Protocol::Http2 => h2::serve(core, conn, Vec::new()).await,
+        Protocol::Http2 => Box::pin(h2::serve(core, conn, Vec::new())).await,
         Protocol::Http1 => http1(core, conn, listener, Input::default()).await,
     }
 }
@@ -159,7 +160,7 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
     conn.deadline.arm(Wait::Handshake);
     let buffer_bytes_max = core.service.settings.limits.tls_buffer_bytes_max;
     let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
-    let (socket, conn) = conn.swap(());
+    let (socket, conn) = conn.counted().swap(());
     let mut place = core.handshakes.begin();
     let accept = acceptor.accept_with(socket, |session| {
         session.set_buffer_limit(Some(buffer_bytes_max));

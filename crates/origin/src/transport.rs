@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use reactor::{Conn, Deadline, Ended, FileRange, Wait};
+use reactor::{Conn, CountedStream, Deadline, Ended, FileRange, Wait};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -21,15 +21,16 @@ use crate::chunks::Chunks;
 /// TLS over a socket.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    pub(crate) tls: TlsStream<TcpStream>,
+    /// Boxed, as each state of a task that holds it would else be a kilobyte larger.
+    pub(crate) tls: Box<TlsStream<CountedStream>>,
     /// What the client had acknowledged when the time for its answer last began.
     acked_bytes: Cell<u64>,
 }
 
 impl Secured {
-    pub(crate) fn new(tls: TlsStream<TcpStream>) -> Secured {
+    pub(crate) fn new(tls: TlsStream<CountedStream>) -> Secured {
         Secured {
-            tls,
+            tls: Box::new(tls),
             acked_bytes: Cell::new(0),
         }
     }
@@ -126,7 +127,7 @@ impl Transport for Conn<Secured> {
             return Ok(());
         }
         self.deadline.read_begun();
-        let readable = self.deadline.within(socket.readable());
+        let readable = self.deadline.within(socket.get_ref().readable());
         readable.await?.map_err(Ended::Socket)
     }
 
@@ -150,6 +151,8 @@ impl Transport for Conn<Secured> {
             })
             .await?;
             IoSlice::advance_slices(&mut left, written);
+            let queued = left.iter().map(|part| part.len());
+            self.deadline.set_queued(queued.sum());
         }
         writing(self, |stream, context| stream.poll_flush(context)).await?;
         self.deadline.disarm();
@@ -190,7 +193,7 @@ impl Transport for Conn<Secured> {
         let Conn {
             stream, deadline, ..
         } = &mut self;
-        let closed = poll_fn(|context| Pin::new(&mut stream.tls).poll_shutdown(context));
+        let closed = poll_fn(|context| Pin::new(&mut *stream.tls).poll_shutdown(context));
         drop(deadline.within(closed).await);
     }
 
@@ -201,7 +204,7 @@ impl Transport for Conn<Secured> {
             stream, deadline, ..
         } = &mut self;
         let lingering = async {
-            poll_fn(|context| Pin::new(&mut stream.tls).poll_shutdown(context)).await?;
+            poll_fn(|context| Pin::new(&mut *stream.tls).poll_shutdown(context)).await?;
             let mut left = bytes_max;
             while 0 < left {
                 match poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?
@@ -219,7 +222,7 @@ impl Transport for Conn<Secured> {
 /// Writes with `poll`, and waits for as long as the client keeps pace, as [`Conn::room`] does.
 async fn writing<T>(
     conn: &mut Conn<Secured>,
-    mut poll: impl FnMut(Pin<&mut TlsStream<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    mut poll: impl FnMut(Pin<&mut TlsStream<CountedStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
 ) -> Result<T, Ended> {
     let Conn {
         stream,
@@ -230,7 +233,7 @@ async fn writing<T>(
     let Secured { tls, acked_bytes } = stream;
     // Looked at by both of what follows, never at the same time.
     let tls = RefCell::new(tls);
-    let acked = || reactor::acked_bytes(tls.borrow().get_ref().0);
+    let acked = || reactor::acked_bytes(tls.borrow().get_ref().0.get_ref());
     let written = poll_fn(|context| {
         let written = poll(Pin::new(&mut **tls.borrow_mut()), context);
         if written.is_pending() && !deadline.is_armed(Wait::Write) {
@@ -250,7 +253,7 @@ async fn writing<T>(
 }
 
 fn poll_read(
-    stream: &mut TlsStream<TcpStream>,
+    stream: &mut TlsStream<CountedStream>,
     context: &mut Context<'_>,
     buffer: &mut [u8],
 ) -> Poll<io::Result<usize>> {

@@ -24,6 +24,7 @@ use picture::{Plan, Target};
 
 use crate::clock;
 use crate::convert::Sealed;
+use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
@@ -54,7 +55,7 @@ impl Key {
         Key(key)
     }
 
-    fn from_hex(text: &str) -> Option<Key> {
+    pub(crate) fn from_hex(text: &str) -> Option<Key> {
         if text.len() != 32 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
         }
@@ -112,7 +113,7 @@ impl Kind {
         (Verdict::Faulty, "faulty"),
     ];
 
-    fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
             Kind::Verdict(verdict) => {
@@ -122,7 +123,7 @@ impl Kind {
         }
     }
 
-    fn from_extension(extension: &str) -> Option<Kind> {
+    pub(crate) fn from_extension(extension: &str) -> Option<Kind> {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
             Some(row) => Some(Kind::Verdict(row.0)),
@@ -174,6 +175,14 @@ impl Variant {
         }
     }
 
+    pub(crate) fn used_ms(&self) -> u64 {
+        self.used_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn expires_ms(&self) -> Option<u64> {
+        self.expires_ms
+    }
+
     fn charge(&self) -> u64 {
         self.bytes + ENTRY_BYTES
     }
@@ -208,6 +217,8 @@ pub struct Variants {
     temporary: AtomicU64,
     evicted: AtomicU64,
     write_errors: AtomicU64,
+    /// Where every change is recorded, if anywhere.
+    ledger: Option<Arc<Ledger>>,
 }
 
 #[derive(Debug, Default)]
@@ -242,7 +253,35 @@ impl Variants {
             temporary: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             write_errors: AtomicU64::new(0),
+            ledger: None,
         }
+    }
+
+    /// The same, with every change recorded.
+    #[must_use]
+    pub fn recorded(self, ledger: Option<Arc<Ledger>>) -> Variants {
+        Variants { ledger, ..self }
+    }
+
+    fn note(&self, change: impl FnOnce() -> Change) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(change());
+        }
+    }
+
+    /// The entry for `key` as the record has it, where this index has none: made by another process, or known before.
+    /// Blocks.
+    pub(crate) fn recall(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
+        let Found { kind, bytes } = self.ledger.as_ref()?.find(key)?;
+        let mut variant = Variant::new(*key, kind, bytes, now_ms);
+        match kind {
+            Kind::Picture(_) => drop(self.open(&variant).ok()?), // Its file is gone, or was never on this machine.
+            // Nothing on disk holds it, so it is asked for again.
+            Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
+        }
+        let variant = Arc::new(variant);
+        self.enter(Arc::clone(&variant));
+        Some(variant)
     }
 
     /// The entry for `key` as far as the index knows.
@@ -428,6 +467,11 @@ impl Variants {
     }
 
     fn insert(&self, variant: Arc<Variant>) {
+        self.note(|| Change::Kept(Arc::clone(&variant)));
+        self.enter(variant);
+    }
+
+    fn enter(&self, variant: Arc<Variant>) {
         let mut index = self.index();
         index.charged += variant.charge();
         if let Some(old) = index.entries.insert(variant.key, variant) {
@@ -482,6 +526,7 @@ impl Variants {
 
     /// Drops the entry for `key` from the index, not its file.
     pub fn forget(&self, key: &Key) {
+        self.note(|| Change::Gone(*key));
         let mut index = self.index();
         if let Some(old) = index.entries.remove(key) {
             index.charged -= old.charge();
@@ -502,6 +547,7 @@ impl Variants {
     fn evict(&self) {
         for variant in self.take_evicted() {
             self.evicted.fetch_add(1, Ordering::Relaxed);
+            self.note(|| Change::Gone(variant.key));
             let path = self.shelf(&variant.key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
@@ -534,27 +580,25 @@ impl Variants {
 
     /// Writes the times of use into the files' modification times, so that the order survives a restart.
     pub fn persist_uses(&self, since_ms: u64) {
-        let used: Vec<_> = {
-            let index = self.index();
-            let recent =
-                |variant: &&Arc<Variant>| since_ms <= variant.used_ms.load(Ordering::Relaxed);
-            index
-                .entries
-                .values()
-                .filter(recent)
-                .map(Arc::clone)
-                .collect()
-        };
-        for variant in used {
+        for variant in self.used_since(since_ms) {
             let path = self.shelf(&variant.key).join(variant.file_name());
-            let used_ms = variant.used_ms.load(Ordering::Relaxed);
-            let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(used_ms);
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
                 // Gone or read-only: the order after a restart is a little older than it could be.
                 tracing::debug!(file = %path.display(), %err, "time of use not kept");
             }
         }
+    }
+
+    /// The entries that were used since `since_ms`, milliseconds since 1970.
+    pub(crate) fn used_since(&self, since_ms: u64) -> Vec<Arc<Variant>> {
+        let index = self.index();
+        let entries = index.entries.values();
+        entries
+            .filter(|variant| since_ms <= variant.used_ms())
+            .map(Arc::clone)
+            .collect()
     }
 
     /// Figures for the metrics.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use origin::ledger::Store;
 use origin::library::Mount;
 use origin::media_type::AllowedTypes;
 use origin::mount::Mounts;
@@ -66,18 +67,24 @@ pub(crate) fn cell_error(err: &cell::Error) -> Error {
     }
 }
 
-/// Opens the library, its cells and its variants. `cores` are the counters of the cores that will serve, and `mounts`
-/// answer beside the library.
+/// Starts the cells that convert for requests and for improvements: each have their own threads, and every thread may hold
+/// a cell.
+pub(crate) fn conversions(config: &Config) -> Result<Arc<cell::Pool>, Error> {
+    pool(config, 2 * concurrency(config)?).map(Arc::new)
+}
+
+/// Opens the library and its variants, which are recorded in `store`. `cores` are the counters of the cores that will
+/// serve, and `mounts` answer beside the library.
 pub(crate) fn service(
     config: &Config,
+    pool: Arc<cell::Pool>,
     cores: Arc<[Counters]>,
     mounts: Mounts,
+    store: Option<Arc<dyn Store>>,
 ) -> Result<Arc<Service>, Error> {
     let concurrency = concurrency(config)?;
-    // Requests and improvements each have their own threads, and every thread may hold a cell.
-    let pool = pool(config, 2 * concurrency)?;
     let settings = settings(config, concurrency)?;
-    Service::open(settings, pool, cores, mounts).map_err(|err| {
+    Service::open(settings, pool, cores, mounts, store).map_err(|err| {
         Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")
     })
 }
@@ -138,6 +145,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             buffer_bytes: config.limits.access_log_bytes.0 as usize,
             field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
         },
+        ledger: origin::ledger::Limits::default(),
     })
 }
 

@@ -8,6 +8,7 @@
 
 mod life;
 mod notify;
+mod record;
 mod reload;
 mod serve;
 mod upgrade;
@@ -17,6 +18,8 @@ mod store;
 mod convert;
 
 mod prefetch;
+
+mod programs;
 
 mod scan;
 
@@ -72,6 +75,7 @@ fn run() -> Result<u8, Vec<Error>> {
     match command {
         Command::Serve(typed) => {
             let settings = flags::with_root(typed.settings, typed.root);
+            let settings = flags::with_store(settings, typed.store);
             serve::run(settings.clone(), &flags::settle(settings, variables)?)
         }
         Command::Convert(typed) => {

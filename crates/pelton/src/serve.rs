@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use origin::mount::Mounts;
 use origin::{Live, LiveCore};
 use reactor::{Listeners, Stop};
 
@@ -16,6 +15,8 @@ use crate::life::{Life, Upgrade};
 use crate::log;
 use crate::music::Music;
 use crate::notify;
+use crate::programs::{Beside, Programs};
+use crate::record::Record;
 use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
 use crate::upgrade::{self, Predecessor, Program};
@@ -32,34 +33,44 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 }
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
-    let (predecessor, inherited) = inherited()?;
+    let (predecessor, mut inherited) = inherited()?;
     house::readable(&config.root)?;
     let loaded = https::load(config)?;
+    let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
+    let pool = house::conversions(config)?;
     let music = Music::start(config)?;
-    let mounts = Mounts::new(music.mounts());
-    let service = house::service(config, listeners.counters(), mounts)?;
+    let beside = Beside {
+        programs: Programs::start(config, Arc::clone(&pool))?,
+        others: music.mounts(),
+    };
+    let counters = listeners.counters();
+    let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
         https::warn(&loaded.concerns);
         https::watch(loaded.tls, config.tls.check_time.0)?;
     }
+    let posture = service.posture();
+    tracing::info!(around = %posture.line(), "cells");
     for (address, scheme) in listeners.addresses().iter().zip(&schemes) {
         let (root, scheme) = (config.root.display(), https::prefix(scheme));
         let (cores, pid) = (listeners.counters().len(), std::process::id());
-        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at {scheme}://{address}/");
+        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {scheme}://{address}/");
     }
     let (stop, live) = (Stop::new(), Live::new(service, schemes));
     let patience = config.limits.upgrade_timeout.0;
-    let sockets = listeners.sockets().map_err(reactor_error)?;
+    let mut sockets = listeners.sockets().map_err(reactor_error)?;
+    sockets.extend(record.sockets()?);
+    let record = record.run()?;
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
-        configured: Configured::new(typed, config),
+        configured: Configured::new(typed, config, beside),
         tls,
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };
@@ -80,6 +91,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     if let Some(access) = service.access_log() {
         access.finish();
     }
+    record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
     // Nobody waits for the improvements under way, which may take minutes; cells end with this process, and what it
     // leaves half written is told by its name.

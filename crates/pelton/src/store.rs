@@ -20,7 +20,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     // Every client takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
-    let server = Server::bind(config, Limits::default(), cores[0]).map_err(told)?;
+    let server =
+        Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
     let stop = Stop::new();
     stop_on_signal(&stop)?;
     for address in server.addresses() {

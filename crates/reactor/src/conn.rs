@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::accept::Accepted;
 use crate::address::Place;
-use crate::{Core, Deadline, Ended, Wait, file, socket};
+use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
 #[derive(Debug)]
@@ -59,6 +59,14 @@ impl Conn {
             acked_bytes: Cell::new(0),
             _place: place,
         }
+    }
+
+    /// The same connection for those who read and write its socket themselves: TLS, HTTP/2.
+    #[must_use]
+    pub fn counted(self) -> Conn<CountedStream> {
+        let (stream, conn) = self.swap(());
+        let stream = CountedStream::new(stream, &conn.core);
+        conn.swap(stream).1
     }
 
     /// Waits until there is something to read, or the end, without holding a buffer meanwhile. Cancel-safe.

@@ -182,8 +182,8 @@ impl Deadline {
         self.entry.evicted.get()
     }
 
-    /// Says how much of an answer in memory waits for room.
-    pub(crate) fn set_queued(&self, bytes: usize) {
+    /// Says how much of an answer in memory waits for room; [`Conn`](crate::Conn) does for what it writes.
+    pub fn set_queued(&self, bytes: usize) {
         self.entry.queued_bytes.set(bytes as u64);
     }
 

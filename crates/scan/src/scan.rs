@@ -16,9 +16,6 @@ use crate::read::{Read, read};
 use crate::walk::{Seen, Tree, tops};
 use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
 
-/// Files that a thread takes at once: neighbours on the disk, and one atomic operation for all.
-const BATCH: usize = 16;
-
 /// What is to be scanned.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
@@ -46,25 +43,28 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     let start = Instant::now();
     progress.enter(Phase::Walking);
     let root = open_root(order.root)?;
-    let last = if order.afresh {
-        None
-    } else {
-        index::load(order.folder)?
-    };
-    // Without an index there is nothing that could stay as it was.
-    let tops = match &last {
-        Some(_) => tops(order.only),
-        None => tops(&[]),
-    };
     let hidden = hidden(order.root, order.hidden);
     let tree = Tree {
         root: root.as_fd(),
         hidden: hidden.as_deref(),
         limits: order.limits,
     };
-    let mut walked = tree.walk(&tops, progress)?;
-    if let Some(last) = &last {
-        walked.add_outside(&tops, last);
+    let tops = tops(order.only);
+    let (last, walked) = thread::scope(|scope| {
+        let last = scope.spawn(|| match order.afresh {
+            true => Ok(None),
+            false => index::load(order.folder),
+        });
+        let walked = tree.walk(&tops, progress);
+        (last.join().expect("loading does not panic"), walked)
+    });
+    let (last, mut walked) = (last?, walked?);
+    if !order.only.is_empty() {
+        match &last {
+            Some(last) => walked.add_outside(&tops, last),
+            // Without an index there is nothing that could stay as it was.
+            None => walked = tree.walk(&[Vec::new()], progress)?,
+        }
     }
     let mut report = Report {
         files: walked.seen.len() as u64,
@@ -173,8 +173,7 @@ impl Reading<'_> {
             true => self.limits.readers_rotating,
             false => self.limits.readers,
         };
-        let batches = to_read.len().div_ceil(BATCH);
-        report.readers = readers.min(cores).min(batches).max(1);
+        report.readers = readers.min(cores).min(to_read.len()).max(1);
         for (number, read) in self.read_all(&to_read, report) {
             report.reads += read.reads;
             report.bytes += read.bytes;
@@ -198,22 +197,19 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads files by several threads, each taking the next few in the order of the disk.
+    /// Reads files by several threads, each taking the next one: with several at once, a disk's head would go back and forth
+    /// between theirs.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Vec<(usize, Read)> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut reader = Reader::new(tags::Limits::default());
-            let mut done = Vec::with_capacity(to_read.len() / report.readers + BATCH);
+            let mut done = Vec::with_capacity(to_read.len() / report.readers + 1);
             while !self.progress.is_cancelled() {
-                let from = next.fetch_add(BATCH, Ordering::Relaxed).min(to_read.len());
-                let batch = &to_read[from..to_read.len().min(from + BATCH)];
-                if batch.is_empty() {
+                let Some(&number) = to_read.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     break;
-                }
-                for &number in batch {
-                    done.push((number, self.one(number, &mut reader)));
-                }
-                self.progress.add_read(batch.len() as u64);
+                };
+                done.push((number, self.one(number, &mut reader)));
+                self.progress.add_read(1);
             }
             done
         };

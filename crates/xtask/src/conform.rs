@@ -7,6 +7,7 @@ pub(crate) mod http1;
 mod long;
 mod oracle;
 mod store;
+mod store_clients;
 mod store_diff;
 mod subsonic;
 pub(crate) mod tags;
@@ -47,6 +48,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store",
         run: store::run,
+    },
+    Suite {
+        name: "store-clients",
+        run: store_clients::run,
     },
     Suite {
         name: "store-diff",

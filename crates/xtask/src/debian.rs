@@ -22,6 +22,9 @@ pub(crate) const BUILD: &[&str] = &[
     "pkg-config",
 ];
 
+/// What the tests run us against.
+pub(crate) const TESTS: &[&str] = &["redis-server"];
+
 /// What each benchmark runs us against.
 const PEERS: &[(&str, &[&str])] = &[
     (
@@ -38,7 +41,9 @@ const PEERS: &[(&str, &[&str])] = &[
         "http",
         &["h2o", "nghttp2-client", "nginx", "openssl", "wrk"],
     ),
+    ("store", &["redis-server", "redis-tools"]),
     ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
+    ("scan", &["libvips-tools", "strace"]),
 ];
 
 /// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.

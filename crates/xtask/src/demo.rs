@@ -1,4 +1,4 @@
-//! The demo library: photographs from a Debian package, unpacked but not installed.
+//! The demo library: photographs from a Debian package, unpacked but not installed, and music that nobody played.
 
 use std::fs;
 use std::io;
@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{succeed, timed};
-use crate::debian;
 use crate::stop::{Stop, at};
+use crate::{debian, media};
 
 const PACKAGE: &str = "mate-backgrounds";
+/// The music's size, and what chooses it.
+const TRACKS: u32 = 300;
+const SEED: u64 = 1;
 /// Where the package keeps its pictures, in the folders abstract, desktop and nature.
 const PICTURES: &str = "usr/share/backgrounds/mate";
 
@@ -28,6 +31,16 @@ pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
         fs::rename(partial.join(PICTURES), &demo).map_err(at(&demo))?;
         fs::remove_dir_all(&partial).map_err(at(&partial))
     })?;
+    Ok(demo)
+}
+
+/// The same, with music in a folder of its own.
+///
+/// # Errors
+/// As [`prepare`], and when the music cannot be made.
+pub(crate) fn with_music(root: &Path) -> Result<PathBuf, Stop> {
+    let demo = prepare(root)?;
+    media::generated(TRACKS, SEED, demo.join("music"))?;
     Ok(demo)
 }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::build::{self, Build};
 use crate::command::{succeed, timed, unstartable};
 use crate::stop::{EXIT_FINDINGS, Stop};
-use crate::{conform, tidy, tools};
+use crate::{conform, debian, tidy, tools};
 
 /// One step. Lints and the like count as one test each.
 struct Step {
@@ -174,6 +174,7 @@ fn clippy(gate: &Gate) -> Result<Count, Stop> {
 
 /// Unit, integration and documentation tests.
 fn unit(gate: &Gate) -> Result<Count, Stop> {
+    debian::ensure(debian::TESTS)?;
     let mut cargo = gate.build.cargo("test");
     cargo.arg("--no-fail-fast");
     match &gate.package {

@@ -6,7 +6,11 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use crate::stop::Stop;
-use crate::{debian, demo};
+use crate::{debian, demo, media};
+
+/// The library that `lab scan` reads.
+const LIBRARY_TRACKS: u32 = 16_000;
+const LIBRARY_SEED: u64 = 1;
 
 /// Runs the benchmark of this name. The lab gets its programs as flags: variables that begin with `PELTON_` would configure
 /// the servers it starts.
@@ -26,7 +30,13 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
         .arg(&server)
         .arg("--worker")
         .arg(&worker);
-    command.arg(name).args(arguments).current_dir(build.root());
+    command.arg(name);
+    if name == "scan" {
+        command
+            .arg("--library")
+            .arg(media::prepared(LIBRARY_TRACKS, LIBRARY_SEED)?);
+    }
+    command.args(arguments).current_dir(build.root());
     let failed = command.exec();
     Err(Stop::host(format!("exec {}: {failed}", lab.display())))
 }

@@ -157,7 +157,7 @@ fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<
     let server = build.server()?;
     let dir = match dir {
         Some(dir) => dir,
-        None => demo::prepare(build.root())?,
+        None => demo::with_music(build.root())?,
     };
     drop(build);
     eprintln!("xtask: serving {}", dir.display());

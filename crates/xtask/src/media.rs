@@ -49,9 +49,30 @@ pub(crate) struct Order<'a> {
 /// # Errors
 /// When encoders cannot be installed, or the disk refuses.
 pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    let out = match out {
+        Some(out) => generated(tracks, seed, out)?,
+        None => prepared(tracks, seed)?,
+    };
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The library in the cache, generated if it is not there.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
+    let out = default_folder(&cache::folder()?, tracks, seed);
+    generated(tracks, seed, out)
+}
+
+/// The library in this folder, generated if it is not there.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> {
     debian::ensure(PACKAGES)?;
     let cache = cache::folder()?;
-    let out = out.unwrap_or_else(|| default_folder(&cache, tracks, seed));
     let order = Order {
         tracks,
         seed,
@@ -60,8 +81,7 @@ pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCo
         art: &Art::prepare(&cache.join("media-art"))?,
     };
     command::timed("library", || generate(&order))?;
-    println!("{}", out.display());
-    Ok(ExitCode::SUCCESS)
+    Ok(out)
 }
 
 /// Where a library goes when nobody says.

@@ -232,6 +232,8 @@ impl Pulse {
         if self.written.replace(written) != written {
             self.idle_bytes.set(0);
         }
+        let deadline = &self.conn.deadline;
+        deadline.set_queued(self.queued.own_bytes.load(Relaxed));
         let unsent = self.sending.get() != 0 || self.queued.parts.load(Relaxed) != 0;
         let waits = match () {
             () if self.making.get() != 0 => Armed::Nothing,
@@ -242,9 +244,9 @@ impl Pulse {
             return;
         }
         match waits {
-            Armed::Nothing => self.conn.deadline.disarm(),
-            Armed::Write(_) => self.conn.deadline.arm(Wait::Write),
-            Armed::Idle => self.conn.deadline.arm(Wait::Idle),
+            Armed::Nothing => deadline.disarm(),
+            Armed::Write(_) => deadline.arm(Wait::Write),
+            Armed::Idle => deadline.arm(Wait::Idle),
         }
         self.armed.set(Some(waits));
     }

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use reactor::CountedStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use super::pulse::Pulse;
@@ -24,27 +24,27 @@ pub(crate) trait Carrier: Unpin + 'static {
     fn acked_bytes(&self) -> io::Result<u64>;
 }
 
-impl Carrier for TcpStream {
-    type Stream = TcpStream;
+impl Carrier for CountedStream {
+    type Stream = CountedStream;
 
-    fn stream(&mut self) -> &mut TcpStream {
+    fn stream(&mut self) -> &mut CountedStream {
         self
     }
 
     fn acked_bytes(&self) -> io::Result<u64> {
-        reactor::acked_bytes(self)
+        reactor::acked_bytes(self.get_ref())
     }
 }
 
 impl Carrier for Secured {
-    type Stream = TlsStream<TcpStream>;
+    type Stream = TlsStream<CountedStream>;
 
-    fn stream(&mut self) -> &mut TlsStream<TcpStream> {
+    fn stream(&mut self) -> &mut TlsStream<CountedStream> {
         &mut self.tls
     }
 
     fn acked_bytes(&self) -> io::Result<u64> {
-        reactor::acked_bytes(self.tls.get_ref().0)
+        reactor::acked_bytes(self.tls.get_ref().0.get_ref())
     }
 }
 

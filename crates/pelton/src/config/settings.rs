@@ -13,10 +13,11 @@ use picture::quality::DEFAULT_QUALITY_PCT;
 use reactor::Steering;
 use tags::Splits;
 
+use super::programs::Programs;
 use super::value::{
-    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MinIsolation,
-    Networks, PerCore, Quality, Raw, Redirect, Sides, Sources, SteeringMode, Texts, Timeout, Types,
-    Value, WatchMeans, Wrong,
+    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
+    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// A setting as the file, the variables and the flags know it: by name.
@@ -143,6 +144,8 @@ settings! {
         allowed_types: Types = Types::Only(Vec::new()), "extensions";
         /// Directories beside the root, by the prefix of the paths that they serve.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
+        /// Programs that are routes of the server, each in cells of its own; docs/cells.md lists their keys.
+        programs: Programs = Programs::default(), "tables";
         /// Whether better versions are made when cores are idle.
         improve: bool = true, "true or false";
         /// How long caches may keep an answer before they ask again.
@@ -207,6 +210,18 @@ settings! {
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
+    /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
+    struct Store as store {
+        /// Where the server takes Redis clients itself: they see its index of converted pictures.
+        listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// A store elsewhere that is used instead: redis://[user:password@]host[:port][/database].
+        url: MaybeUrl = MaybeUrl(None), "URL or off";
+        /// Memory for what the server's own store holds; beyond, the least recently used goes.
+        max_memory: Bytes = Bytes::mib(64), "bytes";
+        /// How long a store elsewhere may take to answer before serving goes on without it.
+        timeout: Timeout = Timeout::seconds(1), "time";
+    }
+
     /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
     struct Cell as cell {
         /// What stands around a conversion: a process that dies after it, a microVM that is wiped after it, or whichever
@@ -258,6 +273,10 @@ settings! {
         waiters_max: u32 = 1_024, "requests";
         /// Better versions that are remembered as still to be made; beyond, the next request asks again.
         improving_max: u32 = 4_096, "jobs";
+        /// Requests that may wait for one program; beyond, the answer is 503.
+        program_queue_max: u32 = 256, "requests";
+        /// How often to look whether a program's file has changed.
+        program_check_time: Timeout = Timeout::seconds(2), "time";
         /// Originals whose format and size are remembered.
         facts_max: u32 = 65_536, "files";
         /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.

@@ -94,10 +94,12 @@ pub(crate) enum Wrong {
     Found(String),
     /// Understood, but nothing here can do it yet; with what it is.
     Unsupported(String),
+    /// Something within it, or between its parts; with what it is.
+    Because(String),
 }
 
 impl Wrong {
-    fn found(raw: &Raw) -> Wrong {
+    pub(super) fn found(raw: &Raw) -> Wrong {
         Wrong::Found(raw.to_string())
     }
 }
@@ -649,6 +651,51 @@ impl Value for AccessLog {
             Sink::Stderr => "stderr".to_owned(),
             Sink::File(path) => path.show(),
         }
+    }
+}
+
+/// An address to listen on, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeAddress(pub(crate) Option<SocketAddr>);
+
+impl Value for MaybeAddress {
+    const EXPECTED: &'static str = "\"off\", or an address with a port, such as \"127.0.0.1:6380\"";
+
+    fn read(raw: &Raw) -> Result<MaybeAddress, Wrong> {
+        match raw.text() {
+            Some("off") => Ok(MaybeAddress(None)),
+            _ => Ok(MaybeAddress(Some(SocketAddr::read(raw)?))),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0
+            .map_or("off".to_owned(), |address| address.to_string())
+    }
+}
+
+/// A store elsewhere, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeUrl(pub(crate) Option<kv::Url>);
+
+impl Value for MaybeUrl {
+    const EXPECTED: &'static str = "\"off\", or redis://[user:password@]host[:port][/database]";
+
+    fn read(raw: &Raw) -> Result<MaybeUrl, Wrong> {
+        match raw.text() {
+            Some("off") => Ok(MaybeUrl(None)),
+            Some(text) => match text.parse() {
+                Ok(url) => Ok(MaybeUrl(Some(url))),
+                Err(kv::UrlError) => Err(Wrong::found(raw)),
+            },
+            None => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0
+            .as_ref()
+            .map_or("off".to_owned(), |url| url.to_string())
     }
 }
 

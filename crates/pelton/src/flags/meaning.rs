@@ -40,21 +40,31 @@ pub(crate) fn settle(
 }
 
 /// The same flags with ROOT, which says what `--root` says.
-pub(crate) fn with_root(mut flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
-    flags.assignments.extend(root.map(|root| Assignment {
-        key: Key::named("root").expect("the table of settings has it"),
-        raw: Raw::Word(root.into()),
-        source: Source::Flag("ROOT".to_owned()),
-    }));
-    flags
+pub(crate) fn with_root(flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
+    with(flags, "root", "ROOT", root)
 }
 
 /// The same flags with `--backend`, which says what `--cell-backend` says.
-pub(crate) fn with_backend(mut flags: SettingFlags, backend: Option<String>) -> SettingFlags {
-    flags.assignments.extend(backend.map(|backend| Assignment {
-        key: Key::named("cell.backend").expect("the table of settings has it"),
-        raw: Raw::Word(backend.into()),
-        source: Source::Flag("--backend".to_owned()),
+pub(crate) fn with_backend(flags: SettingFlags, backend: Option<String>) -> SettingFlags {
+    with(flags, "cell.backend", "--backend", backend)
+}
+
+/// The same flags with `--store`, which says what `--store-url` says.
+pub(crate) fn with_store(flags: SettingFlags, url: Option<String>) -> SettingFlags {
+    with(flags, "store.url", "--store", url)
+}
+
+/// The same flags, and `word`, which stands where `source` says and means the setting `name`.
+fn with(
+    mut flags: SettingFlags,
+    name: &str,
+    source: &str,
+    word: Option<impl Into<OsString>>,
+) -> SettingFlags {
+    flags.assignments.extend(word.map(|word| Assignment {
+        key: Key::named(name).expect("the table of settings has it"),
+        raw: Raw::Word(word.into()),
+        source: Source::Flag(source.to_owned()),
     }));
     flags
 }

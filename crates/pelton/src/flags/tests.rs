@@ -326,6 +326,7 @@ fn help_teaches() {
         Examples:
           pelton serve ~/Pictures
           pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
+          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
     "#]]);
     check_help::<Convert>(expect![[r#"
         Convert one picture, as the server would.

@@ -51,11 +51,15 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
-  pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB")]
+  pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
+  pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)")]
 pub(crate) struct Serve {
     /// Directory whose files are served; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: Option<PathBuf>,
+    /// Redis-compatible store to keep what is known of variants in; the same as --store-url
+    #[arg(long, value_name = "URL", conflicts_with = "store.url")]
+    pub(crate) store: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -29,17 +29,6 @@ fn garbage() -> Vec<u8> {
     garbage
 }
 
-/// A PNG whose header is sound, and whose pixels are not.
-fn undecodable() -> Vec<u8> {
-    let mut png = media::png(96, 64);
-    let data = png
-        .windows(4)
-        .position(|name| name == b"IDAT")
-        .expect("pixels");
-    png[data + 4..data + 40].fill(0xff);
-    png
-}
-
 #[test]
 fn broken_originals_are_sent_as_they_are_and_not_changed() {
     let originals = [
@@ -49,7 +38,7 @@ fn broken_originals_are_sent_as_they_are_and_not_changed() {
             b"\xff\xd8\xff\xe0\0\x10JF".to_vec(),
             "application/octet-stream",
         ),
-        ("undecodable.png", undecodable(), "image/png"),
+        ("undecodable.png", media::undecodable(), "image/png"),
     ];
     let home = Home::new();
     for (name, bytes, _) in &originals {

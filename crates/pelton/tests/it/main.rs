@@ -3,6 +3,7 @@
 mod harness;
 
 mod access;
+mod backends;
 mod bad_input;
 mod cells;
 mod changes;
@@ -22,7 +23,9 @@ mod negotiation;
 mod overload;
 mod paths;
 mod players;
+mod programs;
 mod queries;
+mod record;
 mod room;
 mod scan;
 mod semantics;

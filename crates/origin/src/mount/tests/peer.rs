@@ -40,6 +40,8 @@ impl House {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
+            // All that a test sends and nobody wants is skipped, so that every connection ends in order.
+            linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };
         let ids = reactor::usable_cores(&limits).expect("a core");
@@ -49,7 +51,7 @@ impl House {
         let worker = std::env::var_os("PELTON_WORKER").expect("cargo xtask sets it");
         let worker = fs::read(worker).expect("the worker was built");
         let pool = cell::Pool::start(&worker, cell::Limits::default()).expect("cells");
-        let service = Service::open(settings(&root), pool, listeners.counters(), mounts);
+        let service = Service::open(settings(&root), pool, listeners.counters(), mounts, None);
         let live = Live::new(service.expect("a service"), Box::new([Scheme::Http]));
         let stop = Stop::new();
         let stopped = stop.clone();
@@ -196,6 +198,7 @@ fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, bod
 
 fn settings(root: &std::path::Path) -> Settings {
     Settings {
+        ledger: crate::ledger::Limits::default(),
         mounts: vec![Directory {
             prefix: String::new(),
             directory: root.join("library"),

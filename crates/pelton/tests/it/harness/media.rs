@@ -196,3 +196,14 @@ pub(crate) fn jpeg_bomb() -> Vec<u8> {
     jpeg[frame + 7..frame + 9].copy_from_slice(&side);
     jpeg
 }
+
+/// A PNG whose header is sound, and whose pixels are not.
+pub(crate) fn undecodable() -> Vec<u8> {
+    let mut png = png(96, 64);
+    let data = png
+        .windows(4)
+        .position(|name| name == b"IDAT")
+        .expect("pixels");
+    png[data + 4..data + 40].fill(0xff);
+    png
+}

@@ -1,0 +1,132 @@
+//! A store elsewhere: one connection, opened when it is needed, and given up at the first thing that goes wrong.
+
+mod url;
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use resp::{Reply, ReplyLimits};
+
+pub use url::{Url, UrlError};
+
+/// Bytes taken from the socket by one read.
+const READ_BYTES: usize = 16 << 10;
+
+/// A client of a Redis-compatible store.
+///
+/// Threads: any; one batch at a time is under way, and the others wait for it.
+#[derive(Debug)]
+pub struct Remote {
+    url: Url,
+    patience: Duration,
+    connection: Mutex<Option<Connection>>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    input: BytesMut,
+}
+
+impl Remote {
+    /// A client that waits for `patience` at most, to be connected and then for each batch. Nothing is opened yet.
+    pub fn new(url: Url, patience: Duration) -> Remote {
+        Remote {
+            url,
+            patience,
+            connection: Mutex::default(),
+        }
+    }
+
+    /// Runs commands in their order, and returns as many replies. Blocks.
+    ///
+    /// # Errors
+    /// The store cannot be reached, does not take our name or password, or answers with something that is no reply. Some
+    /// of the commands may have run.
+    pub fn run(&self, commands: &[Vec<Bytes>]) -> io::Result<Vec<Reply>> {
+        let mut place = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut connection = match place.take() {
+            Some(connection) => connection,
+            None => self.connect()?,
+        };
+        let replies = connection.run(commands, Instant::now() + self.patience)?;
+        *place = Some(connection);
+        Ok(replies)
+    }
+
+    fn connect(&self) -> io::Result<Connection> {
+        let deadline = Instant::now() + self.patience;
+        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for address in (self.url.host.as_str(), self.url.port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, left(deadline)?) {
+                Ok(stream) => return self.greet(stream, deadline),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn greet(&self, stream: TcpStream, deadline: Instant) -> io::Result<Connection> {
+        stream.set_nodelay(true)?;
+        let input = BytesMut::new();
+        let mut connection = Connection { stream, input };
+        for reply in connection.run(&self.url.greeting(), deadline)? {
+            if let Reply::Error(text) = reply {
+                return Err(io::Error::other(
+                    String::from_utf8_lossy(&text).into_owned(),
+                ));
+            }
+        }
+        Ok(connection)
+    }
+}
+
+impl Connection {
+    fn run(&mut self, commands: &[Vec<Bytes>], deadline: Instant) -> io::Result<Vec<Reply>> {
+        let mut request = Vec::new();
+        for command in commands {
+            write!(request, "*{}\r\n", command.len())?;
+            for word in command {
+                write!(request, "${}\r\n", word.len())?;
+                request.extend_from_slice(word);
+                request.extend_from_slice(b"\r\n");
+            }
+        }
+        self.stream.set_write_timeout(Some(left(deadline)?))?;
+        self.stream.write_all(&request)?;
+        commands.iter().map(|_| self.reply(deadline)).collect()
+    }
+
+    fn reply(&mut self, deadline: Instant) -> io::Result<Reply> {
+        loop {
+            let reply = Reply::take(&mut self.input, &ReplyLimits::default());
+            if let Some(reply) = reply.map_err(io::Error::other)? {
+                return Ok(reply);
+            }
+            self.stream.set_read_timeout(Some(left(deadline)?))?;
+            let held = self.input.len();
+            self.input.resize(held + READ_BYTES, 0);
+            let read = self.stream.read(&mut self.input[held..]);
+            self.input
+                .truncate(held + read.as_ref().map_or(0, |read| *read));
+            if read? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+/// How long there is until `deadline`.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(io::ErrorKind::TimedOut.into()),
+        false => Ok(left),
+    }
+}

@@ -1,0 +1,139 @@
+//! `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+
+const SCHEME: &str = "redis://";
+const PORT: u16 = 6379;
+
+/// Where a store is, and who we are to it. Percent signs stand for themselves.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    pub(super) host: String,
+    pub(super) port: u16,
+    user: String,
+    password: String,
+    database: u32,
+}
+
+/// No such place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UrlError;
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected redis://[user:password@]host[:port][/database]")
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl Url {
+    /// The commands that begin a connection.
+    pub(super) fn greeting(&self) -> Vec<Vec<Bytes>> {
+        let words = |words: &[&str]| {
+            let words = words
+                .iter()
+                .map(|word| Bytes::copy_from_slice(word.as_bytes()));
+            words.collect::<Vec<_>>()
+        };
+        let mut greeting = Vec::new();
+        if !self.password.is_empty() {
+            greeting.push(match self.user.as_str() {
+                "" => words(&["AUTH", &self.password]),
+                user => words(&["AUTH", user, &self.password]),
+            });
+        }
+        if self.database != 0 {
+            greeting.push(words(&["SELECT", &self.database.to_string()]));
+        }
+        greeting.push(words(&["CLIENT", "SETNAME", "pelton"]));
+        greeting
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Url, UrlError> {
+        let rest = text.strip_prefix(SCHEME).ok_or(UrlError)?;
+        let (who, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, password) = who.split_once(':').unwrap_or(("", who));
+        let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+        // An IPv6 address stands in brackets, and has colons of its own.
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().map_err(|_| UrlError)?)
+            }
+            _ => (authority, PORT),
+        };
+        let host = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
+        let database = match database {
+            "" => 0,
+            number => number.parse().map_err(|_| UrlError)?,
+        };
+        if host.is_empty() || (!user.is_empty() && password.is_empty()) {
+            return Err(UrlError);
+        }
+        Ok(Url {
+            host: host.to_owned(),
+            port,
+            user: user.to_owned(),
+            password: password.to_owned(),
+            database,
+        })
+    }
+}
+
+impl fmt::Display for Url {
+    /// As it may be written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SCHEME)?;
+        if !self.password.is_empty() {
+            write!(f, "{}:{}@", self.user, self.password)?;
+        }
+        match self.host.contains(':') {
+            true => write!(f, "[{}]", self.host)?,
+            false => f.write_str(&self.host)?,
+        }
+        write!(f, ":{}/{}", self.port, self.database)
+    }
+}
+
+impl fmt::Debug for Url {
+    /// Without the password: this ends in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}{}:{}/{}", self.host, self.port, self.database)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Url;
+
+    #[test]
+    fn what_is_read_is_what_is_shown() {
+        for (text, shown) in [
+            ("redis://h", Some("redis://h:6379/0")),
+            ("redis://h:1/2", Some("redis://h:1/2")),
+            ("redis://p@h", Some("redis://:p@h:6379/0")),
+            ("redis://u:p@h", Some("redis://u:p@h:6379/0")),
+            ("redis://:p@ss@h", Some("redis://:p@ss@h:6379/0")),
+            ("redis://[::1]", Some("redis://[::1]:6379/0")),
+            ("redis://[::1]:7/3", Some("redis://[::1]:7/3")),
+            ("redis://", None),
+            ("redis://u:@h", None),
+            ("redis://h:x", None),
+            ("redis://h/x", None),
+            ("rediss://h", None),
+        ] {
+            let read = text.parse::<Url>().ok();
+            assert_eq!(read.map(|url| url.to_string()).as_deref(), shown, "{text}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A scan of what was scanned before: nothing changed, or a few files.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::arm::{self, Arm, Took};
+use super::tree;
+use crate::stats::Spread;
+use crate::stop::{Stop, at};
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Unchanged {
+    rounds: usize,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Changed {
+    rounds: usize,
+    files: usize,
+}
+
+/// One scan.
+#[derive(Serialize)]
+pub(super) struct Sample {
+    round: usize,
+    #[serde(flatten)]
+    took: Took,
+}
+
+pub(super) fn unchanged(
+    given: &Given,
+    library: &Path,
+    definition: &Unchanged,
+) -> Result<Vec<Sample>, Stop> {
+    let scratch = tree::beside(library, "unchanged")?;
+    let index = scratch.join("index");
+    arm::take(Arm::Again, library, &index)?;
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        let took = arm::take(Arm::Again, library, &index)?;
+        verify(&took, 0)?;
+        samples.push(Sample { round, took });
+    }
+    print("Scan of an unchanged library", &samples);
+    Ok(samples)
+}
+
+pub(super) fn changed(
+    given: &Given,
+    library: &Path,
+    definition: &Changed,
+) -> Result<Vec<Sample>, Stop> {
+    let scratch = tree::beside(library, "changed")?;
+    let (index, root) = (scratch.join("index"), scratch.join("library"));
+    tree::link(library, None, &root)?;
+    arm::take(Arm::Again, &root, &index)?;
+    let files = music(&root)?;
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        // Others each round, and far from each other.
+        let step = files.len() / definition.files;
+        for path in files
+            .iter()
+            .skip(round)
+            .step_by(step)
+            .take(definition.files)
+        {
+            let copy = scratch.join("copy");
+            fs::copy(path, &copy).map_err(at(path))?;
+            fs::rename(&copy, path).map_err(at(path))?;
+        }
+        let took = arm::take(Arm::Again, &root, &index)?;
+        verify(&took, definition.files as u64)?;
+        samples.push(Sample { round, took });
+    }
+    print(
+        &format!("Scan after {} files changed", definition.files),
+        &samples,
+    );
+    Ok(samples)
+}
+
+fn verify(took: &Took, opened: u64) -> Result<(), Stop> {
+    if took.opened != opened {
+        let line = format!("{} files opened where {opened} changed", took.opened);
+        return Err(Stop::finding(line));
+    }
+    Ok(())
+}
+
+fn music(root: &Path) -> Result<Vec<std::path::PathBuf>, Stop> {
+    let (mut folders, mut found) = (vec![root.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
+            let path = entry.map_err(at(&folder))?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "flac") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn print(title: &str, samples: &[Sample]) {
+    let row = |name: &str, value: fn(&Took) -> u64| {
+        let values: Vec<f64> = samples
+            .iter()
+            .map(|sample| value(&sample.took) as f64 / 1e3)
+            .collect();
+        let Spread { median, min, max } = Spread::of(&values);
+        vec![
+            name.to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+        ]
+    };
+    let rows = [
+        row("wall", |took| took.wall_us),
+        row("CPU", |took| took.cpu_us),
+    ];
+    table::print(title, &["time", "ms", "range"], &rows);
+}

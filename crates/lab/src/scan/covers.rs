@@ -1,0 +1,166 @@
+//! Covers that `pelton prefetch` makes in a second, from pictures inside music.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scratch::Scratch;
+use crate::stats::Spread;
+use crate::stop::{Stop, at};
+use crate::usage::run as run_command;
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    albums: u32,
+    /// Of each picture.
+    side_px: u32,
+    /// What each is scaled to.
+    boxes_px: Vec<u32>,
+    /// Which the pictures are parts of.
+    photograph: String,
+}
+
+/// One run.
+#[derive(Serialize)]
+pub(super) struct Sample {
+    round: usize,
+    albums: u32,
+    cores: usize,
+    wall_us: u64,
+}
+
+pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Sample>, Stop> {
+    let scratch = Scratch::new("covers")?;
+    let library = scratch.join("library");
+    for album in 0..definition.albums {
+        let picture = scratch.join("picture.jpg");
+        let mut crop = Command::new("vips");
+        crop.arg("crop")
+            .arg(given.corpus.join(&definition.photograph));
+        crop.arg(format!("{}[Q=90,strip]", picture.display()));
+        crop.args(
+            [album * 8, album * 4, definition.side_px, definition.side_px]
+                .map(|number| number.to_string()),
+        );
+        run_command(&mut crop)?;
+        let picture = fs::read(&picture).map_err(at(&picture))?;
+        let folder = library.join(format!("Band {album}/Album {album}"));
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        fs::write(folder.join("1.flac"), song(album, &picture)).map_err(at(&folder))?;
+    }
+    let boxes: Vec<String> = definition.boxes_px.iter().map(u32::to_string).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        let data = scratch.join(format!("data-{round}"));
+        let mut prefetch = Command::new(given.pelton()?);
+        prefetch
+            .arg("prefetch")
+            .arg(&library)
+            .arg("--data")
+            .arg(&data);
+        prefetch.args([
+            "--formats",
+            "webp",
+            "--log-level",
+            "error",
+            "--library-cover-sizes",
+            &boxes.join(","),
+        ]);
+        let (_, usage) = run_command(&mut prefetch)?;
+        let made = count(&data.join("variants"))?;
+        let wanted = definition.albums as usize * boxes.len();
+        if made != wanted {
+            return Err(Stop::finding(format!(
+                "{made} variants were made where {wanted} were asked for"
+            )));
+        }
+        samples.push(Sample {
+            round,
+            albums: definition.albums,
+            cores,
+            wall_us: usage.wall_us,
+        });
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+/// A FLAC file without sound: stream information of its own, a title and a picture.
+fn song(number: u32, picture: &[u8]) -> Vec<u8> {
+    let mut out = b"fLaC".to_vec();
+    let mut info = vec![
+        0x10, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x0a, 0xc4, 0x42, 0xf0, 0, 0, 0, 0,
+    ];
+    info.extend(u128::from(number).to_be_bytes());
+    block(&mut out, 0, &info);
+    let comments = [
+        format!("ALBUM=Album {number}"),
+        format!("ARTIST=Band {number}"),
+    ];
+    let mut text = 0_u32.to_le_bytes().to_vec();
+    text.extend((comments.len() as u32).to_le_bytes());
+    for comment in comments {
+        text.extend((comment.len() as u32).to_le_bytes());
+        text.extend(comment.as_bytes());
+    }
+    block(&mut out, 4, &text);
+    let mime = b"image/jpeg";
+    let mut front = 3_u32.to_be_bytes().to_vec();
+    front.extend((mime.len() as u32).to_be_bytes());
+    front.extend(mime);
+    front.extend([0; 20]);
+    front.extend((picture.len() as u32).to_be_bytes());
+    front.extend(picture);
+    block(&mut out, 0x80 | 6, &front);
+    out
+}
+
+fn block(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    let [_, length @ ..] = (bytes.len() as u32).to_be_bytes();
+    out.push(kind);
+    out.extend(length);
+    out.extend(bytes);
+}
+
+/// Files of variants below a folder.
+fn count(folder: &Path) -> Result<usize, Stop> {
+    let mut files = 0;
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        let path = entry.map_err(at(folder))?.path();
+        match path.extension() {
+            _ if path.is_dir() => files += count(&path)?,
+            Some(ending) if ending == "webp" => files += 1,
+            _ => {}
+        }
+    }
+    Ok(files)
+}
+
+fn print(samples: &[Sample]) {
+    let row = |name: &str, cores: fn(&Sample) -> f64| {
+        let rates: Vec<f64> = samples
+            .iter()
+            .map(|sample| f64::from(sample.albums) / (sample.wall_us as f64 / 1e6) / cores(sample))
+            .collect();
+        let Spread { median, min, max } = Spread::of(&rates);
+        vec![
+            name.to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+        ]
+    };
+    let rows = [
+        row("all cores", |_| 1.0),
+        row("each core", |sample| sample.cores as f64),
+    ];
+    table::print(
+        "Covers, each in all boxes",
+        &["", "a second", "range"],
+        &rows,
+    );
+}

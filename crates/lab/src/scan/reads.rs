@@ -1,0 +1,167 @@
+//! A first scan, by kind of file, beside two other ways to read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use super::arm::{self, Arm, Took};
+use super::tree;
+use crate::stats::{Ratio, Spread, order};
+use crate::stop::{Stop, at};
+use crate::usage::run as run_command;
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    /// Endings of files.
+    kinds: Vec<String>,
+}
+
+/// One run.
+#[derive(Serialize)]
+pub(super) struct Sample {
+    kind: String,
+    arm: Arm,
+    round: usize,
+    #[serde(flatten)]
+    took: Took,
+}
+
+/// System calls of one run, less those of a run on an empty folder.
+#[derive(Serialize)]
+struct Calls {
+    kind: String,
+    arm: Arm,
+    files: u64,
+    calls: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Table {
+    calls: Vec<Calls>,
+    samples: Vec<Sample>,
+}
+
+/// All files, whatever they are.
+const MIXED: &str = "mixed";
+
+pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Result<Table, Stop> {
+    let scratch = tree::beside(library, "reads")?;
+    let index = scratch.join("index");
+    let mut table = Table {
+        calls: Vec::new(),
+        samples: Vec::new(),
+    };
+    let kinds = definition.kinds.iter().map(String::as_str).chain([MIXED]);
+    for kind in kinds {
+        let root = scratch.join(kind);
+        tree::link(library, (kind != MIXED).then_some(kind), &root)?;
+        // Musium reads nothing but FLAC.
+        let arms: &[Arm] = match kind {
+            "flac" => &[Arm::Ours, Arm::Lofty, Arm::Musium],
+            _ => &[Arm::Ours, Arm::Lofty],
+        };
+        let empty = scratch.join("empty");
+        fs::create_dir_all(&empty).map_err(at(&empty))?;
+        for &arm in arms {
+            // Warms the cache, too.
+            let took = arm::take(arm, &root, &index)?;
+            let mut calls = count(arm, &root, &index, &scratch.join("calls"))?;
+            for (name, count) in count(arm, &empty, &index, &scratch.join("calls"))? {
+                calls
+                    .entry(name)
+                    .and_modify(|calls| *calls = calls.saturating_sub(count));
+            }
+            calls.retain(|_, count| took.files / 100 < *count);
+            table.calls.push(Calls {
+                kind: kind.to_owned(),
+                arm,
+                files: took.files,
+                calls,
+            });
+        }
+        for round in 0..given.rounds.unwrap_or(definition.rounds) {
+            eprintln!("lab: {kind}, round {}", round + 1);
+            for at in order(arms.len(), round) {
+                table.samples.push(Sample {
+                    kind: kind.to_owned(),
+                    arm: arms[at],
+                    round,
+                    took: arm::take(arms[at], &root, &index)?,
+                });
+            }
+        }
+        print(&table, kind, arms);
+    }
+    Ok(table)
+}
+
+/// System calls by name, as strace counts them.
+fn count(arm: Arm, root: &Path, index: &Path, out: &Path) -> Result<BTreeMap<String, u64>, Stop> {
+    let traced = arm::command(arm, root, index)?;
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-f", "-qq", "-c", "-U", "calls,name", "-o"])
+        .arg(out);
+    strace.arg(traced.get_program()).args(traced.get_args());
+    run_command(&mut strace)?;
+    let text = fs::read_to_string(out).map_err(at(out))?;
+    let rows = text.lines().filter_map(|line| {
+        let (calls, name) = line.trim().split_once(' ')?;
+        Some((name.trim().to_owned(), calls.parse().ok()?))
+    });
+    Ok(rows.filter(|(name, _)| name != "total").collect())
+}
+
+fn print(table: &Table, kind: &str, arms: &[Arm]) {
+    let of = |arm: Arm, value: fn(&Took) -> f64| -> Vec<f64> {
+        let mut own: Vec<&Sample> = table
+            .samples
+            .iter()
+            .filter(|sample| sample.kind == kind && sample.arm == arm)
+            .collect();
+        own.sort_by_key(|sample| sample.round);
+        own.iter().map(|sample| value(&sample.took)).collect()
+    };
+    let cpu = |took: &Took| took.cpu_us as f64 / took.files as f64;
+    let rows = arms.iter().map(|&arm| {
+        let Spread { median, min, max } = Spread::of(&of(arm, cpu));
+        let bytes = Spread::of(&of(arm, |took| took.read_bytes as f64 / took.files as f64)).median;
+        let wall = Spread::of(&of(arm, |took| took.wall_us as f64 / 1e3)).median;
+        let ratio = Ratio::of(&of(arm, cpu), &of(Arm::Ours, cpu));
+        let calls = table
+            .calls
+            .iter()
+            .find(|calls| calls.kind == kind && calls.arm == arm);
+        let calls = calls.map_or(0.0, |calls| {
+            calls.calls.values().sum::<u64>() as f64 / calls.files as f64
+        });
+        vec![
+            arm.name().to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+            format!("{:.2}× ({:.2}…{:.2})", ratio.median, ratio.low, ratio.high),
+            format!("{:.1}", bytes / 1024.0),
+            format!("{calls:.1}"),
+            format!("{wall:.0}"),
+        ]
+    });
+    let head = [
+        "arm",
+        "CPU µs/file",
+        "range",
+        "of ours",
+        "KiB/file",
+        "calls/file",
+        "wall ms",
+    ];
+    table::print(
+        &format!("First scan, {kind}"),
+        &head,
+        &rows.collect::<Vec<_>>(),
+    );
+}

@@ -1,0 +1,199 @@
+//! Searches in libraries of songs that nobody wrote.
+
+use std::time::Instant;
+
+use catalog::{Catalog, Content, Entry, Limits, Stat, build};
+use serde::{Deserialize, Serialize};
+use tags::{Audio, Codec, Container, Essence, Field, Media, Splits, Tags};
+
+use crate::stats::{quantile, sorted};
+use crate::stop::Stop;
+use crate::table;
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    /// Songs of each library.
+    songs: Vec<u32>,
+    queries: usize,
+}
+
+/// What searches in one library took.
+#[derive(Serialize)]
+pub(super) struct Searches {
+    songs: u32,
+    index_bytes: usize,
+    build_ms: u64,
+    open_us: u64,
+    /// Each query's.
+    us: Vec<f64>,
+}
+
+pub(super) fn run(definition: &Definition) -> Result<Vec<Searches>, Stop> {
+    let mut all = Vec::new();
+    for &songs in &definition.songs {
+        eprintln!("lab: search in {songs} songs");
+        all.push(search(songs, definition.queries)?);
+    }
+    let rows = all.iter().map(|searches| {
+        let us = sorted(&searches.us);
+        vec![
+            searches.songs.to_string(),
+            format!("{:.0}", quantile(&us, 0.5)),
+            format!("{:.0}", quantile(&us, 0.99)),
+            format!("{:.0}", us[us.len() - 1]),
+            format!("{}", searches.index_bytes / searches.songs as usize),
+            searches.build_ms.to_string(),
+            searches.open_us.to_string(),
+        ]
+    });
+    let head = [
+        "songs",
+        "median µs",
+        "p99 µs",
+        "longest µs",
+        "bytes/song",
+        "build ms",
+        "open µs",
+    ];
+    table::print("Search", &head, &rows.collect::<Vec<_>>());
+    Ok(all)
+}
+
+fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let words: Vec<String> = (0..VOCABULARY).map(|_| chance.word()).collect();
+    let entries: Vec<Entry> = (0..songs)
+        .map(|number| song(number, &words, &mut chance))
+        .collect();
+    let begun = Instant::now();
+    let bytes = build(entries, &Splits::default());
+    let build_ms = begun.elapsed().as_millis() as u64;
+    let begun = Instant::now();
+    let catalog = Catalog::open(bytes).map_err(|err| Stop::finding(err.to_string()))?;
+    let open_us = begun.elapsed().as_micros() as u64;
+    let mut us = Vec::with_capacity(queries);
+    for _ in 0..queries {
+        let row = chance.below(songs as usize) as u32;
+        let track = catalog
+            .track(row)
+            .ok_or_else(|| Stop::finding("a track is missing"))?;
+        let query = query(track.title, &mut chance);
+        let begun = Instant::now();
+        let found = catalog.search(&query, &Limits::default());
+        us.push(begun.elapsed().as_secs_f64() * 1e6);
+        if found.tracks.is_empty() {
+            return Err(Stop::finding(format!(
+                "{query:?} finds nothing of {:?}",
+                track.title
+            )));
+        }
+    }
+    Ok(Searches {
+        songs,
+        index_bytes: catalog.bytes().len(),
+        build_ms,
+        open_us,
+        us,
+    })
+}
+
+/// One to four words of a text, the last one cut.
+fn query(text: &str, chance: &mut Chance) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let count = (1 + chance.below(4)).min(words.len());
+    let mut picked: Vec<&str> = (0..count)
+        .map(|_| words[chance.below(words.len())])
+        .collect();
+    if let Some(last) = picked.last_mut() {
+        // As people type, and programs search with every letter.
+        *last = &last[..1 + chance.below(last.len())];
+    }
+    picked.join(" ")
+}
+
+/// Words that songs are called by: a few often, most of them seldom.
+const VOCABULARY: usize = 20_000;
+
+fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
+    let name = |seed: u64, count: usize| {
+        let mut own = Chance(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+        let names: Vec<&str> = (0..count).map(|_| own.common(words)).collect();
+        names.join(" ")
+    };
+    let (artist, album) = (
+        name(u64::from(number / 40) + 1, 2),
+        name(u64::from(number / 12) + 1_000_003, 3),
+    );
+    let title: Vec<&str> = (0..1 + chance.below(4))
+        .map(|_| chance.common(words))
+        .collect();
+    let title = title.join(" ");
+    let mut tags = Tags::default();
+    let (track, year) = (
+        (number % 12 + 1).to_string(),
+        (1960 + number / 12 % 60).to_string(),
+    );
+    for (field, value) in [
+        (Field::Title, &title),
+        (Field::Artist, &artist),
+        (Field::Album, &album),
+        (Field::TrackNumber, &track),
+        (Field::Date, &year),
+    ] {
+        tags.push(field, value);
+    }
+    let media = Media {
+        container: Container::Flac,
+        audio: Audio {
+            codec: Codec::Flac,
+            duration_ms: 200_000,
+            exact: true,
+            sample_rate_hz: 44_100,
+            channels: 2,
+            bits: 16,
+            bitrate_bps: 900_000,
+        },
+        tags,
+        pictures: Vec::new(),
+        essence: Essence(u64::from(number) << 20 | 1),
+        issues: Vec::new(),
+    };
+    Entry {
+        path: format!("{artist}/{album} {}/{track} {title}.flac", number / 12).into_bytes(),
+        stat: Stat {
+            device: 1,
+            inode: number.into(),
+            size: 30_000_000,
+            mtime_ns: 1_700_000_000_000_000_000,
+        },
+        content: Content::Music(Box::new(media)),
+    }
+}
+
+/// Marsaglia's xorshift64.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    fn word(&mut self) -> String {
+        const SYLLABLES: [&str; 24] = [
+            "ba", "be", "da", "do", "el", "fa", "gi", "ha", "in", "ka", "le", "lo", "ma", "mi",
+            "na", "on", "pa", "ra", "ri", "sa", "ta", "ur", "vi", "zo",
+        ];
+        let syllables = (0..2 + self.below(3)).map(|_| SYLLABLES[self.below(SYLLABLES.len())]);
+        syllables.collect()
+    }
+
+    /// A word, the first ones far more often than the last.
+    fn common<'w>(&mut self, words: &'w [String]) -> &'w str {
+        let bound = 1 + self.below(words.len());
+        let bound = 1 + self.below(bound);
+        &words[self.below(bound)]
+    }
+}

@@ -1,0 +1,158 @@
+//! How far a disk's head would go for a scan of a library that was written in shuffled order.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use super::arm::{self, Arm};
+use super::tree;
+use crate::stop::{Stop, at};
+use crate::table;
+use crate::usage::run as run_command;
+
+/// Files of one folder.
+const FOLDER_FILES: usize = 12;
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    files: usize,
+    /// Of each file.
+    bytes: usize,
+}
+
+/// Bytes that a head goes over, from the first extent of each file to that of the next.
+#[derive(Serialize)]
+pub(super) struct Travel {
+    rotates: Option<bool>,
+    files: usize,
+    one_sweep: u64,
+    ours: u64,
+    inode_order: u64,
+    path_order: u64,
+}
+
+pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Stop> {
+    let scratch = tree::beside(library, "travel")?;
+    let (root, index, log) = (
+        scratch.join("library"),
+        scratch.join("index"),
+        scratch.join("log"),
+    );
+    let paths = write_shuffled(&root, definition)?;
+    let mut places = HashMap::new();
+    let mut inodes = Vec::new();
+    for path in &paths {
+        let file = File::open(root.join(path)).map_err(at(path))?;
+        let told = host::first_extent(&file).map_err(at(path))?;
+        let place = told.ok_or_else(|| Stop::host("files have no place on the disk yet"))?;
+        places.insert(path.clone(), place);
+        inodes.push((file.metadata().map_err(at(path))?.ino(), path.clone()));
+    }
+    inodes.sort_unstable();
+    let inodes: Vec<PathBuf> = inodes.into_iter().map(|(_, path)| path).collect();
+    let traced = arm::command(Arm::Ours, &root, &index)?;
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-f", "-qq", "-e", "trace=openat", "-o"])
+        .arg(&log);
+    strace.arg(traced.get_program()).args(traced.get_args());
+    run_command(&mut strace)?;
+    let log = fs::read_to_string(&log).map_err(at(&log))?;
+    let ours = last_opened(&log, &places);
+    if ours.len() != paths.len() {
+        let line = format!("{} of {} files were opened", ours.len(), paths.len());
+        return Err(Stop::finding(line));
+    }
+    let (first, last) = (places.values().min(), places.values().max());
+    let device = fs::metadata(&root).map_err(at(&root))?.dev();
+    let travel = Travel {
+        rotates: host::rotates(nix::sys::stat::major(device) << 32 | nix::sys::stat::minor(device)),
+        files: paths.len(),
+        one_sweep: last.zip(first).map_or(0, |(last, first)| last - first),
+        ours: distance(&ours, &places),
+        inode_order: distance(&inodes, &places),
+        path_order: distance(&paths, &places),
+    };
+    print(&travel);
+    Ok(travel)
+}
+
+/// Writes the files, and returns their paths in order.
+fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, Stop> {
+    let path = |file: usize| {
+        PathBuf::from(format!(
+            "album-{:05}/{:02}.flac",
+            file / FOLDER_FILES,
+            file % FOLDER_FILES
+        ))
+    };
+    let paths: Vec<PathBuf> = (0..definition.files).map(path).collect();
+    let mut order: Vec<usize> = (0..definition.files).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for last in (1..order.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+    let content = vec![0x5a; definition.bytes];
+    for file in order {
+        let path = root.join(&paths[file]);
+        let folder = path.parent().expect("each lies in an album");
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        fs::write(&path, &content).map_err(at(&path))?;
+    }
+    // Places are decided when bytes are written out.
+    run_command(Command::new("sync").arg("-f").arg(root))?;
+    Ok(paths)
+}
+
+/// The files in the order in which each was opened for the last time: before, it may have been asked where it lies.
+fn last_opened(log: &str, places: &HashMap<PathBuf, u64>) -> Vec<PathBuf> {
+    let opened = log.lines().filter_map(|line| {
+        let (_, rest) = line.split_once('"')?;
+        let (path, _) = rest.split_once('"')?;
+        places
+            .contains_key(Path::new(path))
+            .then(|| PathBuf::from(path))
+    });
+    let opened: Vec<PathBuf> = opened.collect();
+    let last: HashMap<&PathBuf, usize> = opened.iter().zip(0..).collect();
+    let mut in_order: Vec<(usize, &PathBuf)> =
+        last.into_iter().map(|(path, at)| (at, path)).collect();
+    in_order.sort_unstable();
+    in_order.into_iter().map(|(_, path)| path.clone()).collect()
+}
+
+fn distance(order: &[PathBuf], places: &HashMap<PathBuf, u64>) -> u64 {
+    let pairs = order.windows(2);
+    pairs
+        .map(|pair| places[&pair[0]].abs_diff(places[&pair[1]]))
+        .sum()
+}
+
+fn print(travel: &Travel) {
+    let row = |name: &str, bytes: u64| {
+        let times = bytes as f64 / travel.one_sweep as f64;
+        vec![
+            name.to_owned(),
+            format!("{}", bytes >> 20),
+            format!("{times:.2}×"),
+        ]
+    };
+    let rows = [
+        row("one sweep", travel.one_sweep),
+        row("ours", travel.ours),
+        row("inodes", travel.inode_order),
+        row("paths", travel.path_order),
+    ];
+    table::print(
+        "Travel of the head",
+        &["order", "MiB", "of one sweep"],
+        &rows,
+    );
+}

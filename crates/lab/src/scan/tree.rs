@@ -1,0 +1,42 @@
+//! Libraries beside the library: trees of links to some of its files, or of copies.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::scratch::Scratch;
+use crate::stop::{Stop, at};
+
+/// A folder on the library's own file system, where files can be linked to.
+pub(super) fn beside(library: &Path, name: &str) -> Result<Scratch, Stop> {
+    let parent = library.parent();
+    let parent = parent.ok_or_else(|| Stop::usage("--library is a folder in another"))?;
+    Scratch::within(parent, name)
+}
+
+/// Links the files with this ending into `tree`, at their own paths; all files, if there is no ending.
+pub(super) fn link(library: &Path, ending: Option<&str>, tree: &Path) -> Result<(), Stop> {
+    let mut folders = vec![PathBuf::new()];
+    fs::create_dir_all(tree).map_err(at(tree))?;
+    while let Some(folder) = folders.pop() {
+        let from = library.join(&folder);
+        for entry in fs::read_dir(&from).map_err(at(&from))? {
+            let entry = entry.map_err(at(&from))?;
+            let (path, kind) = (
+                folder.join(entry.file_name()),
+                entry.file_type().map_err(at(&from))?,
+            );
+            let has_ending = path
+                .extension()
+                .and_then(|ending| ending.to_str())
+                .is_some_and(|its| ending.is_none_or(|ending| its.eq_ignore_ascii_case(ending)));
+            if kind.is_dir() {
+                fs::create_dir_all(tree.join(&path)).map_err(at(tree))?;
+                folders.push(path);
+            } else if kind.is_file() && has_ending {
+                let to = tree.join(&path);
+                fs::hard_link(entry.path(), &to).map_err(at(&to))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,296 @@
+//! The record of what was made, in a Redis-compatible store: for operators to look at, and for another process, or a
+//! later one, to find verdicts and variants that its own index does not know.
+//!
+//! ```text
+//! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, DEL, EXPIRE …
+//! convert ── find, before a conversion ───────────────────────► Store ──► HMGET
+//! ```
+//!
+//! The files are the truth, and the index is read from them: the record may be lost, behind, or out of reach at any
+//! time, and nothing is served differently for it but that a verdict is found out once more. When the store comes back,
+//! or has lost what it had, all is written again.
+//!
+//! Layout: see `layout.rs`, and docs/store.md for who reads it.
+//! Threads: whoever makes or drops a variant takes the lock of `changes` for one push; hits come nowhere near. One
+//! thread talks to the store, and conversion threads ask it before they begin.
+
+mod layout;
+
+use std::fmt::Debug;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use resp::Reply;
+
+use crate::clock;
+use crate::library::LibraryPath;
+use crate::metrics::Metrics;
+use crate::variants::{Key, Kind, Variant, Variants};
+
+/// A Redis-compatible store: in this process, or elsewhere.
+pub trait Store: Debug + Send + Sync {
+    /// Runs commands in their order, and returns as many replies. Blocks, within a bound of its own.
+    ///
+    /// # Errors
+    /// It is out of reach, or what it answers is no reply. Some of the commands may have run.
+    fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>>;
+}
+
+/// Bounds of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Changes that wait for the store; beyond, they are dropped and all is written again. Default 16,384.
+    pub changes_max: usize,
+    /// Changes sent at a time. Default 256.
+    pub batch_max: usize,
+    /// How often the store is looked at when nothing changes, and tried again when it is out of reach, in
+    /// milliseconds. Default 1,000.
+    pub look_ms: u64,
+    /// How often times of use are written, in milliseconds. Default 60,000.
+    pub uses_ms: u64,
+    /// How long the record of a variant that nobody uses is kept, in milliseconds. Default 30 days.
+    pub keep_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            changes_max: 16_384,
+            batch_max: 256,
+            look_ms: 1_000,
+            uses_ms: 60_000,
+            keep_ms: 30 * 24 * 3_600_000,
+        }
+    }
+}
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// There is this entry.
+    Kept(Arc<Variant>),
+    /// It was made of this original.
+    Made(Made),
+    /// There is no entry of this key any more.
+    Gone(Key),
+    /// A conversion of this original has begun, and takes so many milliseconds at most.
+    Begun(Key, LibraryPath, u32),
+    /// It has ended.
+    Ended(Key),
+}
+
+/// What a conversion knows of its result, and the index does not.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) key: Key,
+    pub(crate) path: LibraryPath,
+    pub(crate) width_px: u32,
+    pub(crate) height_px: u32,
+    pub(crate) cpu_us: u64,
+}
+
+/// What the record says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: u64,
+}
+
+/// Figures for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerStats {
+    /// Whether the store answered when it was last spoken to.
+    pub is_reachable: bool,
+    /// Times it did not, or refused a command.
+    pub errors: u64,
+    /// Times that all was written.
+    pub publications: u64,
+}
+
+/// The way to the record.
+#[derive(Debug)]
+pub struct Ledger {
+    store: Arc<dyn Store>,
+    limits: Limits,
+    pending: Mutex<Pending>,
+    changed: Condvar,
+    /// Asked before the store is, so that an unreachable one costs its deadline once a look, not once a conversion.
+    is_reachable: AtomicBool,
+    errors: AtomicU64,
+    publications: AtomicU64,
+    process: String,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    changes: Vec<Change>,
+    /// Some were dropped.
+    overflowed: bool,
+}
+
+impl Ledger {
+    /// A record in `store`. Nothing is written before [`Ledger::keep`] runs.
+    pub(crate) fn new(store: Arc<dyn Store>, limits: Limits) -> Ledger {
+        Ledger {
+            store,
+            limits,
+            pending: Mutex::default(),
+            changed: Condvar::new(),
+            is_reachable: AtomicBool::new(true),
+            errors: AtomicU64::new(0),
+            publications: AtomicU64::new(0),
+            process: format!("{}-{}", clock::unix_ms(), std::process::id()),
+        }
+    }
+
+    /// Has a change recorded, some time soon.
+    pub(crate) fn note(&self, change: Change) {
+        let mut pending = self.pending();
+        if pending.changes.len() < self.limits.changes_max {
+            pending.changes.push(change);
+        } else {
+            pending.overflowed = true;
+        }
+        drop(pending);
+        self.changed.notify_one();
+    }
+
+    /// What is recorded of `key`. Blocks; `None` also where the store is out of reach.
+    pub(crate) fn find(&self, key: &Key) -> Option<Found> {
+        if !self.is_reachable.load(Ordering::Relaxed) {
+            return None;
+        }
+        let replies = self.run(vec![layout::find(key)]).ok()?; // Told and counted where it failed.
+        layout::found(replies.first()?)
+    }
+
+    /// Figures for the metrics.
+    pub(crate) fn stats(&self) -> LedgerStats {
+        LedgerStats {
+            is_reachable: self.is_reachable.load(Ordering::Relaxed),
+            errors: self.errors.load(Ordering::Relaxed),
+            publications: self.publications.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The life of the thread that talks to the store, until nobody has `variants` any more.
+    pub(crate) fn keep(&self, variants: &Weak<Variants>, metrics: &Metrics) {
+        let mut kept = Kept::default();
+        while let Some(variants) = variants.upgrade() {
+            // What went wrong was told and counted, and is tried again at the next look.
+            kept.is_published = self.catch_up(&mut kept, &variants, metrics).is_ok();
+            drop(variants);
+            self.wait();
+        }
+    }
+
+    /// Until something changed, or it is time to look.
+    fn wait(&self) {
+        let look = Duration::from_millis(self.limits.look_ms);
+        let waited = self
+            .changed
+            .wait_timeout_while(self.pending(), look, |pending| {
+                pending.changes.is_empty() || !self.is_reachable.load(Ordering::Relaxed)
+            });
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Brings the store to where we are: by what changed, or by all there is where it has nothing of ours.
+    fn catch_up(&self, kept: &mut Kept, variants: &Variants, metrics: &Metrics) -> io::Result<()> {
+        let now_ms = clock::unix_ms();
+        let Pending {
+            changes,
+            overflowed,
+        } = std::mem::take(&mut *self.pending());
+        let renewed = self.run(vec![layout::renew(&self.process)])?;
+        if overflowed || !kept.is_published || renewed != [Reply::Int(1)] {
+            self.publish(variants, kept)?;
+        }
+        // After a publication too: it knows no paths.
+        for batch in changes.chunks(self.limits.batch_max) {
+            let commands = batch
+                .iter()
+                .flat_map(|change| layout::change(change, self.limits.keep_ms));
+            self.run(commands.collect())?;
+        }
+        if kept.uses_ms + self.limits.uses_ms <= now_ms {
+            self.write_all(&variants.used_since(kept.uses_ms))?;
+            kept.uses_ms = now_ms;
+        }
+        let counts = metrics.totals();
+        let deltas = layout::counts(&kept.counts, &counts);
+        if !deltas.is_empty() {
+            self.run(deltas)?;
+            kept.counts = counts;
+        }
+        Ok(())
+    }
+
+    fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
+        kept.uses_ms = clock::unix_ms();
+        self.write_all(&variants.used_since(0))?;
+        self.run(layout::process(&self.process))?;
+        self.publications.fetch_add(1, Ordering::Relaxed);
+        tracing::info!("the store has the record of all variants");
+        Ok(())
+    }
+
+    fn write_all(&self, variants: &[Arc<Variant>]) -> io::Result<()> {
+        for batch in variants.chunks(self.limits.batch_max) {
+            let commands = batch
+                .iter()
+                .flat_map(|variant| layout::kept(variant, self.limits.keep_ms));
+            self.run(commands.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Runs commands, and notes whether the store can be reached; a change of that is logged once.
+    fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
+        let answered = self.store.run(commands);
+        let was_reachable = self.is_reachable.swap(answered.is_ok(), Ordering::Relaxed);
+        match &answered {
+            Ok(replies) => {
+                if !was_reachable {
+                    tracing::info!("the store can be reached again");
+                }
+                let refused = replies
+                    .iter()
+                    .find(|reply| matches!(reply, Reply::Error(_)));
+                if let Some(Reply::Error(text)) = refused {
+                    self.errors.fetch_add(1, Ordering::Relaxed);
+                    let reply = String::from_utf8_lossy(text);
+                    tracing::debug!(%reply, "the store refuses a command");
+                }
+            }
+            Err(err) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                if was_reachable {
+                    tracing::warn!(%err, "the store is out of reach; serving goes on without it");
+                }
+            }
+        }
+        answered
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the thread remembers from one look to the next.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The store has all that there was at some time.
+    is_published: bool,
+    /// When times of use were written, in milliseconds since 1970.
+    uses_ms: u64,
+    /// What was added to the counters.
+    counts: Vec<(&'static str, u64)>,
+}
+
+#[cfg(test)]
+mod tests;

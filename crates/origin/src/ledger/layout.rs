@@ -1,0 +1,154 @@
+//! How the record is laid out in the store.
+//!
+//! ```text
+//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms, and where it was made while the store was
+//!                      there: path, width, height, cpu_us; gone when unused for so long
+//! pelton:flight:KEY    string: the path of the original that is being converted; gone when that ends
+//! pelton:counters      hash: what all processes together did
+//! pelton:process:ID    hash: pid, version; gone seconds after the process
+//! ```
+
+use std::os::unix::ffi::OsStrExt;
+
+use bytes::Bytes;
+use resp::Reply;
+
+use super::{Change, Found, Made};
+use crate::variants::{Key, Kind, Variant};
+
+/// How long a process counts as serving after it was last heard of.
+const PROCESS_S: &str = "10";
+
+type Words = Vec<Bytes>;
+
+fn words(words: &[&[u8]]) -> Words {
+    words
+        .iter()
+        .map(|word| Bytes::copy_from_slice(word))
+        .collect()
+}
+
+fn variant(key: &Key) -> String {
+    format!("pelton:variant:{key}")
+}
+
+fn flight(key: &Key) -> String {
+    format!("pelton:flight:{key}")
+}
+
+fn named(process: &str) -> String {
+    format!("pelton:process:{process}")
+}
+
+/// Asks for an entry.
+pub(super) fn find(key: &Key) -> Words {
+    words(&[b"HMGET", variant(key).as_bytes(), b"kind", b"bytes"])
+}
+
+/// Reads the answer to [`find`]. What makes no sense, for whatever reason, is no entry.
+pub(super) fn found(reply: &Reply) -> Option<Found> {
+    let Reply::Array(fields) = reply else {
+        return None;
+    };
+    let [Reply::Bulk(kind), Reply::Bulk(bytes)] = &fields[..] else {
+        return None;
+    };
+    let kind = Kind::from_extension(std::str::from_utf8(kind).ok()?)?;
+    let bytes = std::str::from_utf8(bytes).ok()?.parse().ok()?;
+    let is_sound = match kind {
+        Kind::Picture(_) => 0 < bytes,
+        Kind::Verdict(_) => bytes == 0,
+    };
+    is_sound.then_some(Found { kind, bytes })
+}
+
+/// Records an entry, for so long unless it is used.
+pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
+    let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
+    let used_ms = entry.used_ms().to_string();
+    let fields: [&[u8]; 8] = [
+        b"HSET",
+        name.as_bytes(),
+        b"kind",
+        entry.kind.extension().as_bytes(),
+        b"bytes",
+        bytes.as_bytes(),
+        b"used_ms",
+        used_ms.as_bytes(),
+    ];
+    let until_ms = entry.expires_ms().unwrap_or(entry.used_ms() + keep_ms);
+    let until_ms = until_ms.to_string();
+    let end = words(&[b"PEXPIREAT", name.as_bytes(), until_ms.as_bytes()]);
+    [words(&fields), end]
+}
+
+/// Records a change.
+pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
+    match change {
+        Change::Kept(entry) => kept(entry, keep_ms).into(),
+        Change::Made(made) => vec![self::made(made)],
+        Change::Gone(key) => vec![words(&[b"UNLINK", variant(key).as_bytes()])],
+        Change::Begun(key, path, wall_ms_max) => vec![words(&[
+            b"SET",
+            flight(key).as_bytes(),
+            path.as_path().as_os_str().as_bytes(),
+            b"PX",
+            wall_ms_max.to_string().as_bytes(),
+        ])],
+        Change::Ended(key) => vec![words(&[b"UNLINK", flight(key).as_bytes()])],
+    }
+}
+
+fn made(made: &Made) -> Words {
+    words(&[
+        b"HSET",
+        variant(&made.key).as_bytes(),
+        b"path",
+        made.path.as_path().as_os_str().as_bytes(),
+        b"width",
+        made.width_px.to_string().as_bytes(),
+        b"height",
+        made.height_px.to_string().as_bytes(),
+        b"cpu_us",
+        made.cpu_us.to_string().as_bytes(),
+    ])
+}
+
+/// Adds to the counters what was not added before.
+pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Words> {
+    let added = now.iter().enumerate().filter_map(|(index, (name, total))| {
+        let added = total - before.get(index).map_or(0, |before| before.1);
+        (added != 0).then(|| {
+            let added = added.to_string();
+            words(&[
+                b"HINCRBY",
+                b"pelton:counters",
+                name.as_bytes(),
+                added.as_bytes(),
+            ])
+        })
+    });
+    added.collect()
+}
+
+/// Says that this process serves.
+pub(super) fn process(process: &str) -> Vec<Words> {
+    let name = named(process);
+    let pid = std::process::id().to_string();
+    vec![
+        words(&[
+            b"HSET",
+            name.as_bytes(),
+            b"pid",
+            pid.as_bytes(),
+            b"version",
+            env!("CARGO_PKG_VERSION").as_bytes(),
+        ]),
+        renew(process),
+    ]
+}
+
+/// Says that it still does. The reply is 0 where the store knows nothing of it.
+pub(super) fn renew(process: &str) -> Words {
+    words(&[b"EXPIRE", named(process).as_bytes(), PROCESS_S.as_bytes()])
+}

@@ -1,0 +1,145 @@
+//! Where the server records what it makes: a store of its own that Redis clients can look into, one elsewhere, or none.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use bytes::Bytes;
+use kv::{Handle, Limits, Remote, Server};
+use origin::ledger::Store;
+use reactor::Stop;
+use resp::Reply;
+
+use crate::config::Config;
+use crate::report::Error;
+use crate::serve::reactor_error;
+
+/// The store of `pelton serve`, before it runs.
+pub(crate) enum Record {
+    /// There is none.
+    Off,
+    /// One in this process.
+    Own(Box<Server>),
+    /// One elsewhere.
+    Elsewhere(Arc<Elsewhere>),
+}
+
+/// The thread of the store in this process, if there is one.
+pub(crate) struct Running(Option<(Stop, JoinHandle<()>)>);
+
+/// The store in this process, as the service uses it.
+#[derive(Debug)]
+struct Own(Handle);
+
+/// The store elsewhere, as the service uses it.
+#[derive(Debug)]
+pub(crate) struct Elsewhere(Remote);
+
+impl Store for Own {
+    fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
+        self.0.run(commands).map_err(io::Error::other)
+    }
+}
+
+impl Store for Elsewhere {
+    fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
+        self.0.run(&commands)
+    }
+}
+
+impl Record {
+    /// What the configuration asks for. The sockets of a store in this process are opened, or taken from `inherited`;
+    /// one elsewhere need not be there.
+    pub(crate) fn open(config: &Config, inherited: &mut Vec<TcpListener>) -> Result<Record, Error> {
+        match (config.store.listen.0, &config.store.url.0) {
+            (Some(_), Some(_)) => {
+                let what = "store.listen and store.url: there is one store, here or elsewhere";
+                Err(Error::usage(what).hint("set one of them to off"))
+            }
+            (Some(address), None) => Record::bind(config, address, inherited),
+            (None, Some(url)) => {
+                let remote = Remote::new(url.clone(), config.store.timeout.0);
+                Ok(Record::Elsewhere(Arc::new(Elsewhere(remote))))
+            }
+            (None, None) => Ok(Record::Off),
+        }
+    }
+
+    fn bind(
+        config: &Config,
+        address: SocketAddr,
+        inherited: &mut Vec<TcpListener>,
+    ) -> Result<Record, Error> {
+        let directives = [
+            ("bind", address.ip().to_string()),
+            ("port", address.port().to_string()),
+            // What it holds is known elsewhere too.
+            ("save", String::new()),
+            ("dir", config.data.join("store").display().to_string()),
+            ("maxmemory", config.store.max_memory.0.to_string()),
+            ("maxmemory-policy", "allkeys-lru".to_owned()),
+        ];
+        let words: Vec<_> = directives
+            .into_iter()
+            .flat_map(|(name, value)| [format!("--{name}"), value])
+            .collect();
+        let directives = kv::Config::from_args(&words);
+        let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
+        let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
+        // The last one has the least to do besides.
+        let core = *cores.last().expect("there is a core to run on");
+        let bound = Server::bind(directives, Limits::default(), core, inherited);
+        let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;
+        for address in server.addresses() {
+            tracing::info!(%address, "Redis clients see the index of variants");
+        }
+        Ok(Record::Own(Box::new(server)))
+    }
+
+    /// The store as the service uses it.
+    pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
+        match self {
+            Record::Off => None,
+            Record::Own(server) => Some(Arc::new(Own(server.handle()))),
+            Record::Elsewhere(elsewhere) => Some(Arc::clone(elsewhere) as Arc<dyn Store>),
+        }
+    }
+
+    /// Sockets that a new process takes over.
+    pub(crate) fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
+        match self {
+            Record::Own(server) => {
+                let sockets = server.sockets();
+                sockets.map_err(|err| Error::host(format!("store.listen: {err}")))
+            }
+            Record::Off | Record::Elsewhere(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Runs the store in this process, on a thread of its own. Where it ends early, the service goes on without.
+    pub(crate) fn run(self) -> Result<Running, Error> {
+        let Record::Own(server) = self else {
+            return Ok(Running(None));
+        };
+        let stop = Stop::new();
+        let stopped = stop.clone();
+        let work = move || match server.run(&stopped) {
+            Ok(()) => tracing::info!("the store has stopped"),
+            Err(err) => tracing::error!(%err, "the store has stopped"),
+        };
+        let thread = thread::Builder::new().name("store".to_owned()).spawn(work);
+        let thread = thread.map_err(|err| Error::host(format!("start thread store: {err}")))?;
+        Ok(Running(Some((stop, thread))))
+    }
+}
+
+impl Running {
+    /// Ends the store and waits for its end.
+    pub(crate) fn stop(self) {
+        if let Running(Some((stop, thread))) = self {
+            stop.trigger();
+            thread.join().expect("a panic aborts the process");
+        }
+    }
+}
