@@ -362,7 +362,7 @@ fn queues_bookmarks_and_stations_are_kept() {
     );
     assert_eq!(
         scene.all("getPlayQueue", "playQueue.current"),
-        [second.clone()]
+        std::slice::from_ref(&second)
     );
     assert!(
         scene
