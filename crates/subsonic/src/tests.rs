@@ -1,6 +1,7 @@
 //! A small library, asked as players ask.
 
 mod api;
+mod page;
 mod required;
 mod scene;
 
