@@ -29,7 +29,9 @@ fn program(elf: &[u8]) -> Program {
 
 /// A file that it may read.
 fn allowed() -> PathBuf {
-    let path = std::env::temp_dir().join("pelton-cell-allowed");
+    // Another user's could not be written.
+    let user = rustix::process::geteuid().as_raw();
+    let path = std::env::temp_dir().join(format!("pelton-cell-allowed-{user}"));
     std::fs::write(&path, "allowed").expect("the folder for such files takes one");
     path
 }
