@@ -4,9 +4,6 @@ use serde_json::Value;
 
 use super::scene::{Scene, ids};
 
-/// A request, a path into its answer, and the members of what is there with their types.
-type Row<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
-
 const CHILD: &[(&str, &str)] = &[
     ("id", "text"),
     ("isDir", "flag"),
@@ -164,7 +161,8 @@ fn every_answer_has_what_is_required() {
         ("changed", "text"),
     ];
     let directory = &[("id", "text"), ("isDir", "flag"), ("title", "text")];
-    let rows: &[Row<'_>] = &[
+    type Keys = &'static [(&'static str, &'static str)];
+    let rows: &[(&str, &str, Keys)] = &[
         ("getLicense", "license", &[("valid", "flag")]),
         (
             "getOpenSubsonicExtensions",
