@@ -19,6 +19,8 @@ fn place_worker() -> Result<(), String> {
         "PELTON_WORKER is not set: run `cargo xtask build`, which builds the worker first and then this package",
     )?;
     println!("cargo::rerun-if-changed={}", worker.display());
+    // Tests run it as a program like any other.
+    println!("cargo::rustc-env=PELTON_WORKER={}", worker.display());
     let refuse = |what: &str| {
         format!(
             "PELTON_WORKER={}: {what}: run `cargo xtask build`",

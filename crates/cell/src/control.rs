@@ -52,6 +52,8 @@ pub(crate) struct Rested {
     pub(crate) dirty_bytes: u64,
     /// System calls of the job that a guest does not have.
     pub(crate) refused_calls: u64,
+    /// The wipe left a canary where it was.
+    pub(crate) leaked: bool,
 }
 
 /// What a word to a guest is.
@@ -215,6 +217,7 @@ impl Report {
                 rested.wipe_us,
                 rested.dirty_bytes,
                 rested.refused_calls,
+                u64::from(rested.leaked),
             ]),
         }
     }
@@ -251,12 +254,15 @@ impl Report {
                     memory_peak_bytes,
                 },
             )),
-            [RESTED, cpu_us, wipe_us, dirty_bytes, refused_calls] => Some(Report::Rested(Rested {
-                cpu_us,
-                wipe_us,
-                dirty_bytes,
-                refused_calls,
-            })),
+            [RESTED, cpu_us, wipe_us, dirty_bytes, refused_calls, leaked] => {
+                Some(Report::Rested(Rested {
+                    cpu_us,
+                    wipe_us,
+                    dirty_bytes,
+                    refused_calls,
+                    leaked: leaked != 0,
+                }))
+            }
             _ => None,
         }
     }

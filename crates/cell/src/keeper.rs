@@ -343,6 +343,10 @@ impl Keeper {
             counters.dirty_bytes.add(rested.dirty_bytes);
         }
         child.jobs += 1;
+        if rested.leaked {
+            counters.wipe_leaks.add(1);
+            return slot.kill();
+        }
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
             return self.shared.push(slot);
         };

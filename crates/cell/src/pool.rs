@@ -304,7 +304,8 @@ impl Pool {
         let descriptors = [original.as_fd(), answer.as_fd()];
         let (slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
-        let deadline = Instant::now() + Duration::from_millis(u64::from(wall_ms));
+        let begin = Instant::now();
+        let deadline = begin + Duration::from_millis(u64::from(wall_ms));
         let expect = Expect {
             id: job.id,
             size_px: task.size_px,
@@ -312,14 +313,18 @@ impl Pool {
             may_be_empty: self.shared.runs_program,
         };
         let outcome = self.reply(&slot, deadline, &limits, &expect);
+        let counters = &self.shared.counters;
+        counters.wall_us.add(begin.elapsed().as_micros() as u64);
         self.leave(slot, outcome.is_ok());
         drop(permit);
         let reply = outcome?;
+        counters.memory_peak_bytes.reach(reply.memory_peak_bytes);
         if let Some(failure) = verdict::refusal(&reply) {
             return Err(failure);
         }
         let finished = self.finish(reply, answer, acquired)?;
-        self.shared.counters.finished.add(1);
+        counters.finished.add(1);
+        counters.answer_bytes.add(finished.answer_bytes);
         Ok(finished)
     }
 

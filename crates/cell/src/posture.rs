@@ -92,6 +92,15 @@ impl Posture {
             Isolation::Namespaces
         }
     }
+
+    /// All of it in one line, for a log.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let lines = self.to_string();
+        let words = lines.lines().map(|line| line.split_whitespace());
+        let parts = words.map(|words| words.collect::<Vec<_>>().join(" "));
+        parts.collect::<Vec<_>>().join("; ")
+    }
 }
 
 impl fmt::Display for Backend {

@@ -50,7 +50,7 @@ pub(crate) fn cast(worker: &[u8], program: Option<&Program>, machine: bool) -> R
             },
         });
     };
-    Image::parse(&program.elf).map_err(|unfit| program.unfit(&unfit.to_string()))?;
+    program.check()?;
     Ok(Cast {
         worker: copy(worker)?,
         program: Some(copy(&program.elf)?),
@@ -67,6 +67,17 @@ fn device() -> Result<OwnedFd, Error> {
 }
 
 impl Program {
+    /// Whether its file can run in a cell, as far as its headers tell.
+    ///
+    /// # Errors
+    /// With the reason why not; the program's fault.
+    pub fn check(&self) -> Result<(), Error> {
+        let image = Image::parse(&self.elf);
+        image
+            .map(drop)
+            .map_err(|unfit| self.unfit(&unfit.to_string()))
+    }
+
     fn unfit(&self, why: &str) -> Error {
         Error::new(ErrorKind::Worker, format!("{}: {why}", self.name))
     }

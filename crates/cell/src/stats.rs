@@ -13,6 +13,8 @@ pub struct Stats {
     pub wipes: u64,
     /// Microseconds that microVMs took to be put back, in all; after the answer had left.
     pub wipe_us: u64,
+    /// Canaries that a microVM still held after a wipe, which ends it: anything but 0 is a bug of ours or of the kernel's.
+    pub wipe_leaks: u64,
     /// Bytes of fresh memory that jobs in microVMs had taken.
     pub dirty_bytes: u64,
     /// System calls of jobs in microVMs that there is no such call for.
@@ -43,6 +45,44 @@ pub struct Stats {
     pub acquire_us: u64,
     /// CPU microseconds of reaped children, in all.
     pub cpu_us: u64,
+    /// Microseconds from each job's hand-over to its reply or its end, in all.
+    pub wall_us: u64,
+    /// The most memory that one job had at a time, in its cell's words.
+    pub memory_peak_bytes: u64,
+    /// Bytes of all answers.
+    pub answer_bytes: u64,
+}
+
+impl Stats {
+    /// The sums of two pools, of which `self` is over: what is true of one moment is that of the other.
+    #[must_use]
+    pub fn followed_by(self, next: Stats) -> Stats {
+        Stats {
+            runs: self.runs + next.runs,
+            finished: self.finished + next.finished,
+            wipes: self.wipes + next.wipes,
+            wipe_us: self.wipe_us + next.wipe_us,
+            wipe_leaks: self.wipe_leaks + next.wipe_leaks,
+            dirty_bytes: self.dirty_bytes + next.dirty_bytes,
+            refused_calls: self.refused_calls + next.refused_calls,
+            kills_wall: self.kills_wall + next.kills_wall,
+            kills_cpu: self.kills_cpu + next.kills_cpu,
+            kills_memory: self.kills_memory + next.kills_memory,
+            kills_filter: self.kills_filter + next.kills_filter,
+            crashes: self.crashes + next.crashes,
+            lies: self.lies + next.lies,
+            queue_timeouts: self.queue_timeouts + next.queue_timeouts,
+            zygote_renewals: self.zygote_renewals + next.zygote_renewals,
+            zygote_deaths: self.zygote_deaths + next.zygote_deaths,
+            ready: next.ready,
+            running: next.running,
+            acquire_us: self.acquire_us + next.acquire_us,
+            cpu_us: self.cpu_us + next.cpu_us,
+            wall_us: self.wall_us + next.wall_us,
+            memory_peak_bytes: self.memory_peak_bytes.max(next.memory_peak_bytes),
+            answer_bytes: self.answer_bytes + next.answer_bytes,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +91,7 @@ pub(crate) struct Counters {
     pub(crate) finished: Counter,
     pub(crate) wipes: Counter,
     pub(crate) wipe_us: Counter,
+    pub(crate) wipe_leaks: Counter,
     pub(crate) dirty_bytes: Counter,
     pub(crate) refused_calls: Counter,
     pub(crate) kills_wall: Counter,
@@ -64,6 +105,9 @@ pub(crate) struct Counters {
     pub(crate) zygote_deaths: Counter,
     pub(crate) acquire_us: Counter,
     pub(crate) cpu_us: Counter,
+    pub(crate) wall_us: Counter,
+    pub(crate) memory_peak_bytes: Counter,
+    pub(crate) answer_bytes: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +116,11 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     pub(crate) fn add(&self, amount: u64) {
         self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Keeps the greatest.
+    pub(crate) fn reach(&self, amount: u64) {
+        self.0.fetch_max(amount, Ordering::Relaxed);
     }
 
     fn read(&self) -> u64 {
@@ -86,6 +135,7 @@ impl Counters {
             finished: self.finished.read(),
             wipes: self.wipes.read(),
             wipe_us: self.wipe_us.read(),
+            wipe_leaks: self.wipe_leaks.read(),
             dirty_bytes: self.dirty_bytes.read(),
             refused_calls: self.refused_calls.read(),
             kills_wall: self.kills_wall.read(),
@@ -101,6 +151,9 @@ impl Counters {
             running,
             acquire_us: self.acquire_us.read(),
             cpu_us: self.cpu_us.read(),
+            wall_us: self.wall_us.read(),
+            memory_peak_bytes: self.memory_peak_bytes.read(),
+            answer_bytes: self.answer_bytes.read(),
         }
     }
 }

@@ -48,6 +48,18 @@ fn minute(now: i64) -> u32 {
     (now / 60_000) as u32 & 0xffff
 }
 
+/// What is known of the use of a key that comes from elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Use {
+    /// It counts as used now.
+    #[default]
+    Now,
+    /// It was used so many seconds ago.
+    Idle(u32),
+    /// Its LFU counter.
+    Frequency(u8),
+}
+
 /// The deadline of a new key, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
@@ -76,6 +88,18 @@ impl Keyspace {
         };
         let entry = self.dbs[db].dict.at_mut(slot);
         entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
+    }
+
+    /// Gives a key the use it had elsewhere, as far as the policy keeps that.
+    pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
+        let is_lfu = self.limits.policy.is_lfu();
+        let stamp = match used {
+            Use::Idle(idle_s) if !is_lfu => second(now).wrapping_sub(idle_s) & STAMP_MASK,
+            Use::Frequency(counter) if is_lfu => minute(now) << 8 | u32::from(counter),
+            Use::Now | Use::Idle(_) | Use::Frequency(_) => return,
+        };
+        let entry = self.dbs[db].dict.at_mut(slot);
+        entry.access = entry.access & !STAMP_MASK | stamp;
     }
 
     fn counted_stamp(&mut self, db: usize, slot: u32, now: i64) -> u32 {

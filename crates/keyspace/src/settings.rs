@@ -32,7 +32,7 @@ impl Default for Limits {
         Self {
             databases: 16,
             string_bytes_max: 512 << 20,
-            expire_keys_per_turn: 2000,
+            expire_keys_per_turn: 500,
             evict_keys_per_turn: 200,
             locks_max: 65_536,
             maxmemory_bytes: 0,

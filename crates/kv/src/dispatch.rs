@@ -87,7 +87,11 @@ impl State {
     /// Runs one command, alone or within an EXEC, and counts it.
     fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
         let now_ms = self.now_ms();
-        if !self.monitors.is_empty() {
+        // Those who monitor see a transaction's commands before the EXEC that runs them.
+        let is_watched = !self.monitors.is_empty();
+        let ends_multi =
+            is_watched && keyspace::command(args).is_some_and(|command| command.name == "exec");
+        if is_watched && !ends_multi {
             self.monitor(key, args);
         }
         let begun = Instant::now();
@@ -114,6 +118,9 @@ impl State {
                 Flow::Next
             }
         };
+        if ends_multi && self.clients.contains(key) {
+            self.monitor(key, args);
+        }
         // A command may end its own client.
         if let Some(client) = self.clients.get(key) {
             let failed = client.out.errors() != errors;

@@ -62,16 +62,17 @@ impl Converter {
     }
 
     fn command(&self, plan: &Plan, original: &Path) -> Result<Command, Stop> {
-        let hex: String = plan
-            .to_bytes()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         let file = File::open(original).map_err(at(original))?;
         let mut command = Command::new(&self.worker);
-        command.args(["once", &hex]).stdin(Stdio::from(file));
+        command.args(["once", &hex(plan)]).stdin(Stdio::from(file));
         Ok(command)
     }
+}
+
+/// A plan as the worker's command line takes it.
+pub(crate) fn hex(plan: &Plan) -> String {
+    let bytes = plan.to_bytes();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A plan that only encodes anew.

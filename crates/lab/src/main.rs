@@ -15,11 +15,13 @@
 
 #![forbid(unsafe_code)]
 
+mod cells;
 mod hit;
 mod http;
 mod image;
 mod quality;
 mod scan;
+mod store;
 
 mod client;
 mod converter;
@@ -84,6 +86,20 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
+    /// What a cell costs around one small job: throughput over HTTP by backend and pages, waits, wipes
+    Cells,
+    /// CPU time of the store's commands, latencies, memory and expiry beside redis-server
+    Store {
+        /// This part alone
+        #[arg(long)]
+        only: Option<store::Part>,
+        /// Of the operations the one of this name alone
+        #[arg(long)]
+        row: Option<String>,
+    },
+    /// Asks a store for a key at a steady rate; part of `store`
+    #[command(hide = true)]
+    Probe(store::Probe),
     /// A music library: scans beside Musium's read pattern and lofty, rescans, search and covers
     Scan(scan::Typed),
     /// Reads a library in one way; part of `scan`
@@ -174,6 +190,9 @@ fn main() -> ExitCode {
         Benchmark::Image { only } => image::run(&typed.given, only),
         Benchmark::Hit { only } => hit::run(&typed.given, only),
         Benchmark::Http { only } => http::run(&typed.given, only.as_deref()),
+        Benchmark::Cells => cells::run(&typed.given),
+        Benchmark::Store { only, row } => store::run(&typed.given, only, row.as_deref()),
+        Benchmark::Probe(probe) => store::probe(&probe),
         Benchmark::Scan(asked) => scan::run(&typed.given, &asked),
         Benchmark::Read(arms) => scan::read(&arms),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),

@@ -29,12 +29,27 @@ impl Sample {
     pub(crate) fn take(
         contender: &'static str,
         round: usize,
-        (server, cpu): (&Server, u32),
+        metered: (&Server, u32),
         seconds: u32,
         load: impl FnOnce() -> Result<u64, Stop>,
     ) -> Result<Sample, Stop> {
+        Sample::timed(contender, round, metered, || {
+            Ok((load()?, f64::from(seconds)))
+        })
+    }
+
+    /// The same for a load that tells how many seconds it took beside how many requests were answered.
+    ///
+    /// # Errors
+    /// As [`Sample::take`].
+    pub(crate) fn timed(
+        contender: &'static str,
+        round: usize,
+        (server, cpu): (&Server, u32),
+        load: impl FnOnce() -> Result<(u64, f64), Stop>,
+    ) -> Result<Sample, Stop> {
         let (before_us, softirq_before_us) = (server.cpu_us()?, softirq_us(cpu)?);
-        let requests = load()?;
+        let (requests, seconds) = load()?;
         if requests == 0 {
             return Err(Stop::finding(format!("{contender}: nothing was answered")));
         }
@@ -44,7 +59,7 @@ impl Sample {
             requests,
             cpu_us: server.cpu_us()? - before_us,
             softirq_us: softirq_us(cpu)? - softirq_before_us,
-            rate: requests as f64 / f64::from(seconds),
+            rate: requests as f64 / seconds,
         })
     }
 

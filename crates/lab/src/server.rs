@@ -39,9 +39,23 @@ impl Server {
     /// # Errors
     /// When it does not start or does not answer in time.
     pub(crate) fn start(
-        mut program: Command,
+        program: Command,
         address: SocketAddr,
         target: &str,
+    ) -> Result<Server, Stop> {
+        Server::start_until(program, address, |address| {
+            client::get(address, target, "*/*").is_ok_and(|answer| answer.status == 200)
+        })
+    }
+
+    /// The same for a server that is `is_ready` by other signs.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub(crate) fn start_until(
+        mut program: Command,
+        address: SocketAddr,
+        is_ready: impl Fn(SocketAddr) -> bool,
     ) -> Result<Server, Stop> {
         let program = program
             .stdin(Stdio::null())
@@ -53,7 +67,7 @@ impl Server {
         let mut server = Server { child, address };
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            if client::get(address, target, "*/*").is_ok_and(|answer| answer.status == 200) {
+            if is_ready(address) {
                 return Ok(server);
             }
             let ended = server.child.try_wait();

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::ledger::{Change, Ledger, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::metrics::Metrics;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
@@ -86,13 +87,15 @@ pub struct Converter {
     /// Results.
     pub variants: Arc<Variants>,
     /// Sandboxes.
-    pub pool: Pool,
+    pub pool: Arc<Pool>,
     /// Counters.
     pub metrics: Arc<Metrics>,
     /// The record of what was made, if there is one.
     pub ledger: Option<Arc<Ledger>>,
     /// No job runs longer, whatever its estimate.
     pub wall_ms_max: u32,
+    /// What killed cells before.
+    pub(crate) quarantine: Quarantine,
 }
 
 impl Converter {
@@ -108,6 +111,10 @@ impl Converter {
         };
         if let Some(known) = self.variants.recall(&task.key, clock::unix_ms()) {
             return Outcome::Kept(known);
+        }
+        if self.is_quarantined(task, &original) {
+            self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+            return Outcome::Kept(self.remember(task, Verdict::Faulty));
         }
         self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
         let made = self.run(task, &original);
@@ -125,7 +132,10 @@ impl Converter {
                 }
                 outcome
             }
-            Err(failure) => self.judge(task, &failure),
+            Err(failure) => {
+                self.suspect(task, &original, &failure);
+                self.judge(task, &failure)
+            }
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
             && variant.is_useful()
@@ -133,6 +143,24 @@ impl Converter {
             self.variants.remove(replaced);
         }
         outcome
+    }
+
+    /// Whether the original killed so many cells that no more are spent on it.
+    fn is_quarantined(&self, task: &Task, original: &File) -> bool {
+        let held = self.quarantine.holds(original, task.identity.size_bytes);
+        // One that cannot be read has a better reason to fail.
+        held.is_ok_and(|held| held)
+    }
+
+    /// Notes an original that may have killed a cell.
+    fn suspect(&self, task: &Task, original: &File, failure: &Failure) {
+        if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
+            return;
+        }
+        if let Err(err) = self.quarantine.note(original, task.identity.size_bytes) {
+            let path = task.path.as_path().display();
+            tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
+        }
     }
 
     fn note(&self, change: impl FnOnce() -> Change) {

@@ -55,6 +55,8 @@ mod describe;
 mod gallery;
 mod prefetch;
 
+mod quarantine;
+
 mod service;
 
 pub mod mount;

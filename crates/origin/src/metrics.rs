@@ -127,6 +127,8 @@ pub struct Metrics {
     failures: [AtomicU64; FAILURES.len()],
     /// Conversions refused because too much was waiting.
     pub refused: AtomicU64,
+    /// Conversions not tried because their original had killed cells.
+    pub quarantined: AtomicU64,
 }
 
 const FAILURES: [(FailureKind, &str); 7] = [
@@ -149,6 +151,7 @@ impl Metrics {
             conversion_cpu_us: AtomicU64::new(0),
             failures: Default::default(),
             refused: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
         }
     }
 
@@ -226,6 +229,7 @@ impl Metrics {
         if let Some(ledger) = &readings.ledger {
             render_ledger(&mut text, ledger);
         }
+        text.0.push_str(readings.mounts);
         text.0.push_str("# EOF\n");
         text.0
     }
@@ -282,6 +286,11 @@ impl Metrics {
             "answered 503 because too much was waiting",
             refused,
         );
+        text.counter(
+            "pelton_conversions_quarantined",
+            "not tried because the original had killed cells",
+            self.quarantined.load(Ordering::Relaxed),
+        );
     }
 
     fn sum(&self, pick: impl Fn(&CoreMetrics) -> &AtomicU64) -> u64 {
@@ -305,6 +314,8 @@ pub struct Readings<'a> {
     pub cores: &'a [reactor::Counters],
     /// Lines of the access log: taken on, and dropped.
     pub access: (u64, u64),
+    /// What mounts count, as text.
+    pub mounts: &'a str,
     /// The record in the store, where there is one.
     pub ledger: Option<LedgerStats>,
 }
@@ -517,6 +528,26 @@ fn render_cells(text: &mut Text, cells: &cell::Stats) {
         "pelton_cell_wipes",
         "cells wiped after their job",
         cells.wipes,
+    );
+    text.counter(
+        "pelton_cell_wipe_microseconds",
+        "time that microVMs took to be put back, after their answers",
+        cells.wipe_us,
+    );
+    text.counter(
+        "pelton_cell_wipe_leaks",
+        "canaries that outlived a wipe; anything but 0 is a fault",
+        cells.wipe_leaks,
+    );
+    text.counter(
+        "pelton_cell_dirty_bytes",
+        "fresh memory that jobs in microVMs had taken",
+        cells.dirty_bytes,
+    );
+    text.counter(
+        "pelton_cell_refused_calls",
+        "system calls of jobs in microVMs that there is no such call for",
+        cells.refused_calls,
     );
     text.counter(
         "pelton_cell_zygote_renewals",

@@ -27,6 +27,9 @@ pub trait Mount: Send + Sync {
     /// thread of its own. Dropped when the client goes.
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
+    /// Adds what it counts to the metrics, as families of OpenMetrics with names of its own.
+    fn metrics(&self, _out: &mut String) {}
+
     /// Whether queries may hold secrets: the access log then keeps the path alone.
     fn has_secret_queries(&self) -> bool {
         false
@@ -105,6 +108,15 @@ impl Mounts {
         mounts
             .find(|(prefix, _)| fits(prefix))
             .map(|(_, mount)| mount)
+    }
+
+    /// What all of them count.
+    pub(crate) fn metrics(&self) -> String {
+        let mut out = String::new();
+        for (_, mount) in self.0.iter() {
+            mount.metrics(&mut out);
+        }
+        out
     }
 
     /// So much of a request's target as may be logged.

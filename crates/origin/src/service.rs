@@ -20,6 +20,7 @@ use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
 use crate::mount::Mounts;
 use crate::problem::Problem;
+use crate::quarantine::Quarantine;
 use crate::source::FileSource;
 use crate::variants::Variants;
 
@@ -182,7 +183,7 @@ impl Service {
     /// no error: serving goes on without the cache.
     pub fn open(
         settings: Settings,
-        pool: cell::Pool,
+        pool: impl Into<Arc<cell::Pool>>,
         cores: Arc<[reactor::Counters]>,
         mounts: Mounts,
         store: Option<Arc<dyn Store>>,
@@ -203,10 +204,11 @@ impl Service {
         let converter = Converter {
             library: Arc::clone(&library),
             variants: Arc::clone(&variants),
-            pool,
+            pool: pool.into(),
             metrics: Arc::clone(&metrics),
             ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
+            quarantine: Quarantine::new(),
         };
         let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
         let access = access.map_err(|source| OpenError {
@@ -244,14 +246,14 @@ impl Service {
         }))
     }
 
-    /// The same service, told something else: library, mounts, variants, conversions and the access log are shared, and what
+    /// The same service, told something else, with other mounts: library, variants, conversions and the access log are shared, and what
     /// `settings` say of these is not looked at.
     #[must_use]
-    pub fn with(&self, settings: Settings) -> Arc<Service> {
+    pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {
             flights: Arc::clone(&self.flights),
             metrics: Arc::clone(&self.metrics),
-            mounts: self.mounts.clone(),
+            mounts,
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // What is known of originals depends on which are allowed.
@@ -284,7 +286,9 @@ impl Service {
 
     /// The metrics as OpenMetrics text.
     pub(crate) fn render_metrics(&self) -> String {
+        let mounts = self.mounts.metrics();
         self.metrics.render(&Readings {
+            mounts: &mounts,
             variants: self.variants.stats(),
             flights: self.flights.stats(),
             cells: self.flights.converter().pool.stats(),
@@ -297,11 +301,10 @@ impl Service {
         })
     }
 
-    /// What runs the conversions, in a word or two.
+    /// What stands around a conversion.
     #[must_use]
-    pub fn backend(&self) -> String {
-        let posture = self.flights.converter().pool.posture();
-        posture.backend.to_string()
+    pub fn posture(&self) -> cell::Posture {
+        self.flights.converter().pool.posture()
     }
 
     /// Formats that are both enabled and read by the client.

@@ -9,6 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use crate::config::{KEYS, Resolved};
 use crate::house;
 use crate::https;
+use crate::programs;
 use crate::report::Error;
 
 /// Writes the table to `out`.
@@ -60,6 +61,7 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
             .filter_map(|mapping| readable("img_map", &mapping.directory)),
     );
     findings.extend(house::limits(config).err());
+    findings.extend(programs::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {
             let concerns = loaded

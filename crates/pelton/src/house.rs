@@ -67,17 +67,22 @@ pub(crate) fn cell_error(err: &cell::Error) -> Error {
     }
 }
 
-/// Opens the library, its cells and its variants, which are recorded in `store`. `cores` are the counters of the cores
-/// that will serve, and `mounts` answer beside the library.
+/// Starts the cells that convert for requests and for improvements: each have their own threads, and every thread may hold
+/// a cell.
+pub(crate) fn conversions(config: &Config) -> Result<Arc<cell::Pool>, Error> {
+    pool(config, 2 * concurrency(config)?).map(Arc::new)
+}
+
+/// Opens the library and its variants, which are recorded in `store`. `cores` are the counters of the cores that will
+/// serve, and `mounts` answer beside the library.
 pub(crate) fn service(
     config: &Config,
+    pool: Arc<cell::Pool>,
     cores: Arc<[Counters]>,
     mounts: Mounts,
     store: Option<Arc<dyn Store>>,
 ) -> Result<Arc<Service>, Error> {
     let concurrency = concurrency(config)?;
-    // Requests and improvements each have their own threads, and every thread may hold a cell.
-    let pool = pool(config, 2 * concurrency)?;
     let settings = settings(config, concurrency)?;
     Service::open(settings, pool, cores, mounts, store).map_err(|err| {
         Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")

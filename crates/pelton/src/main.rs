@@ -19,6 +19,8 @@ mod convert;
 
 mod prefetch;
 
+mod programs;
+
 mod scan;
 
 mod user;

@@ -1,4 +1,5 @@
-//! What players talk to: the Subsonic protocol at `/rest/`, and the same library as plain JSON at `/-/api/`.
+//! What players talk to: the Subsonic protocol at `/rest/`, the same library as plain JSON at `/-/api/`, and a page to
+//! listen at `/-/music`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -69,12 +70,14 @@ impl Players {
     }
 
     /// Where they talk to it.
-    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 2] {
+    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 3] {
         let rest: Arc<dyn Mount> = Arc::new(Rest(Arc::clone(&self.server)));
         let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
+        let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
         [
             (Rest::PREFIX.to_owned(), rest),
             (Api::PREFIX.to_owned(), api),
+            (Page::PREFIX.to_owned(), page),
         ]
     }
 }
@@ -211,6 +214,36 @@ impl Api {
 }
 
 impl Mount for Api {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+/// `/-/music`, and an album's id behind it
+struct Page(Arc<Server>);
+
+impl Page {
+    const PREFIX: &str = "/-/music";
+    /// Nothing but our own pictures and music, and the style in the page itself.
+    const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'";
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return not_allowed("GET, HEAD");
+        }
+        let path = visit.path.strip_prefix(Page::PREFIX).unwrap_or("");
+        let (path, query) = (path.to_owned(), visit.query.unwrap_or("").to_owned());
+        let server = Arc::clone(&self.0);
+        let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query));
+        let mut reply = reply(off_core(page).await);
+        if let Reply::Whole { fields, .. } = &mut reply {
+            fields.push(("content-security-policy".into(), Page::POLICY.into()));
+        }
+        reply
+    }
+}
+
+impl Mount for Page {
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }

@@ -27,9 +27,10 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
     house::readable(&config.root).map_err(|err| vec![err])?;
+    let pool = house::conversions(config).map_err(|err| vec![err])?;
     // The next server records what is made here.
-    let service =
-        house::service(config, Arc::new([]), Mounts::default(), None).map_err(|err| vec![err])?;
+    let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
+    let service = service.map_err(|err| vec![err])?;
     let wanted = wanted(config, &service).map_err(|err| vec![err])?;
     let tally = prefetch(&service, &wanted);
     let files = wanted

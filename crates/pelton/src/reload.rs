@@ -7,6 +7,7 @@ use origin::{Live, Settings};
 use crate::config::{Config, KEYS, Raw};
 use crate::flags::{self, SettingFlags};
 use crate::house;
+use crate::programs::Beside;
 use crate::report::Error;
 
 /// Settings that hold for the next request or connection. All others are decided when a process starts.
@@ -15,6 +16,8 @@ const LIVE: &[&str] = &[
     "formats",
     "allowed_types",
     "improve",
+    "programs",
+    "limits.program_queue_max",
     "max_age",
     "max_age_quick",
     "limits.hot_bytes_max",
@@ -47,6 +50,7 @@ const LIVE: &[&str] = &[
 pub(crate) struct Configured {
     typed: SettingFlags,
     config: Config,
+    beside: Beside,
 }
 
 /// A configuration that was read again.
@@ -60,9 +64,10 @@ struct Reread {
 }
 
 impl Configured {
-    pub(crate) fn new(typed: SettingFlags, config: &Config) -> Configured {
+    pub(crate) fn new(typed: SettingFlags, config: &Config, beside: Beside) -> Configured {
         Configured {
             typed,
+            beside,
             config: config.clone(),
         }
     }
@@ -71,7 +76,8 @@ impl Configured {
     pub(crate) fn reload(&mut self, live: &Live) {
         match self.reread() {
             Ok(reread) => {
-                live.replace(live.current().with(reread.settings));
+                let mounts = self.beside.mounts();
+                live.replace(live.current().with(reread.settings, mounts));
                 self.config = reread.config;
                 let changed = reread.changed.join(" ");
                 tracing::info!(changed, "configuration reloaded");
@@ -105,6 +111,7 @@ impl Configured {
         }
         let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
         let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;
+        self.beside.reload(&config).map_err(|err| vec![err])?;
         let names = |keys: Vec<&crate::config::Key>| keys.iter().map(|key| key.name).collect();
         Ok(Reread {
             config,

@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use origin::mount::Mounts;
 use origin::{Live, LiveCore};
 use reactor::{Listeners, Stop};
 
@@ -16,6 +15,7 @@ use crate::life::{Life, Upgrade};
 use crate::log;
 use crate::music::Music;
 use crate::notify;
+use crate::programs::{Beside, Programs};
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
@@ -41,19 +41,26 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // Every connection and every large answer kept ready takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
+    let pool = house::conversions(config)?;
     let music = Music::start(config)?;
-    let mounts = Mounts::new(music.mounts());
-    let service = house::service(config, listeners.counters(), mounts, record.store())?;
+    let beside = Beside {
+        programs: Programs::start(config, Arc::clone(&pool))?,
+        others: music.mounts(),
+    };
+    let counters = listeners.counters();
+    let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
         https::warn(&loaded.concerns);
         https::watch(loaded.tls, config.tls.check_time.0)?;
     }
+    let posture = service.posture();
+    tracing::info!(around = %posture.line(), "cells");
     for (address, scheme) in listeners.addresses().iter().zip(&schemes) {
         let (root, scheme) = (config.root.display(), https::prefix(scheme));
         let (cores, pid) = (listeners.counters().len(), std::process::id());
-        tracing::info!(cores, cells = %service.backend(), pid, "serving {root} at {scheme}://{address}/");
+        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {scheme}://{address}/");
     }
     let (stop, live) = (Stop::new(), Live::new(service, schemes));
     let patience = config.limits.upgrade_timeout.0;
@@ -63,7 +70,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
-        configured: Configured::new(typed, config),
+        configured: Configured::new(typed, config, beside),
         tls,
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };

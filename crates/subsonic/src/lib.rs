@@ -37,6 +37,7 @@ mod system;
 mod songs;
 
 mod api;
+mod page;
 
 mod derived;
 

@@ -220,9 +220,10 @@ impl Call<'_> {
             .transpose()
     }
 
-    /// `true` or `false`.
+    /// `true` or `false`, in whatever case a client's language has them.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
-        match self.params.first(name) {
+        let text = self.params.first(name).map(str::to_ascii_lowercase);
+        match text.as_deref() {
             None | Some("") => Ok(None),
             Some("true" | "1") => Ok(Some(true)),
             Some("false" | "0") => Ok(Some(false)),

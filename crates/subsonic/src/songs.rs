@@ -1,7 +1,7 @@
 //! Tracks, albums and artists as the protocol describes them.
 
 use catalog::{Album, Artist, Content, Entry, Track};
-use tags::{Codec, Date, Field, Role};
+use tags::{Codec, Date, Field, Media, Role};
 
 use crate::ids::Id;
 use crate::server::{Call, Index, Seen};
@@ -21,7 +21,6 @@ impl Call<'_> {
             return;
         };
         let album = self.index.album(track.album);
-        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
         let id = Id::Track(track.id);
         out.text("id", &id.to_string());
         if let Some(album) = &album {
@@ -34,8 +33,7 @@ impl Call<'_> {
         }
         out.text("artist", track.artist);
         self.numbers(out, &track, &entry);
-        let genres: Vec<&str> = self.genre_names(&track.genres).collect();
-        out.text_if("genre", genres.first().copied());
+        out.text_if("genre", self.genre_names(&track.genres).next());
         if album.as_ref().is_some_and(|album| album.cover.is_some()) || media.cover().is_some() {
             out.text("coverArt", &id.to_string());
         }
@@ -56,6 +54,12 @@ impl Call<'_> {
                 .as_deref(),
         );
         self.marks(out, seen, id);
+        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        self.beyond(out, &track, media, &tagged);
+    }
+
+    /// Writes the members that OpenSubsonic added to a track's.
+    fn beyond(&self, out: &mut Writer, track: &Track<'_>, media: &Media, tagged: &tags::Track) {
         out.number("bitDepth", media.audio.bits);
         out.number("samplingRate", media.audio.sample_rate_hz);
         out.number("channelCount", media.audio.channels);
@@ -76,19 +80,19 @@ impl Call<'_> {
         );
         out.text("displayArtist", track.artist);
         out.text("displayAlbumArtist", &tagged.album_artist);
-        let composers: Vec<&str> = people(&tagged, Role::Composer)
-            .map(|it| &*it.name)
-            .collect();
+        let composers: Vec<&str> = people(tagged, Role::Composer).map(|it| &*it.name).collect();
         out.text("displayComposer", &composers.join(", "));
         out.texts("isrc", media.tags.all(Field::Isrc));
+        let genres = self.genre_names(&track.genres);
         out.list("genres", genres, |out, name| out.text("name", name));
         out.list("artists", &track.artists, |out, &row| self.named(out, row));
+        let album = self.index.album(track.album);
         let artists = album.as_ref().map_or(&[][..], |album| &album.artists);
         out.list("albumArtists", artists, |out, &row| self.named(out, row));
-        self.contributors(out, &tagged);
+        self.contributors(out, tagged);
         out.texts("moods", tagged.moods.iter().map(String::as_str));
         out.texts("groupings", media.tags.all(Field::Grouping));
-        out.object("replayGain", |out| gains(out, &tagged));
+        out.object("replayGain", |out| gains(out, tagged));
     }
 
     fn numbers(&self, out: &mut Writer, track: &Track<'_>, entry: &Entry) {
@@ -198,7 +202,10 @@ impl Call<'_> {
 
     fn disc_titles(&self, out: &mut Writer, album: &Album<'_>) {
         let mut titles: Vec<(u16, String)> = Vec::new();
-        for row in tracks(album) {
+        // Most albums have one disc, and its tracks need not be looked at: the last has the highest number.
+        let last = tracks(album).last().and_then(|row| self.index.track(row));
+        let has_discs = last.is_some_and(|track| 1 < track.disc);
+        for row in tracks(album).filter(|_| has_discs) {
             let entry = self
                 .index
                 .track(row)

@@ -1,6 +1,7 @@
 //! A small library, asked as players ask.
 
 mod api;
+mod page;
 mod required;
 mod scene;
 
@@ -361,7 +362,7 @@ fn queues_bookmarks_and_stations_are_kept() {
     );
     assert_eq!(
         scene.all("getPlayQueue", "playQueue.current"),
-        [second.clone()]
+        std::slice::from_ref(&second)
     );
     assert!(
         scene

@@ -3,22 +3,28 @@
 
 mod accept;
 mod body;
+mod cgi;
 mod conditional;
 mod message;
 mod probe;
 mod query;
 mod range;
+mod rdb;
 mod request;
+mod resp;
 mod tags;
 
 pub use accept::accept;
 pub use body::body;
+pub use cgi::cgi;
 pub use conditional::conditional;
 pub use message::message;
 pub use probe::probe;
 pub use query::query;
 pub use range::range;
+pub use rdb::rdb;
 pub use request::request;
+pub use resp::resp;
 pub use tags::tags;
 
 /// A parser under test.
@@ -31,7 +37,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "accept",
         check: accept,
@@ -39,6 +45,10 @@ pub const TARGETS: [Target; 9] = [
     Target {
         name: "body",
         check: body,
+    },
+    Target {
+        name: "cgi",
+        check: cgi,
     },
     Target {
         name: "conditional",
@@ -61,8 +71,16 @@ pub const TARGETS: [Target; 9] = [
         check: range,
     },
     Target {
+        name: "rdb",
+        check: rdb,
+    },
+    Target {
         name: "request",
         check: request,
+    },
+    Target {
+        name: "resp",
+        check: resp,
     },
     Target {
         name: "tags",

@@ -1,7 +1,9 @@
 //! `worker`, the program inside a cell.
 //!
 //! Without arguments it is a zygote, and a cell's pool must have started it. `worker once PLAN_HEX [--repeat N]` does one
-//! job without a cell, from stdin to stdout, and prints the CPU time of each run on stderr: the lab compares the two.
+//! job without a cell, from stdin to stdout, and prints the CPU time of each run on stderr. `worker follow PLAN_HEX ORIGINAL`
+//! does that job once for each byte of stdin, and answers each with a length and so many bytes. The lab compares both with
+//! jobs in cells.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         [] => cell::inside::serve(worker::warm_up, worker::answer),
         ["once", plan] => once(plan, "1"),
         ["once", plan, "--repeat", times] => once(plan, times),
+        ["follow", plan, original] => follow(plan, original),
         _ => usage("no such command"),
     }
 }
@@ -72,9 +75,35 @@ fn once(plan: &str, times: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Job after job in this process, until stdin ends. The original is read for each, as a cell does.
+fn follow(plan: &str, original: &str) -> ExitCode {
+    let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
+        return usage("PLAN_HEX is not a plan of this build");
+    };
+    worker::warm_up();
+    let mut answers = std::io::stdout().lock();
+    for asked in std::io::stdin().lock().bytes() {
+        let done = asked.and_then(|_| std::fs::read(original));
+        let done = done.and_then(|bytes| {
+            let answer = worker::convert(&plan, &bytes).map_err(std::io::Error::other)?;
+            answers.write_all(&(answer.bytes.len() as u64).to_le_bytes())?;
+            answers.write_all(&answer.bytes)?;
+            answers.flush()
+        });
+        if let Err(error) = done {
+            eprintln!("worker: {original}: {error}");
+            return ExitCode::from(EXIT_HOST);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
 fn usage(cause: &str) -> ExitCode {
     eprintln!("worker: {cause}");
     eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > answer");
+    eprintln!(
+        "hint:   worker follow PLAN_HEX ORIGINAL < a byte a job > a length and an answer a job"
+    );
     ExitCode::from(EXIT_USAGE)
 }
 

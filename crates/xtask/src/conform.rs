@@ -7,7 +7,9 @@ pub(crate) mod http1;
 mod long;
 mod oracle;
 mod store;
+mod store_clients;
 mod store_diff;
+mod subsonic;
 pub(crate) mod tags;
 
 use std::ffi::OsString;
@@ -48,8 +50,20 @@ const SUITES: &[Suite] = &[
         run: store::run,
     },
     Suite {
+        name: "store-clients",
+        run: store_clients::run,
+    },
+    Suite {
         name: "store-diff",
         run: store_diff::run,
+    },
+    Suite {
+        name: "store-kill",
+        run: long::store_kill,
+    },
+    Suite {
+        name: "subsonic",
+        run: subsonic::run,
     },
     Suite {
         name: "tags",

@@ -41,6 +41,7 @@ const PEERS: &[(&str, &[&str])] = &[
         "http",
         &["h2o", "nghttp2-client", "nginx", "openssl", "wrk"],
     ),
+    ("store", &["redis-server", "redis-tools"]),
     ("quality", &["libavif-bin", "libjpeg-turbo-progs", "webp"]),
     ("scan", &["libvips-tools", "strace"]),
 ];

@@ -49,21 +49,34 @@ fn cargo_tool(cache: &Path, name: &str, version: &str) -> Result<PathBuf, Stop> 
 /// # Errors
 /// When it cannot be installed.
 pub(crate) fn h11(cache: &Path) -> Result<PathBuf, Stop> {
-    let folder = cache.join(format!("h11-{H11}"));
+    python(cache, "h11", H11, "h11")
+}
+
+/// A Python that has `module`, which this version of `package` brings.
+///
+/// # Errors
+/// When it cannot be installed.
+pub(crate) fn python(
+    cache: &Path,
+    package: &str,
+    version: &str,
+    module: &str,
+) -> Result<PathBuf, Stop> {
+    let folder = cache.join(format!("{package}-{version}"));
     let python = folder.join("bin/python");
-    if has(&python, "h11") {
+    if has(&python, module) {
         return Ok(python);
     }
     if !has(Path::new("python3"), "ensurepip, venv") {
         debian::ensure(&["python3-venv"])?;
     }
-    timed("install h11", || {
+    timed(&format!("install {package}"), || {
         let mut venv = Command::new("python3");
         succeed(venv.args(["-m", "venv", "--clear"]).arg(&folder)).map_err(Stop::on_host)?;
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
             .arg("--disable-pip-version-check")
-            .arg(format!("h11=={H11}"));
+            .arg(format!("{package}=={version}"));
         succeed(&mut pip).map_err(Stop::on_host)
     })?;
     Ok(python)

@@ -48,6 +48,7 @@ fn commands_and_reports_survive_the_socket() {
             wipe_us: 2,
             dirty_bytes: 3,
             refused_calls: 4,
+            leaked: true,
         }),
     ];
     for report in reports {

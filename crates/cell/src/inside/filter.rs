@@ -53,9 +53,10 @@ const THREAD_FLAGS_GO: u32 = (libc::CLONE_VM
     | libc::CLONE_FILES
     | libc::CLONE_SIGHAND
     | libc::CLONE_SYSVSEM
-    | libc::CLONE_THREAD) as u32;
-const THREAD_FLAGS_LIBC: u32 = THREAD_FLAGS_GO
-    | (libc::CLONE_SETTLS | libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID) as u32;
+    | libc::CLONE_THREAD
+    | libc::CLONE_SETTLS) as u32;
+const THREAD_FLAGS_LIBC: u32 =
+    THREAD_FLAGS_GO | (libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID) as u32;
 const EXECUTABLE: u32 = libc::PROT_EXEC as u32;
 const FILTER_MODE: u32 = 1;
 const FUTEX_WAKE_PRIVATE: u32 = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u32;
@@ -193,6 +194,11 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_nanosleep, Always),
     allow(libc::SYS_clock_nanosleep, Always),
     allow(libc::SYS_exit, Always),
+    // Go's runtime ends without them when it first reads a file. They wait for descriptors that are there already.
+    allow(libc::SYS_epoll_create1, Always),
+    allow(libc::SYS_epoll_ctl, Always),
+    allow(libc::SYS_epoll_pwait, Always),
+    allow(libc::SYS_eventfd2, Always),
     // There is one user.
     allow(libc::SYS_getuid, Always),
     allow(libc::SYS_geteuid, Always),

@@ -10,7 +10,7 @@ use super::{EXIT_ABANDONED, EXIT_FAILED};
 use crate::channel;
 use crate::control::{Report, Rested};
 use crate::probe::PROBE_FILTER;
-use crate::vm::guest::{Files, Guest, Running};
+use crate::vm::guest::{Files, Guest, Running, Wiped};
 use job::{AllegedReply, Job, MESSAGE_BYTES_MAX, Status};
 use kvm_ioctls::Kvm;
 use rustix::net::RecvFlags;
@@ -58,17 +58,18 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         let wiped = if host.ephemeral {
             running.wipe()
         } else {
-            running.keep().map(|()| 0)
+            running.keep().map(|()| Wiped::default())
         };
         // On any doubt the machine goes, with this process.
-        let Ok(dirty_bytes) = wiped else {
+        let Ok(wiped) = wiped else {
             exit(EXIT_FAILED);
         };
         rested = Rested {
             cpu_us: 0,
             wipe_us: begin.elapsed().as_micros() as u64,
-            dirty_bytes,
+            dirty_bytes: wiped.dirty_bytes,
             refused_calls,
+            leaked: wiped.leaked,
         };
     }
 }

@@ -130,6 +130,18 @@ pub(crate) struct Running<'a> {
     replied: u64,
 }
 
+/// Wipes of which one plants a canary first: it costs a page fault, or the clearing of a large page.
+const CANARY_EVERY: u64 = 64;
+
+/// What a wipe took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wiped {
+    /// Fresh memory that was given back.
+    pub(crate) dirty_bytes: u64,
+    /// A canary was still there.
+    pub(crate) leaked: bool,
+}
+
 /// How a job ended.
 pub(crate) struct Ended {
     /// The reply's bytes: the worker's own, or those of a program's end.
@@ -237,14 +249,22 @@ impl Running<'_> {
         Ok(Ok(()))
     }
 
-    /// Brings the machine back to its wait; returns how many bytes of fresh memory were given back.
-    pub(crate) fn wipe(&mut self) -> Result<u64, String> {
+    /// Brings the machine back to its wait. Now and then a canary shows that this took away what was there.
+    pub(crate) fn wipe(&mut self) -> Result<Wiped, String> {
         let used = self.machine.memory.used_bytes();
-        let used = used.map_err(|errno| format!("count pages: {errno}"))?;
+        let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
+        let chance = draw()?;
+        let canary = chance
+            .is_multiple_of(CANARY_EVERY)
+            .then(|| self.machine.memory.plant(chance / CANARY_EVERY));
         self.machine.restore(&self.guest.state)?;
         self.linux = self.guest.linux.clone();
         self.wait = self.guest.wait;
-        Ok(used)
+        let leaked = canary.is_some_and(|canary| self.machine.memory.holds(&canary));
+        Ok(Wiped {
+            dirty_bytes,
+            leaked,
+        })
     }
 
     /// Without a wipe: a worker goes on in the memory it has until it asks for its next job.
@@ -322,13 +342,17 @@ fn push(
 }
 
 fn chance() -> Result<Chance, String> {
-    let mut bytes = [0; 6];
+    let number = draw()?;
+    Ok(Chance {
+        bias: number as u16,
+        heap: (number >> 16) as u16,
+        stack: (number >> 32) as u16,
+    })
+}
+
+fn draw() -> Result<u64, String> {
+    let mut bytes = [0; 8];
     getrandom(&mut bytes, GetRandomFlags::empty())
         .map_err(|errno| format!("getrandom: {errno}"))?;
-    let number = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-    Ok(Chance {
-        bias: number(0),
-        heap: number(2),
-        stack: number(4),
-    })
+    Ok(u64::from_le_bytes(bytes))
 }

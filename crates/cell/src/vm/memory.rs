@@ -48,6 +48,13 @@ enum Chunk {
     Fresh,
 }
 
+/// A word that a wipe must take away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Canary {
+    address: u64,
+    word: u64,
+}
+
 /// An address that is not the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadAddress;
@@ -184,6 +191,40 @@ impl Memory {
         wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
     }
 
+    /// Writes a canary into a page that a wipe drops, somewhere by `chance`.
+    pub(crate) fn plant(&mut self, chance: u64) -> Canary {
+        let pages = |range: &Range<u64>| (range.end - range.start) / PAGE_BYTES;
+        let all: u64 = self.wiped.iter().map(pages).sum();
+        assert_ne!(all, 0, "a template has data at least");
+        let mut page = chance % all;
+        let range = self.wiped.iter().find(|range| {
+            let here = page < pages(range);
+            page -= if here { 0 } else { pages(range) };
+            here
+        });
+        let address = range.expect("fewer than all").start + page * PAGE_BYTES;
+        let canary = Canary {
+            address,
+            // Odd, so never zero.
+            word: chance | 1,
+        };
+        *self.word(canary.address) = canary.word;
+        canary
+    }
+
+    /// Whether a canary outlived a wipe.
+    pub(crate) fn holds(&mut self, canary: &Canary) -> bool {
+        *self.word(canary.address) == canary.word
+    }
+
+    fn word(&mut self, address: u64) -> &mut u64 {
+        let place = self.place(address).cast::<u64>();
+        assert!(address.is_multiple_of(PAGE_BYTES), "a page's first word");
+        // SAFETY: the begin of a page of the reservation that is always writable, as all that is wiped is; `self` is
+        // borrowed mutably.
+        unsafe { &mut *place }
+    }
+
     /// Bytes of fresh memory that hold something.
     pub(crate) fn used_bytes(&self) -> Result<u64, Errno> {
         let mut used = 0;
@@ -316,3 +357,6 @@ impl Template {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,12 +19,12 @@ fn check(pool: &Pool, attacks: &[&str], expected: Expect) {
 }
 
 #[test]
-fn calls_that_no_codec_makes_kill_or_fail() {
+fn p13_calls_that_no_codec_makes_kill_or_fail() {
     assert_calls_denied(&pool());
 }
 
 #[test]
-fn a_fork_bomb_forks_nothing() {
+fn p3_a_fork_bomb_forks_nothing() {
     check(
         &pool(),
         &["fork-bomb"],
@@ -132,7 +132,7 @@ const CALLS: &[&str] = &[
 ];
 
 #[test]
-fn a_worker_that_goes_on_writing_changes_no_byte_that_is_served() {
+fn p7_a_worker_that_goes_on_writing_changes_no_byte_that_is_served() {
     let pool = pool();
     for _ in 0..50 {
         let finished = run_in(&pool, "late", JOB_LIMITS, 2_000).expect("it replies");

@@ -112,23 +112,23 @@ fn mercy(pool: &Pool) -> String {
 }
 
 #[test]
-fn attacks_die_when_the_server_is_no_root() {
+fn p13_attacks_die_when_the_server_is_no_root() {
     let without = Without {
         root: true,
         ..Without::default()
     };
-    if alone("host::attacks_die_when_the_server_is_no_root", without) {
+    if alone("host::p13_attacks_die_when_the_server_is_no_root", without) {
         assert_calls_denied(&pool());
     }
 }
 
 #[test]
-fn attacks_die_without_namespaces() {
+fn p13_attacks_die_without_namespaces() {
     let without = Without {
         namespaces: true,
         ..Without::default()
     };
-    if alone("host::attacks_die_without_namespaces", without) {
+    if alone("host::p13_attacks_die_without_namespaces", without) {
         let pool = pool();
         assert_eq!(pool.posture().namespaces, [""; 0]);
         assert_calls_denied(&pool);
@@ -136,14 +136,14 @@ fn attacks_die_without_namespaces() {
 }
 
 #[test]
-fn attacks_die_with_nothing_but_the_filter() {
+fn p13_attacks_die_with_nothing_but_the_filter() {
     let without = Without {
         root: true,
         namespaces: true,
         landlock: true,
         own_user: true,
     };
-    if alone("host::attacks_die_with_nothing_but_the_filter", without) {
+    if alone("host::p13_attacks_die_with_nothing_but_the_filter", without) {
         let pool = pool();
         assert_eq!(
             mercy(&pool),
@@ -179,13 +179,13 @@ fn a_filter_takes_fork_from_a_child_that_is_root() {
 }
 
 #[test]
-fn a_pool_does_not_start_below_its_least_isolation() {
+fn n1_a_pool_does_not_start_below_its_least_isolation() {
     let without = Without {
         landlock: true,
         ..Without::default()
     };
     if !alone(
-        "host::a_pool_does_not_start_below_its_least_isolation",
+        "host::n1_a_pool_does_not_start_below_its_least_isolation",
         without,
     ) {
         return;
@@ -209,7 +209,7 @@ fn a_pool_does_not_start_below_its_least_isolation() {
 }
 
 #[test]
-fn a_probe_runs_the_jail_and_says_what_it_is() {
+fn n1_a_probe_runs_the_jail_and_says_what_it_is() {
     let probe = cell::probe(&crate::ATTACKER, Limits::default()).expect("the attacker boots");
     assert!(probe.job_p50 <= probe.job_p99, "{probe:?}");
     let text = probe.to_string();

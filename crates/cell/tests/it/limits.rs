@@ -17,7 +17,7 @@ fn check(pool: &Pool, attack: &str, wall_ms_max: u32) -> FailureKind {
 }
 
 #[test]
-fn cpu_time_ends_a_loop() {
+fn p3_cpu_time_ends_a_loop() {
     let pool = pool();
     assert_eq!(check(&pool, "loop", 8_000), FailureKind::TimedOut);
     let cpu = Duration::from_micros(pool.stats().cpu_us);
@@ -26,14 +26,14 @@ fn cpu_time_ends_a_loop() {
 }
 
 #[test]
-fn a_loop_that_ignores_the_timers_signal_ends_within_the_next_second() {
+fn p3_a_loop_that_ignores_the_timers_signal_ends_within_the_next_second() {
     let pool = pool();
     assert_eq!(check(&pool, "loop-deaf", 8_000), FailureKind::TimedOut);
     assert_eq!(pool.stats().kills_cpu, 1);
 }
 
 #[test]
-fn wall_time_ends_what_takes_no_cpu() {
+fn p3_wall_time_ends_what_takes_no_cpu() {
     let pool = pool();
     assert_eq!(check(&pool, "read-forever", 100), FailureKind::TimedOut);
     assert_eq!(check(&pool, "hang-up", 50), FailureKind::TimedOut);
@@ -41,7 +41,7 @@ fn wall_time_ends_what_takes_no_cpu() {
 }
 
 #[test]
-fn memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
+fn p4_memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
     let pool = pool();
     let kind = |attack| {
         let failed = run_in(&pool, attack, JOB_LIMITS, 8_000).expect_err("an attack");
@@ -55,7 +55,7 @@ fn memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
 }
 
 #[test]
-fn a_task_cannot_raise_the_pools_limits() {
+fn p4_a_task_cannot_raise_the_pools_limits() {
     let limits = Limits {
         max_work_memory_bytes: 64 << 20,
         max_request_time_ms: 50,
@@ -78,7 +78,7 @@ fn a_task_cannot_raise_the_pools_limits() {
 }
 
 #[test]
-fn a_job_that_finds_no_cell_in_time_is_the_hosts_failure() {
+fn p2_a_job_that_finds_no_cell_in_time_is_the_hosts_failure() {
     let limits = Limits {
         concurrency: 1,
         spare: 0,
@@ -116,7 +116,7 @@ fn a_jobs_heap_and_code_are_in_huge_pages() {
 }
 
 #[test]
-fn a_pool_works_without_huge_pages() {
+fn p12_a_pool_works_without_huge_pages() {
     let limits = Limits {
         hugepages: false,
         ..Limits::default()

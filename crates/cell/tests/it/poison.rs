@@ -23,7 +23,10 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     let found = run(pool, "seek-own").expect("memory can be written");
     let found: u32 = found.parse().expect("it answers with a number");
     assert!(100_000 < found, "the search misses what is there: {found}");
-    assert_eq!(pool.stats().finished, 2 * u64::from(rounds) + 1);
+    let stats = pool.stats();
+    assert_eq!(stats.finished, 2 * u64::from(rounds) + 1);
+    // N2: canaries were planted meanwhile, in one wipe of 64.
+    assert_eq!(stats.wipe_leaks, 0);
     eprintln!(
         "cell: proved: {}: {rounds} jobs left nothing in memory",
         pool.posture().backend

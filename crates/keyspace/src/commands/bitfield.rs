@@ -174,6 +174,7 @@ pub(crate) fn bitfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
     check_length(cx, len, 0)?;
     cx.peek_as::<Str>(&args[1])?;
     out.array(steps.len());
+    let mut has_changed = false;
     cx.edit_or_new(
         &args[1],
         || Str::copied(b""),
@@ -181,12 +182,17 @@ pub(crate) fn bitfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
             value.modify(|bytes| {
                 if bytes.len() < len {
                     bytes.resize(len, 0);
+                    has_changed = true;
                 }
-                steps.iter().for_each(|step| step.run(bytes, out));
+                for step in &steps {
+                    has_changed |= step.run(bytes, out);
+                }
             });
         },
     )?;
-    cx.changed(&args[1], Class::String, "setbit");
+    if has_changed {
+        cx.changed(&args[1], Class::String, "setbit");
+    }
     Ok(())
 }
 
@@ -204,11 +210,15 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 }
 
 impl Step {
-    fn run(&self, bytes: &mut [u8], out: &mut Out) {
+    /// Does the step; whether it counts as a change, which adding always does.
+    fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);
         let (value, reply) = match self.action {
-            Action::Get => return out.int(old),
+            Action::Get => {
+                out.int(old);
+                return false;
+            }
             Action::Set(value) => {
                 // An unsigned type takes the bits of a negative number.
                 let value = if kind.is_signed {
@@ -223,12 +233,12 @@ impl Step {
                 None,
             ),
         };
-        match value {
-            None => out.null(),
-            Some(value) => {
-                kind.write(bytes, offset, value);
-                out.int(reply.unwrap_or(value));
-            }
-        }
+        let Some(value) = value else {
+            out.null();
+            return false;
+        };
+        kind.write(bytes, offset, value);
+        out.int(reply.unwrap_or(value));
+        reply.is_none() || value != old
     }
 }

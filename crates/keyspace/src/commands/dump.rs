@@ -5,6 +5,7 @@ use resp::Out;
 
 use crate::context::Context;
 use crate::db::NEVER;
+use crate::evict::Use;
 use crate::fault::Fault;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
@@ -54,6 +55,7 @@ fn body(payload: &[u8]) -> Option<&[u8]> {
 struct Options {
     replace: bool,
     is_absolute: bool,
+    used: Use,
 }
 
 fn parse(cx: &Context<'_>) -> Result<Options, Fault> {
@@ -67,14 +69,16 @@ fn parse(cx: &Context<'_>) -> Result<Options, Fault> {
             options.is_absolute = true;
         } else if cx.is(at, "idletime") && has_value {
             at += 1;
-            if cx.int(at)? < 0 {
-                return Err(Fault::of("ERR Invalid IDLETIME value, must be >= 0"));
-            }
+            let idle_s = u32::try_from(cx.int(at)?);
+            options.used = idle_s
+                .map(Use::Idle)
+                .map_err(|_| Fault::of("ERR Invalid IDLETIME value, must be >= 0"))?;
         } else if cx.is(at, "freq") && has_value {
             at += 1;
-            if !(0..=255).contains(&cx.int(at)?) {
-                return Err(Fault::of("ERR Invalid FREQ value, must be >= 0 and <= 255"));
-            }
+            let frequency = u8::try_from(cx.int(at)?);
+            options.used = frequency
+                .map(Use::Frequency)
+                .map_err(|_| Fault::of("ERR Invalid FREQ value, must be >= 0 and <= 255"))?;
         } else {
             return Err(Fault::SYNTAX);
         }
@@ -111,7 +115,8 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.ok();
         return Ok(());
     }
-    cx.insert(key, value, deadline_ms);
+    let slot = cx.insert(key, value, deadline_ms);
+    cx.ks.set_use(cx.db, slot, options.used, cx.now);
     cx.changed(key, Class::Generic, "restore");
     if deadline_ms != NEVER {
         let at = Bytes::from(deadline_ms.to_string());

@@ -1,7 +1,26 @@
 //! CONFIG.
 
 use super::Call;
-use crate::config::{Config, SetFault, directive};
+use crate::config::{Config, Directive, SetFault, directive};
+
+/// Directives that are only kept, and that Redis refuses to change while it runs.
+const IMMUTABLE: &[&str] = &[
+    "always-show-logo",
+    "daemonize",
+    "disable-thp",
+    "enable-module-command",
+    "enable-protected-configs",
+    "io-threads",
+    "io-threads-do-reads",
+    "logfile",
+    "set-proc-title",
+    "supervised",
+    "syslog-enabled",
+    "syslog-facility",
+    "syslog-ident",
+];
+/// Directives that say where files are written: whoever could change them could write anywhere.
+const PROTECTED: &[&str] = &["dbfilename", "dir"];
 
 /// CONFIG GET | SET | RESETSTAT | REWRITE
 pub(super) fn config(call: &mut Call<'_>) {
@@ -61,12 +80,16 @@ fn set(call: &mut Call<'_>) {
     if words.len() % 2 == 1 {
         return call.error("ERR wrong number of arguments for 'config|set' command");
     }
+    let may_protected = may_change_protected(call);
     let mut config = call.state.config.clone();
     let mut seen: Vec<String> = Vec::new();
     for pair in words.chunks_exact(2) {
         let name = pair[0].to_ascii_lowercase();
         let set = match seen.contains(&name) {
             true => Err(failed(&name, "duplicate parameter")),
+            false if !may_protected && PROTECTED.contains(&name.as_str()) => {
+                Err(failed(&name, "can't set protected config"))
+            }
             false => set_one(&mut config, &name, &pair[1]),
         };
         if let Err(text) = set {
@@ -83,8 +106,20 @@ fn set(call: &mut Call<'_>) {
     call.out().ok();
 }
 
+fn may_change_protected(call: &Call<'_>) -> bool {
+    let mut all = call.state.config.all();
+    let found = all.find(|(name, _)| *name == "enable-protected-configs");
+    match found.expect("every directive has a value").1.as_str() {
+        "yes" => true,
+        "local" => call.state.clients[call.key].peer.is_local,
+        _ => false,
+    }
+}
+
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    if directive(name).is_some_and(|row| !row.live) {
+    // What it is already, it may be told to be.
+    let changes = |row: &Directive| !row.live && (row.show)(config) != value;
+    if directive(name).is_some_and(changes) || IMMUTABLE.contains(&name) {
         return Err(failed(name, "can't set immutable config"));
     }
     // One value stands for all the words that a line of the file has.

@@ -98,8 +98,9 @@ fn mounts() -> Mounts {
     ])
 }
 
-/// Asks in both protocols, which must agree.
-fn check(house: &House, method: &str, target: &str, fields: &str, body: &str, expected: Expect) {
+/// Asks in both protocols, which must agree. What is asked: method, target, fields and body.
+fn check(house: &House, asked: (&str, &str, &str, &str), expected: Expect) {
+    let (method, target, fields, body) = asked;
     let first = house.ask_http1(method, target, fields, body);
     let second = house.ask_http2(method, target, fields, body);
     assert_eq!(first, second, "{method} {target}");
@@ -109,7 +110,7 @@ fn check(house: &House, method: &str, target: &str, fields: &str, body: &str, ex
 #[test]
 fn the_longest_prefix_answers_what_is_below_it() {
     let house = House::open(mounts());
-    let ask = |target, expected| check(&house, "GET", target, "", "", expected);
+    let ask = |target, expected| check(&house, ("GET", target, "", ""), expected);
     ask(
         "/echo/a%20b?c=d",
         expect![[r#"
@@ -175,10 +176,7 @@ fn bodies_and_methods_arrive_whole() {
     let long = "x".repeat(200_000);
     check(
         &house,
-        "POST",
-        "/echo",
-        "x-a: 1\r\nx-b: 2\r\n",
-        "form",
+        ("POST", "/echo", "x-a: 1\r\nx-b: 2\r\n", "form"),
         expect![[r#"
             200
             content-length: 74
@@ -188,10 +186,7 @@ fn bodies_and_methods_arrive_whole() {
     );
     check(
         &house,
-        "PUT",
-        "/echo",
-        "",
-        &long,
+        ("PUT", "/echo", "", &long),
         expect![[r#"
         200
         content-length: 62
@@ -201,10 +196,7 @@ fn bodies_and_methods_arrive_whole() {
     );
     check(
         &house,
-        "DELETE",
-        "/echo",
-        "",
-        "",
+        ("DELETE", "/echo", "", ""),
         expect![[r#"
         200
         content-length: 55
@@ -214,10 +206,7 @@ fn bodies_and_methods_arrive_whole() {
     );
     check(
         &house,
-        "OPTIONS",
-        "/echo",
-        "",
-        "",
+        ("OPTIONS", "/echo", "", ""),
         expect![[r#"
         200
         content-length: 56
@@ -227,10 +216,7 @@ fn bodies_and_methods_arrive_whole() {
     );
     check(
         &house,
-        "HEAD",
-        "/echo",
-        "",
-        "",
+        ("HEAD", "/echo", "", ""),
         expect![[r#"
         200
         content-length: 53
@@ -240,10 +226,7 @@ fn bodies_and_methods_arrive_whole() {
     );
     check(
         &house,
-        "POST",
-        "/digits.txt",
-        "",
-        "form",
+        ("POST", "/digits.txt", "", "form"),
         expect![[r#"
         405
         allow: GET, HEAD, OPTIONS
@@ -296,10 +279,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     let to = "/to?/digits.txt";
     check(
         &house,
-        "GET",
-        to,
-        "",
-        "",
+        ("GET", to, "", ""),
         expect![[r#"
         200
         accept-ranges: bytes
@@ -316,10 +296,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "HEAD",
-        to,
-        "",
-        "",
+        ("HEAD", to, "", ""),
         expect![[r#"
         200
         accept-ranges: bytes
@@ -336,10 +313,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "POST",
-        to,
-        "",
-        "form",
+        ("POST", to, "", "form"),
         expect![[r#"
         200
         accept-ranges: bytes
@@ -356,10 +330,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "GET",
-        to,
-        "range: bytes=2-4\r\n",
-        "",
+        ("GET", to, "range: bytes=2-4\r\n", ""),
         expect![[r#"
         206
         accept-ranges: bytes
@@ -377,10 +348,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "GET",
-        to,
-        "range: bytes=20-\r\n",
-        "",
+        ("GET", to, "range: bytes=20-\r\n", ""),
         expect![[r#"
             416
             cache-control: no-store
@@ -394,10 +362,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "GET",
-        to,
-        "if-none-match: *\r\n",
-        "",
+        ("GET", to, "if-none-match: *\r\n", ""),
         expect![[r#"
         304
         cache-control: private
@@ -407,10 +372,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     check(
         &house,
-        "GET",
-        "/to?/missing.txt",
-        "",
-        "",
+        ("GET", "/to?/missing.txt", "", ""),
         expect![[r#"
             404
             cache-control: no-store
@@ -425,10 +387,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     // What is mounted is no library.
     check(
         &house,
-        "GET",
-        "/to?/echo",
-        "",
-        "",
+        ("GET", "/to?/echo", "", ""),
         expect![[r#"
             404
             cache-control: no-store
@@ -475,7 +434,7 @@ fn only_sound_fields_leave() {
         "#]],
         ),
     ] {
-        check(&house, "GET", &format!("/odd?{status}"), "", "", expected);
+        check(&house, ("GET", &format!("/odd?{status}"), "", ""), expected);
     }
 }
 

@@ -86,7 +86,8 @@ impl Reader<'_> {
     }
 }
 
-fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
+/// A value without its place.
+pub(super) fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     match value.get_ref() {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {

@@ -5,6 +5,7 @@
 
 mod file;
 mod nearest;
+mod programs;
 mod resolve;
 mod settings;
 mod source;
@@ -13,6 +14,7 @@ mod tests;
 mod value;
 mod wsg;
 
+pub(crate) use programs::{Entry, OnError};
 pub(crate) use resolve::{Inputs, Resolved, resolve, variable};
 pub(crate) use settings::{Config, KEYS, Key};
 pub(crate) use source::{Assignment, Note, Source};

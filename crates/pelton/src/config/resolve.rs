@@ -197,7 +197,7 @@ fn refused(one: &Assignment, wrong: Wrong) -> Error {
     let place = one.source.with_name();
     Error::usage(match wrong {
         Wrong::Found(found) => format!("{place}: expected {}, found {found}", one.key.expected),
-        Wrong::Unsupported(what) => format!("{place}: {what}"),
+        Wrong::Unsupported(what) | Wrong::Because(what) => format!("{place}: {what}"),
     })
 }
 

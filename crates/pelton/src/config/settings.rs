@@ -13,6 +13,7 @@ use picture::quality::DEFAULT_QUALITY_PCT;
 use reactor::Steering;
 use tags::Splits;
 
+use super::programs::Programs;
 use super::value::{
     AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
     MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
@@ -143,6 +144,8 @@ settings! {
         allowed_types: Types = Types::Only(Vec::new()), "extensions";
         /// Directories beside the root, by the prefix of the paths that they serve.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
+        /// Programs that are routes of the server, each in cells of its own; docs/cells.md lists their keys.
+        programs: Programs = Programs::default(), "tables";
         /// Whether better versions are made when cores are idle.
         improve: bool = true, "true or false";
         /// How long caches may keep an answer before they ask again.
@@ -270,6 +273,10 @@ settings! {
         waiters_max: u32 = 1_024, "requests";
         /// Better versions that are remembered as still to be made; beyond, the next request asks again.
         improving_max: u32 = 4_096, "jobs";
+        /// Requests that may wait for one program; beyond, the answer is 503.
+        program_queue_max: u32 = 256, "requests";
+        /// How often to look whether a program's file has changed.
+        program_check_time: Timeout = Timeout::seconds(2), "time";
         /// Originals whose format and size are remembered.
         facts_max: u32 = 65_536, "files";
         /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.

@@ -141,6 +141,92 @@ fn each_way_overrides_the_ones_before() {
     );
 }
 
+/// What docs/cells.md shows means what it says.
+#[test]
+fn the_documented_example_of_programs_is_read() {
+    let docs = include_str!("../../../../docs/cells.md");
+    let (_, rest) = docs.split_once("```toml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    check_toml(
+        example,
+        expect![[r#"
+            programs = { proof = { programs = ["resize", "watermark"], route = "/x/proof", on_error = "/sorry.png" }, resize = { path = "/srv/bin/resize", route = "/x/resize", on_error = "input", max_request_time = "2s" }, watermark = { path = "/srv/bin/watermark", main_arguments = ["--text", "proof"], environment = ["LANG=C"], allowed_paths = ["/srv/fonts/plain.ttf"] } }  from pelton.toml:1
+        "#]],
+    );
+}
+
+/// Every key of a program moves what its name says, and is shown as it is read.
+#[test]
+fn every_key_of_a_program_is_read_and_shown() {
+    const ALL: &str = "{ a = { path = \"/a\", route = \"/x/a\", on_error = \"b\", main_arguments = [\"-q\", \"\\\"\"], \
+        environment = [\"A=1\"], allowed_paths = [\"/c\", \"/d\"], concurrency = 9, hugepages = false, \
+        request_hugepages = false, verbose_pagetables = true, max_boot_time = \"3s\", max_request_time = \"250ms\", \
+        max_memory = \"32MiB\", max_work_memory = 1000, max_answer = \"7KiB\", warmup = 0 }, b = { path = \"7\" }, \
+        c = { programs = [\"a\", \"b\"] } }";
+    check_variables(
+        &[("PELTON_PROGRAMS", ALL)],
+        expect![[r#"
+            programs = { a = { path = "/a", route = "/x/a", on_error = "b", main_arguments = ["-q", "\""], environment = ["A=1"], allowed_paths = ["/c", "/d"], concurrency = 9, hugepages = false, request_hugepages = false, verbose_pagetables = true, max_boot_time = "3s", max_request_time = "250ms", max_memory = "32MiB", max_work_memory = 1000, max_answer = "7KiB", warmup = 0 }, b = { path = "7" }, c = { programs = ["a", "b"] } }  from PELTON_PROGRAMS
+        "#]],
+    );
+    check_toml(
+        "[programs.a]\npath = \"/a\"\nenvironment = { A = \"1\", B = \"2\" }\n",
+        expect![[r#"
+            programs = { a = { path = "/a", environment = ["A=1", "B=2"] } }  from pelton.toml:1
+        "#]],
+    );
+}
+
+#[test]
+fn programs_that_make_no_sense_are_refused() {
+    let mut told = String::new();
+    for text in [
+        "a = 1",
+        "a = { path = 1 }",
+        "a = { pathh = \"/a\" }",
+        "a = { path = \"/a\", warmup = -1 }",
+        "\"a b\" = { path = \"/a\" }",
+        "a = {}",
+        "a = { path = \"/a\", programs = [\"a\"] }",
+        "a = { path = \"/a\", ephemeral = false }",
+        "a = { path = \"/a\", route = \"/\" }",
+        "a = { path = \"/a\", route = \"/-/a\" }",
+        "a = { path = \"/a\", route = \"x/a\" }",
+        "a = { path = \"/a\", route = \"/x/a?b\" }",
+        "a = { path = \"/a\", environment = [\"A\"] }",
+        "a = { path = \"/a\", on_error = \"b\" }",
+        "a = { programs = [\"b\"] }",
+        "a = { path = \"/a\", route = \"/x\" }, b = { path = \"/b\", route = \"/x\" }",
+        "input = { path = \"/a\" }",
+    ] {
+        let file = format!("programs = {{ {text} }}");
+        told += &outcome(&Written {
+            file: Some(("pelton.toml", &file)),
+            ..Written::default()
+        });
+    }
+    expect![[r#"
+        a: expected a table, found 1
+        a.path: expected a path, found 1
+        a: unknown key: pathh; the nearest known key is path
+        a.warmup: expected a whole number, found -1
+        "a b" is no name: letters, digits, - and _ are
+        a: expected either path or programs
+        a: expected either path or programs
+        a: a program is started anew for each request, so ephemeral cannot be false
+        a: route: expected a path, such as "/x/resize", neither / nor below /-/
+        a: route: expected a path, such as "/x/resize", neither / nor below /-/
+        a: route: expected a path, such as "/x/resize", neither / nor below /-/
+        a: route: expected a path, such as "/x/resize", neither / nor below /-/
+        a: environment: expected NAME=VALUE
+        a: no program is called b
+        a: no program is called b
+        b: another has its route
+        input: the name is taken: on_error = "input" is the body
+    "#]]
+    .assert_eq(&told.replace("pelton: pelton.toml:1: programs: ", ""));
+}
+
 /// For every key a value that is not its default, as a file writes it and as a variable or a flag does.
 const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("root", "\"/srv/photos\"", "/srv/photos"),
@@ -153,6 +239,11 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
         "img_map",
         "{ \"/a\" = \"/srv/a\", \"/a/b/\" = \"b\" }",
         "/a/b=b,/a=/srv/a",
+    ),
+    (
+        "programs",
+        "{ a = { path = \"/a\", route = \"/x/a\" } }",
+        "{ a = { path = \"/a\", route = \"/x/a\" } }",
     ),
     ("improve", "false", "false"),
     ("max_age", "\"30d\"", "30d"),
@@ -210,6 +301,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.queue_time_max", "\"3s\"", "3s"),
     ("limits.waiters_max", "10", "10"),
     ("limits.improving_max", "0", "0"),
+    ("limits.program_queue_max", "9", "9"),
+    ("limits.program_check_time", "\"1s\"", "1s"),
     ("limits.facts_max", "100", "100"),
     ("limits.memory_body_bytes_max", "\"16KiB\"", "16KiB"),
     ("limits.hot_answers_max", "100", "100"),

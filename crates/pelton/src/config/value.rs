@@ -94,10 +94,12 @@ pub(crate) enum Wrong {
     Found(String),
     /// Understood, but nothing here can do it yet; with what it is.
     Unsupported(String),
+    /// Something within it, or between its parts; with what it is.
+    Because(String),
 }
 
 impl Wrong {
-    fn found(raw: &Raw) -> Wrong {
+    pub(super) fn found(raw: &Raw) -> Wrong {
         Wrong::Found(raw.to_string())
     }
 }

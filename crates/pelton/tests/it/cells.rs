@@ -160,3 +160,34 @@ fn a_conversion_that_takes_too_long_is_ended() {
     );
     server.stop();
 }
+
+/// N12: what killed three cells is not tried again, under another name and in another size neither.
+#[test]
+fn n12_an_original_that_kills_cells_is_refused_unrun() {
+    let photo = media::photo(3000, 2000, 1);
+    let home = Home::with(&[("evil.jpg", &photo), ("copy.jpg", &photo)]);
+    home.put("small.jpg", &media::photo(96, 64, 2));
+    let server = Server::plain(&home, &["--cell-concurrency", "1"]);
+    for width in [2900, 2800, 2700] {
+        let mut client = at_work(&server, &format!("/evil.jpg?w={width}&format=png"));
+        for cell in workers(&server).cells {
+            signal(cell, Signal::ABORT);
+        }
+        assert_eq!(client.answer().status, 500);
+    }
+    for target in [
+        "/evil.jpg?w=40",
+        "/copy.jpg?w=40",
+        "/copy.jpg?w=50&format=webp",
+    ] {
+        let answer = server.get(target);
+        assert_eq!(answer.status, 500, "{target}: {}", answer.text());
+    }
+    let metrics = server.metrics();
+    assert_eq!(metrics.get("pelton_conversions_quarantined_total"), 3);
+    let crashed = "pelton_conversion_failures_total{reason=\"crashed\"}";
+    assert_eq!(metrics.get(crashed), 3);
+    let next = server.get_as("/small.jpg?w=48", "image/avif");
+    assert_eq!((next.status, next.size()), (200, (48, 32)));
+    server.stop();
+}

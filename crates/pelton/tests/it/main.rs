@@ -3,6 +3,7 @@
 mod harness;
 
 mod access;
+mod backends;
 mod bad_input;
 mod cells;
 mod changes;
@@ -21,6 +22,8 @@ mod life;
 mod negotiation;
 mod overload;
 mod paths;
+mod players;
+mod programs;
 mod queries;
 mod record;
 mod room;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::harness::{eventually, signal};
+use crate::harness::{eventually, repetitions, signal};
 
 /// A store on a Unix socket, killed when dropped.
 struct Store {
@@ -94,7 +94,7 @@ fn kill_loses_no_acknowledged_write() {
         "",
     ];
     let mut acknowledged = 0;
-    for round in 0..6 {
+    for round in 0..repetitions(6) {
         let store = Store::start(&dir.0, &journal);
         let mut client = store.client();
         let found = ask(&mut client, "INCRBY n 0").expect("a reply");
@@ -113,7 +113,7 @@ fn kill_loses_no_acknowledged_write() {
         let commands = "INCR n\r\n".repeat(5_000);
         let sender = std::thread::spawn(move || drop(writer.write_all(commands.as_bytes())));
         let mut reply = String::new();
-        for _ in 0..100 + 700 * round {
+        for _ in 0..100 + 700 * (round % 6) {
             reply.clear();
             client.read_line(&mut reply).expect("a reply");
         }

@@ -45,7 +45,7 @@ impl Home {
         let cover = Cover {
             path: name.as_bytes().to_vec(),
             stat: stat(file.as_fd(), b"").expect("just written"),
-            inside: Some(inside.clone()),
+            inside: Some(inside),
         };
         (cover, inside)
     }

@@ -144,3 +144,22 @@ fn ratings_and_plays_take_a_key_and_make_the_orders() {
         "{track}"
     );
 }
+
+/// Every example of the documentation is what is answered.
+#[test]
+fn the_documented_answers_are_those_given() {
+    const DOCUMENT: &str = include_str!("../../../../docs/api.md");
+    let scene = Scene::new("documented");
+    let examples: Vec<&str> = DOCUMENT.split("```http\nGET /-/api").skip(1).collect();
+    assert!(5 < examples.len(), "{} examples", examples.len());
+    for example in examples {
+        let text = example.split("\n```").next().expect("a first part");
+        let (target, answer) = text.split_once('\n').expect("an answer");
+        let (status, body) = answer.split_once('\n').expect("a status");
+        let given = scene.api("GET", target, None);
+        let (given_status, given_body) = given.split_once(' ').expect("a status");
+        assert_eq!(given_status, status, "{target}");
+        let parse = |text| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(parse(given_body), parse(body), "{target}");
+    }
+}

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::scene::{Scene, ids};
 
+/// A request, a path into its answer, and the members of what is there with their types.
+type Row<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 const CHILD: &[(&str, &str)] = &[
     ("id", "text"),
     ("isDir", "flag"),
@@ -161,7 +164,7 @@ fn every_answer_has_what_is_required() {
         ("changed", "text"),
     ];
     let directory = &[("id", "text"), ("isDir", "flag"), ("title", "text")];
-    let rows: &[(&str, &str, &[(&str, &str)])] = &[
+    let rows: &[Row<'_>] = &[
         ("getLicense", "license", &[("valid", "flag")]),
         (
             "getOpenSubsonicExtensions",

@@ -87,6 +87,10 @@ impl Scene {
         }
     }
 
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     pub(super) fn store(&self) -> &Store {
         &self.store
     }

@@ -137,7 +137,7 @@ impl Drop for Server {
 }
 
 /// The port in the line that says where `scheme` is served.
-fn port(line: &str, scheme: &str) -> Option<u16> {
+pub(super) fn port(line: &str, scheme: &str) -> Option<u16> {
     let (_, address) = line.split_once(scheme)?;
     let (_, port) = address.split_once(':')?;
     port.split('/').next()?.parse().ok()

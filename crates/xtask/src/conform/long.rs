@@ -44,6 +44,13 @@ pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     run(root, &SCAN, arguments)
 }
 
+/// A store that is killed while clients write and its journal is written anew.
+const STORE_KILL: Long = Long {
+    name: "conform store-kill",
+    test: "store::kill_loses_no_acknowledged_write",
+    repetitions: "500",
+};
+
 /// Runs the soak, as often as the first argument says if there is one.
 ///
 /// # Errors
@@ -58,6 +65,14 @@ pub(super) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
 /// When they cannot be built, or a request fails.
 pub(super) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &UPGRADE, arguments)
+}
+
+/// Kills the store, as often as the first argument says if there is one.
+///
+/// # Errors
+/// When it cannot be built, or an acknowledged write is lost.
+pub(super) fn store_kill(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    run(root, &STORE_KILL, arguments)
 }
 
 fn run(root: PathBuf, long: &Long, arguments: &[OsString]) -> Result<ExitCode, Stop> {

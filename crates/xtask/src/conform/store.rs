@@ -73,9 +73,7 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let folder = std::env::temp_dir().join(format!("pelton-conform-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let skips = folder.join("skips");
-    let names = SKIPPED
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let names = SKIPPED.lines().filter(|line| is_name(line));
     let names: String = names.map(|name| format!("{name}\n")).collect();
     fs::write(&skips, names).map_err(at(&skips))?;
     let (mut passed, mut failed) = (0, 0);
@@ -97,44 +95,78 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
         }
     }
     fs::remove_dir_all(&folder).map_err(at(&folder))?;
-    println!("all: {passed} passed, {failed} failed");
+    let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
+    let skipped = SKIPPED.lines().filter(|line| is_name(line)).count();
+    println!("all: {passed} passed, {failed} failed, {rate:.1} %; {skipped} names skipped");
     Ok(match PASS_PCT_MIN * (passed + failed) <= 100 * passed {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(EXIT_FINDINGS),
     })
 }
 
-/// A server that ends with the unit it serves.
-struct Served(Child);
+/// Whether a line of the list is a name, and not a reason.
+fn is_name(line: &str) -> bool {
+    !line.starts_with('#') && !line.is_empty()
+}
+
+/// A store of its own for whoever tests it, gone when dropped.
+pub(super) struct Served {
+    child: Child,
+    port: String,
+    data: PathBuf,
+}
+
+impl Served {
+    /// Starts one without files, with more `directives`.
+    pub(super) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
+        let port = free_port()?;
+        let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));
+        let child = Command::new(server)
+            .args(["store", "--save", "", "--port", &port, "--dir"])
+            .arg(&data)
+            .args(directives)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Stop::host(format!("{}: {error}", server.display())))?;
+        let served = Served { child, port, data };
+        wait_for(&served.port)?;
+        Ok(served)
+    }
+
+    pub(super) fn port(&self) -> &str {
+        &self.port
+    }
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
-        if let Err(error) = self.0.kill().and_then(|()| self.0.wait().map(drop)) {
+        if let Err(error) = self.child.kill().and_then(|()| self.child.wait().map(drop)) {
             eprintln!("xtask: the server does not end: {error}");
+        }
+        if let Err(error) = fs::remove_dir_all(&self.data) {
+            eprintln!("xtask: {}: {error}", self.data.display());
         }
     }
 }
 
 fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Counted, Stop> {
-    let data = folder.join("data");
-    let port = free_port()?;
-    let child = Command::new(server)
-        .args(["store", "--save", "", "--port", &port, "--dir"])
-        .arg(&data)
-        // Small sets are packed since 7.2; the suite is 7.0's.
-        .args(["--set-max-listpack-entries", "0"])
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| Stop::host(format!("{}: {error}", server.display())))?;
-    let served = Served(child);
-    wait_for(&port)?;
+    let served = Served::start(
+        server,
+        // Small sets are packed since 7.2, and the suite is 7.0's; its own servers may change where files are.
+        &[
+            "--set-max-listpack-entries",
+            "0",
+            "--enable-protected-configs",
+            "yes",
+        ],
+    )?;
     let output = Command::new("tclsh")
         .args([
             "tests/test_helper.tcl",
             "--host",
             "127.0.0.1",
             "--port",
-            &port,
+            served.port(),
         ])
         .args(["--durable", "--ignore-encoding", "--timeout", "60"])
         .args(["--tags", "-needs:repl -needs:debug", "--skipfile"])
@@ -144,7 +176,6 @@ fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Co
         .output()
         .map_err(|error| Stop::host(format!("tclsh: {error}")))?;
     drop(served);
-    fs::remove_dir_all(&data).map_err(at(&data))?;
     Ok(count(&String::from_utf8_lossy(&output.stdout)))
 }
 

@@ -6,6 +6,7 @@ use crate::workspace::{Import, Member};
 
 /// Every crate and its layer; a crate imports from layers with lower numbers.
 const LAYERS: &[(&str, u8)] = &[
+    ("cgi", 1),
     ("http1", 1),
     ("job", 1),
     ("picture", 1),

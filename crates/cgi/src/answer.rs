@@ -1,0 +1,147 @@
+//! A program's output as an answer.
+
+use crate::Limits;
+
+/// What an output says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// A head, and a body from `body_at` on.
+    Document {
+        /// From 200 to 599; 302 for a bare `Location`.
+        status: u16,
+        /// `Content-Type` and `Location` included, where the program said them.
+        fields: Vec<(&'a str, &'a str)>,
+        /// Where the body begins.
+        body_at: usize,
+    },
+    /// Nothing but the path of another resource of this server, which is to be served in its place.
+    Elsewhere(&'a str),
+    /// No head: all of it is the body.
+    Bytes,
+}
+
+/// A head that makes no sense; the program's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// `Status` is no number from 200 to 599, or there are two.
+    Status,
+    /// `Location` is there twice, or no place.
+    Location,
+    /// `Content-Type` is there twice, or empty.
+    ContentType,
+    /// More fields than [`Limits::fields_max`].
+    Fields,
+}
+
+/// Fields that are the server's to say: it knows the body's length, and ends connections.
+const SERVERS: &[&str] = &[
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "server",
+    "status",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl<'a> Answer<'a> {
+    /// Reads an output, of which the first [`Limits::head_bytes_max`] bytes are enough.
+    ///
+    /// # Errors
+    /// [`Malformed`], when it has a head that contradicts itself.
+    pub fn parse(output: &'a [u8], limits: &Limits) -> Result<Answer<'a>, Malformed> {
+        let Some((fields, body_at)) = head(output, limits.head_bytes_max) else {
+            return Ok(Answer::Bytes);
+        };
+        let named = |name| only(&fields, name);
+        let status = named("status").map_err(|Twice| Malformed::Status)?;
+        let location = named("location").map_err(|Twice| Malformed::Location)?;
+        let content_type = named("content-type").map_err(|Twice| Malformed::ContentType)?;
+        if status.or(location).or(content_type).is_none() {
+            return Ok(Answer::Bytes);
+        }
+        if content_type == Some("") {
+            return Err(Malformed::ContentType);
+        }
+        if limits.fields_max < fields.len() {
+            return Err(Malformed::Fields);
+        }
+        // RFC 3875 §6.2.2: a path is for the server, anything with a scheme for the client.
+        if let (Some(place), None, None) = (location, status, content_type)
+            && is_path(place)
+        {
+            return Ok(Answer::Elsewhere(place));
+        }
+        if location.is_some_and(|place| place.is_empty() || place.contains(' ')) {
+            return Err(Malformed::Location);
+        }
+        let default = if location.is_some() { 302 } else { 200 };
+        let status = status.map_or(Ok(default), code)?;
+        let servers = |name: &str| SERVERS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+        let fields = fields.into_iter().filter(|(name, _)| !servers(name));
+        Ok(Answer::Document {
+            status,
+            fields: fields.collect(),
+            body_at,
+        })
+    }
+}
+
+/// The fields before the first empty line, and where that ends; `None` if something else is among them.
+fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
+    let mut fields = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = &output[at..output.len().min(bytes_max)];
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        at += end + 1;
+        if line.is_empty() {
+            return Some((fields, at));
+        }
+        fields.push(field(line)?);
+    }
+}
+
+fn field(line: &[u8]) -> Option<(&str, &str)> {
+    let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+    let value = value.trim_matches([' ', '\t']);
+    let sound = !name.is_empty() && name.bytes().all(is_token);
+    let tellable = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
+    (sound && value.bytes().all(tellable)).then_some((name, value))
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// A path of this server's, and not `//host`.
+fn is_path(place: &str) -> bool {
+    let visible = place.bytes().all(|byte| byte.is_ascii_graphic());
+    place.starts_with('/') && !place.starts_with("//") && visible
+}
+
+struct Twice;
+
+fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, Twice> {
+    let mut values = fields
+        .iter()
+        .filter(|(at, _)| at.eq_ignore_ascii_case(name))
+        .map(|(_, value)| *value);
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(Twice),
+        (value, None) => Ok(value),
+    }
+}
+
+/// Three digits, and a reason that is not looked at: `404 Not Found`.
+fn code(status: &str) -> Result<u16, Malformed> {
+    let digits = status.split(' ').next().unwrap_or_default();
+    let is_code = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let code = digits.parse().ok().filter(|_| is_code);
+    code.filter(|code| (200..=599).contains(code))
+        .ok_or(Malformed::Status)
+}

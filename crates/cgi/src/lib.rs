@@ -1,0 +1,49 @@
+//! CGI/1.1, the gateway's side: a request as a program's environment, and a program's output as an answer. No processes,
+//! no files, no clock.
+//!
+//! Principal types: [`Request`], whose [`variables`](Request::variables) a program gets, and [`Answer`], which its
+//! standard output is.
+//!
+//! ```
+//! use cgi::{Answer, Limits, Request};
+//!
+//! let request = Request {
+//!     method: "GET",
+//!     script: "/x/hello",
+//!     path: "/x/hello/you",
+//!     query: Some("loud"),
+//!     fields: &[("host", b"h:8080")],
+//!     content_type: None,
+//!     body_bytes: 0,
+//!     peer: "192.0.2.1",
+//!     secure: false,
+//! };
+//! let variables = request.variables().expect("nothing in it that a program cannot be told");
+//! assert!(variables.split(|byte| *byte == 0).any(|one| one == b"PATH_INFO=/you"));
+//!
+//! let output = b"Status: 201\nContent-Type: text/plain\n\nhello";
+//! let Ok(Answer::Document { status, body_at, .. }) = Answer::parse(output, &Limits::default()) else {
+//!     panic!("a document");
+//! };
+//! assert_eq!((status, &output[body_at..]), (201, &b"hello"[..]));
+//! ```
+//!
+//! Output is an answer with a head if every line before its first empty one is a field, and one of them is
+//! `Content-Type`, `Status` or `Location`. Anything else is bytes: so programs that know nothing of CGI, as filters do,
+//! answer all the same.
+//!
+//! Units and limits: lengths are bytes; [`Limits`] bounds the head of an output. Errors: [`Unfit`] is the client's fault,
+//! [`Malformed`] the program's. Threads: plain values. Source: RFC 3875.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod limits;
+mod request;
+
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Malformed};
+pub use limits::Limits;
+pub use request::{Request, Unfit};

@@ -1,0 +1,168 @@
+//! A request as the environment of a program.
+
+/// What a program is told of its request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// As the client wrote it.
+    pub method: &'a str,
+    /// The part of the path that names the program, without a slash at its end.
+    pub script: &'a str,
+    /// The whole path, undecoded; it begins with `script`.
+    pub path: &'a str,
+    /// What follows the question mark, undecoded.
+    pub query: Option<&'a str>,
+    /// The request's fields in their order.
+    pub fields: &'a [(&'a str, &'a [u8])],
+    /// Media type of the body, which in a chain is not that of the request.
+    pub content_type: Option<&'a [u8]>,
+    /// Length of the body.
+    pub body_bytes: u64,
+    /// Address of the client.
+    pub peer: &'a str,
+    /// Whether it came by HTTPS.
+    pub secure: bool,
+}
+
+/// Why no program can be told of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// `%` without two digits, or what a decoded path cannot hold: a zero byte, or a slash that separates nothing.
+    Path,
+}
+
+/// Fields that are about the connection, that programs find in other variables, or that are nobody's business but the
+/// server's (RFC 3875 §4.1.18). `Proxy` would be `HTTP_PROXY`, which libraries take for the user's own setting.
+const WITHHELD: &[&str] = &[
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "keep-alive",
+    "proxy",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Request<'_> {
+    /// `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each ended by a zero byte.
+    ///
+    /// # Errors
+    /// [`Unfit`], when the path cannot be told.
+    pub fn variables(&self) -> Result<Vec<u8>, Unfit> {
+        let rest = self.path.strip_prefix(self.script).unwrap_or_default();
+        let path_info = decoded(rest).ok_or(Unfit::Path)?;
+        let script_name = decoded(self.script).ok_or(Unfit::Path)?;
+        let (name, port) = self.authority();
+        let query = self.query.unwrap_or_default();
+        let mut out = Variables(Vec::with_capacity(1_024));
+        out.put("GATEWAY_INTERFACE", b"CGI/1.1");
+        out.put("SERVER_SOFTWARE", b"pelton");
+        out.put("SERVER_PROTOCOL", b"HTTP/1.1");
+        out.put("SERVER_NAME", name);
+        out.put("SERVER_PORT", port);
+        out.put("REQUEST_METHOD", self.method.as_bytes());
+        out.put("SCRIPT_NAME", &script_name);
+        out.put("PATH_INFO", &path_info);
+        out.put("QUERY_STRING", query.as_bytes());
+        out.put("REMOTE_ADDR", self.peer.as_bytes());
+        // Not a variable of the RFC, but one that programs rely on.
+        let uri = match self.query {
+            Some(query) => format!("{}?{query}", self.path),
+            None => self.path.to_owned(),
+        };
+        out.put("REQUEST_URI", uri.as_bytes());
+        if self.secure {
+            out.put("HTTPS", b"on");
+        }
+        if self.body_bytes != 0 || self.content_type.is_some() {
+            out.put("CONTENT_LENGTH", self.body_bytes.to_string().as_bytes());
+        }
+        if let Some(content_type) = self.content_type {
+            out.put("CONTENT_TYPE", content_type);
+        }
+        self.fields(&mut out);
+        Ok(out.0)
+    }
+
+    /// Name and port of the host that was asked; where there is none, what RFC 3875 leaves to the server.
+    fn authority(&self) -> (&[u8], &[u8]) {
+        let default: &[u8] = if self.secure { b"443" } else { b"80" };
+        let host = self.values("host").next().unwrap_or(b"localhost");
+        // The colons of an address in brackets separate nothing.
+        let bracket = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+        match host[bracket..].iter().rposition(|byte| *byte == b':') {
+            Some(colon) => {
+                let (name, port) = host.split_at(bracket + colon);
+                let port = &port[1..];
+                (name, if port.is_empty() { default } else { port })
+            }
+            None => (host, default),
+        }
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let fields = self.fields.iter();
+        fields
+            .filter(move |(at, _)| at.eq_ignore_ascii_case(name))
+            .map(|(_, value)| *value)
+    }
+
+    /// Each name once, with all its values; names that two fields could share a variable by are left out.
+    fn fields(&self, out: &mut Variables) {
+        for (index, (name, _)) in self.fields.iter().enumerate() {
+            let is = |other: &&str| other.eq_ignore_ascii_case(name);
+            let tellable = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            let before = &self.fields[..index];
+            if WITHHELD.iter().any(is)
+                || !name.bytes().all(tellable)
+                || before.iter().any(|(earlier, _)| is(earlier))
+            {
+                continue;
+            }
+            let separator: &[u8] = if is(&"cookie") { b"; " } else { b", " };
+            let values: Vec<_> = self.values(name).collect();
+            let variable = name.to_ascii_uppercase().replace('-', "_");
+            out.put(&format!("HTTP_{variable}"), &values.join(separator));
+        }
+    }
+}
+
+struct Variables(Vec<u8>);
+
+impl Variables {
+    /// What follows a zero byte no program would see as part of this value.
+    fn put(&mut self, name: &str, value: &[u8]) {
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.push(b'=');
+        self.0
+            .extend(value.iter().copied().take_while(|byte| *byte != 0));
+        self.0.push(0);
+    }
+}
+
+/// A path without its percent signs.
+fn decoded(path: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(path.len());
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        let byte = match byte {
+            b'%' => {
+                let high = char::from(bytes.next()?).to_digit(16)?;
+                let low = char::from(bytes.next()?).to_digit(16)?;
+                match (high << 4 | low) as u8 {
+                    0 | b'/' => return None,
+                    byte => byte,
+                }
+            }
+            0 => return None,
+            byte => byte,
+        };
+        out.push(byte);
+    }
+    Some(out)
+}

@@ -1,0 +1,4 @@
+//! What programs are told, and what they say.
+
+mod answer;
+mod request;

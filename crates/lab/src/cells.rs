@@ -1,0 +1,420 @@
+//! `lab cells`: what it costs to have a job in a cell, in every backend, told with one small picture.
+//!
+//! ```text
+//! clients, as many as cores ─ HTTP ─► front ─┬─► plain worker processes      interleaved rounds
+//!                                            └─► pools of cells, by backend and pages
+//! ```
+
+mod contender;
+mod costs;
+mod front;
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use picture::{Limits, Plan, Stage};
+use serde::{Deserialize, Serialize};
+
+use crate::converter::Converter;
+use crate::corpus::{self, Photograph};
+use crate::record::Record;
+use crate::scratch::Scratch;
+use crate::stats::{Ratio, Spread, quantile, sorted};
+use crate::stop::{Stop, at};
+use crate::{Given, stats, table};
+use contender::{Contender, Plain, Setting, Work};
+use costs::{Cost, Wipe};
+use front::Load;
+
+/// `lab/definitions/cells.toml`.
+#[derive(Deserialize)]
+struct Definition {
+    photograph: String,
+    cut: String,
+    query: String,
+    rounds: usize,
+    seconds: f64,
+    empty_jobs: u32,
+    wipes: Vec<u32>,
+    contenders: Vec<Setting>,
+}
+
+/// A contender by its name.
+type Named = (String, Contender);
+
+/// One contender in one round.
+#[derive(Debug, Serialize)]
+struct Sample {
+    contender: String,
+    round: usize,
+    requests: usize,
+    per_second: f64,
+    p50_us: f64,
+    p90_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    contender: String,
+    per_second: Spread,
+    /// Its throughput over that of plain processes.
+    ratio: Ratio,
+    p50_us: Spread,
+    p99_us: Spread,
+}
+
+/// How long jobs waited for a cell at four fifths of full load, in microseconds.
+#[derive(Debug, Serialize)]
+struct Waits {
+    contender: String,
+    jobs: usize,
+    p50_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+/// The picture of the story: its original's bytes, and what there is to say of them.
+#[derive(Debug, Serialize)]
+struct Original {
+    width_px: u32,
+    height_px: u32,
+    bytes: usize,
+    answer_bytes: usize,
+    machines: bool,
+}
+
+pub(crate) fn run(given: &Given) -> Result<(), Stop> {
+    let (definition, raw): (Definition, _) = given.definition("cells")?;
+    let photographs = corpus::read(&given.corpus, std::slice::from_ref(&definition.photograph))?;
+    let mut record = Record::begin("cells", &raw, &[], &photographs);
+    let scratch = Scratch::new("cells")?;
+    let worker = given.worker()?;
+    let elf = fs::read(worker).map_err(at(worker))?;
+    let lab = Lab {
+        given,
+        elf,
+        work: work(given, &definition, &photographs[0], &scratch)?,
+        cores: thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        machines: Setting::machines(),
+        scratch,
+        definition,
+    };
+    let (contenders, expected) = lab.contenders()?;
+    let bytes = fs::metadata(&lab.work.original).map_err(at(&lab.work.original))?;
+    record.add(
+        "original",
+        &Original {
+            width_px: lab.work.plan.stored.width_px,
+            height_px: lab.work.plan.stored.height_px,
+            bytes: bytes.len() as usize,
+            answer_bytes: expected.len(),
+            machines: lab.machines,
+        },
+    );
+    let samples = lab.rounds(&contenders, &expected)?;
+    let summaries = summaries(&contenders, &samples);
+    print(&summaries);
+    let waits = lab.waits(&contenders, &summaries)?;
+    drop(contenders);
+    let costs = lab.costs()?;
+    let wipes = lab.wipes()?;
+    record.add("summaries", &summaries);
+    record.add("waits", &waits);
+    record.add("costs", &costs);
+    record.add("wipes", &wipes);
+    if lab.machines {
+        let creation_us = sorted(&costs::creation(100)?);
+        let (p50, p99) = (quantile(&creation_us, 0.5), quantile(&creation_us, 0.99));
+        println!("\nA microVM with its CPU is made in {p50:.0} µs, 99 % within {p99:.0} µs");
+        record.add(
+            "creation",
+            &[Created {
+                p50_us: p50,
+                p99_us: p99,
+            }],
+        );
+    }
+    record.add("samples", &samples);
+    record.write(&given.record)
+}
+
+/// How long it takes to make a microVM and its CPU, in microseconds.
+#[derive(Debug, Serialize)]
+struct Created {
+    p50_us: f64,
+    p99_us: f64,
+}
+
+/// The picture, cut to size by the worker itself, and what is to be done with it.
+fn work(
+    given: &Given,
+    definition: &Definition,
+    photograph: &Photograph,
+    scratch: &Scratch,
+) -> Result<Work, Stop> {
+    let cut = plan(&photograph.facts, &definition.cut)?;
+    let original = scratch.join("original.jpg");
+    Converter::new(given.worker()?).convert(&cut, &photograph.path, &original)?;
+    let bytes = fs::read(&original).map_err(at(&original))?;
+    let facts = picture::probe(&bytes[..], bytes.len() as u64);
+    let facts = facts.map_err(|err| Stop::finding(format!("{}: {err}", original.display())))?;
+    Ok(Work {
+        plan: plan(&facts, &definition.query)?,
+        original,
+    })
+}
+
+fn plan(facts: &picture::Facts, query: &str) -> Result<Plan, Stop> {
+    let ask = picture::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
+    let target = ask.recipe.format;
+    let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
+    let plan = picture::plan(facts, &ask.recipe, target, Stage::Quick, &Limits::default());
+    plan.map_err(|refusal| Stop::usage(format!("{query}: {refusal}")))
+}
+
+struct Lab<'a> {
+    given: &'a Given,
+    definition: Definition,
+    elf: Vec<u8>,
+    work: Work,
+    cores: usize,
+    /// Whether this host runs microVMs for us.
+    machines: bool,
+    /// Holds the original as long as it is asked for.
+    scratch: Scratch,
+}
+
+impl Lab<'_> {
+    /// All of them, plain processes first and last, and the answer that each has to give.
+    fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
+        let plain = || -> Result<Contender, Stop> {
+            let plain = Plain::start(self.given.worker()?, &self.work, self.cores)?;
+            Ok(Contender::Plain(Arc::new(plain)))
+        };
+        let mut contenders = vec![("plain".to_owned(), plain()?)];
+        for setting in self.settings() {
+            let pool = setting.start(&self.elf, self.cores as u32)?;
+            let cells = Contender::Cells(Arc::new(pool));
+            contenders.push((setting.name.clone(), cells));
+        }
+        contenders.push(("plain again".to_owned(), plain()?));
+        let expected = contenders[0].1.answer(&self.work)?;
+        for (name, contender) in &contenders {
+            if contender.answer(&self.work)? != expected {
+                return Err(Stop::finding(format!("{name}: other bytes than plain")));
+            }
+        }
+        let size = picture::probe(&expected[..], expected.len() as u64)
+            .map_err(|err| Stop::finding(format!("the answer: {err}")))?;
+        if size.stored != self.work.plan.target {
+            return Err(Stop::finding(format!("the answer is {:?}", size.stored)));
+        }
+        Ok((contenders, expected))
+    }
+
+    /// Those that this host can run.
+    fn settings(&self) -> impl Iterator<Item = &Setting> {
+        let settings = self.definition.contenders.iter();
+        settings.filter(|setting| self.machines || !setting.needs_machine())
+    }
+
+    fn rounds(&self, contenders: &[Named], expected: &[u8]) -> Result<Vec<Sample>, Stop> {
+        let load = Load {
+            connections: self.cores,
+            time: Duration::from_secs_f64(self.definition.seconds),
+            pause: Duration::ZERO,
+        };
+        let rounds = self.given.rounds.unwrap_or(self.definition.rounds);
+        let mut samples = Vec::new();
+        for round in 0..rounds {
+            eprintln!("lab: cells: round {} of {rounds}", round + 1);
+            for index in stats::order(contenders.len(), round) {
+                let (name, contender) = &contenders[index];
+                let asked = front::ask(contender, &self.work, load, expected)?;
+                let times_us = sorted(&asked.times_us);
+                samples.push(Sample {
+                    contender: name.clone(),
+                    round,
+                    requests: times_us.len(),
+                    per_second: times_us.len() as f64 / asked.wall_s,
+                    p50_us: quantile(&times_us, 0.5),
+                    p90_us: quantile(&times_us, 0.9),
+                    p99_us: quantile(&times_us, 0.99),
+                    max_us: quantile(&times_us, 1.0),
+                });
+            }
+        }
+        Ok(samples)
+    }
+
+    /// A quarter of a job's time between two jobs: four fifths of the load.
+    fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
+        let mut waits = Vec::new();
+        for ((name, contender), summary) in contenders.iter().zip(summaries) {
+            let Contender::Cells(pool) = contender else {
+                continue;
+            };
+            let pause = Duration::from_secs_f64(summary.p50_us.median / 4e6);
+            let jobs = (self.definition.seconds * summary.per_second.median * 0.8) as usize;
+            let jobs = (jobs / self.cores).max(1);
+            let waited = thread::scope(|scope| {
+                let ask = || -> Result<Vec<f64>, Stop> {
+                    let mut waited_us = Vec::new();
+                    for _ in 0..jobs {
+                        waited_us.push(self.work.in_cell(pool)?.acquire_us as f64);
+                        thread::sleep(pause);
+                    }
+                    Ok(waited_us)
+                };
+                let threads: Vec<_> = (0..self.cores).map(|_| scope.spawn(ask)).collect();
+                let joined = threads.into_iter().map(|thread| thread.join());
+                joined
+                    .map(|waited| waited.expect("askers do not panic"))
+                    .collect::<Result<Vec<_>, Stop>>()
+            })?;
+            let waited_us = sorted(&waited.concat());
+            waits.push(Waits {
+                contender: name.clone(),
+                jobs: waited_us.len(),
+                p50_us: quantile(&waited_us, 0.5),
+                p99_us: quantile(&waited_us, 0.99),
+                max_us: quantile(&waited_us, 1.0),
+            });
+        }
+        let rows = waits.iter().map(|wait| {
+            let figures = [wait.p50_us, wait.p99_us, wait.max_us];
+            row(&wait.contender, wait.jobs, &figures)
+        });
+        let head = ["contender", "jobs", "p50 µs", "p99 µs", "max µs"];
+        let title = "Cells: wait for one at four fifths of full load";
+        table::print(title, &head, &rows.collect::<Vec<_>>());
+        Ok(waits)
+    }
+
+    fn costs(&self) -> Result<Vec<Cost>, Stop> {
+        let jobs = match self.given.rounds {
+            Some(rounds) => self.definition.empty_jobs.min(rounds as u32 * 50),
+            None => self.definition.empty_jobs,
+        };
+        let costs = self
+            .settings()
+            .map(|setting| costs::cost(setting, &self.elf, &self.work.original, jobs));
+        let costs: Vec<Cost> = costs.collect::<Result<_, _>>()?;
+        let rows = costs.iter().map(|cost| {
+            let figures = [
+                cost.start_us,
+                cost.empty_p50_us,
+                cost.empty_p99_us,
+                cost.ready_p50_us,
+                cost.ready_p99_us,
+            ];
+            row(&cost.contender, jobs as usize, &figures)
+        });
+        let head = [
+            "contender",
+            "jobs",
+            "start µs",
+            "empty p50",
+            "p99",
+            "ready again p50",
+            "p99",
+        ];
+        let title = "Cells: a job with nothing in it";
+        table::print(title, &head, &rows.collect::<Vec<_>>());
+        Ok(costs)
+    }
+
+    /// In the first setting of microVMs, which has all its pages large.
+    fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
+        let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
+            return Ok(Vec::new());
+        };
+        let mut wipes = Vec::new();
+        for &side_px in &self.definition.wipes {
+            let work = Work {
+                plan: plan(
+                    &self.facts()?,
+                    &format!("w={side_px}&h={side_px}&fit=contain&format=png"),
+                )?,
+                original: self.work.original.clone(),
+            };
+            wipes.push(costs::wipe(setting, &self.elf, side_px, &work)?);
+        }
+        let rows = wipes.iter().map(|wipe| {
+            vec![
+                wipe.side_px.to_string(),
+                wipe.dirty_bytes.to_string(),
+                format!("{:.0}", wipe.wipe_us),
+            ]
+        });
+        let head = ["side px", "dirty bytes", "wipe µs"];
+        table::print("Cells: wipe of a microVM", &head, &rows.collect::<Vec<_>>());
+        Ok(wipes)
+    }
+
+    fn facts(&self) -> Result<picture::Facts, Stop> {
+        let path = self.scratch.join("original.jpg");
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        facts.map_err(|err| Stop::finding(format!("{}: {err}", path.display())))
+    }
+}
+
+fn row(name: &str, jobs: usize, figures: &[f64]) -> Vec<String> {
+    let figures = figures.iter().map(|figure| format!("{figure:.0}"));
+    let begin = [name.to_owned(), jobs.to_string()];
+    begin.into_iter().chain(figures).collect()
+}
+
+fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
+    let of = |name: &str, figure: fn(&Sample) -> f64| -> Vec<f64> {
+        let own = samples.iter().filter(|sample| sample.contender == name);
+        own.map(figure).collect()
+    };
+    let plain = of("plain", |sample| sample.per_second);
+    let summary = |(name, _): &Named| {
+        let per_second = of(name, |sample| sample.per_second);
+        Summary {
+            contender: name.clone(),
+            ratio: Ratio::of(&per_second, &plain),
+            per_second: Spread::of(&per_second),
+            p50_us: Spread::of(&of(name, |sample| sample.p50_us)),
+            p99_us: Spread::of(&of(name, |sample| sample.p99_us)),
+        }
+    };
+    contenders.iter().map(summary).collect()
+}
+
+fn print(summaries: &[Summary]) {
+    let rows = summaries.iter().map(|summary| {
+        let Ratio { median, low, high } = summary.ratio;
+        vec![
+            summary.contender.clone(),
+            format!("{:.1}", summary.per_second.median),
+            format!(
+                "{:.1}…{:.1}",
+                summary.per_second.min, summary.per_second.max
+            ),
+            format!("{median:.3}"),
+            format!("{low:.3}…{high:.3}"),
+            format!("{:.0}", summary.p50_us.median),
+            format!("{:.0}", summary.p99_us.median),
+        ]
+    });
+    let head = [
+        "contender",
+        "jobs/s",
+        "range",
+        "of plain",
+        "95 %",
+        "p50 µs",
+        "p99 µs",
+    ];
+    let title = "Cells: one picture in a closed loop";
+    table::print(title, &head, &rows.collect::<Vec<_>>());
+}

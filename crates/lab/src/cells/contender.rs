@@ -1,0 +1,199 @@
+//! Who does the jobs: plain processes of the worker, or a pool of cells.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cell::{Backend, Limits, Pool, Task};
+use job::JobLimits;
+use picture::Plan;
+use serde::Deserialize;
+
+use crate::converter::hex;
+use crate::stop::{Stop, at};
+use crate::usage;
+
+/// A pool of the definition; what it does not say is as the server has it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Setting {
+    pub(super) name: String,
+    backend: Way,
+    #[serde(default = "yes")]
+    hugepages: bool,
+    #[serde(default = "yes")]
+    request_hugepages: bool,
+    #[serde(default = "yes")]
+    ephemeral: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    Process,
+    Kvm,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Setting {
+    /// Whether this host runs microVMs for us.
+    pub(super) fn machines() -> bool {
+        File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/kvm")
+            .inspect_err(|err| eprintln!("lab: no microVMs: open /dev/kvm: {err}"))
+            .is_ok()
+    }
+
+    pub(super) fn needs_machine(&self) -> bool {
+        self.backend == Way::Kvm
+    }
+
+    pub(super) fn limits(&self, concurrency: u32) -> Limits {
+        Limits {
+            concurrency,
+            hugepages: self.hugepages,
+            request_hugepages: self.request_hugepages,
+            ephemeral: self.ephemeral,
+            backend: match self.backend {
+                Way::Process => Backend::Process,
+                Way::Kvm => Backend::Kvm,
+            },
+            max_request_time_ms: 60_000,
+            ..Limits::default()
+        }
+    }
+
+    pub(super) fn start(&self, elf: &[u8], concurrency: u32) -> Result<Pool, Stop> {
+        let pool = Pool::start(elf, self.limits(concurrency));
+        pool.map_err(|err| Stop::host(format!("{}: {err}", self.name)))
+    }
+}
+
+/// What is asked of everybody.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) original: PathBuf,
+    pub(super) plan: Plan,
+}
+
+impl Work {
+    pub(super) fn in_cell(&self, pool: &Pool) -> Result<cell::Finished, Stop> {
+        let original = File::open(&self.original).map_err(at(&self.original))?;
+        let plan = self.plan.to_bytes();
+        let size = self.plan.target;
+        let finished = pool.run(Task {
+            original: original.as_fd(),
+            plan: &plan,
+            size_px: Some((size.width_px, size.height_px)),
+            limits: LIMITS,
+            wall_ms_max: 60_000,
+            idle: false,
+        });
+        finished.map_err(|failure| Stop::finding(failure.to_string()))
+    }
+}
+
+pub(super) const LIMITS: JobLimits = JobLimits {
+    answer_bytes_max: 64 << 20,
+    memory_bytes_max: 1 << 30,
+    cpu_ms_max: 60_000,
+};
+
+/// One that answers requests on any number of threads.
+#[derive(Clone)]
+pub(super) enum Contender {
+    Plain(Arc<Plain>),
+    Cells(Arc<Pool>),
+}
+
+impl Contender {
+    /// An answer, whole.
+    pub(super) fn answer(&self, work: &Work) -> Result<Vec<u8>, Stop> {
+        match self {
+            Contender::Plain(plain) => plain.answer(),
+            Contender::Cells(pool) => {
+                let finished = work.in_cell(pool)?;
+                let mut bytes = vec![0; finished.answer_bytes as usize];
+                let read = finished.body.read_exact_at(&mut bytes, 0);
+                read.map_err(|err| Stop::host(format!("read an answer: {err}")))?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// Processes of the worker without a cell, one for each request at a time.
+pub(super) struct Plain {
+    idle: Mutex<Vec<Follower>>,
+}
+
+struct Follower {
+    process: Child,
+    asks: ChildStdin,
+    answers: ChildStdout,
+}
+
+impl Plain {
+    pub(super) fn start(worker: &Path, work: &Work, processes: usize) -> Result<Plain, Stop> {
+        let follower = |_| {
+            let mut command = Command::new(worker);
+            command
+                .arg("follow")
+                .arg(hex(&work.plan))
+                .arg(&work.original);
+            let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut process = piped
+                .spawn()
+                .map_err(|err| usage::unstartable(&command, &err))?;
+            let asks = process.stdin.take().expect("asked for above");
+            let answers = process.stdout.take().expect("asked for above");
+            Ok(Follower {
+                process,
+                asks,
+                answers,
+            })
+        };
+        let idle: Result<_, Stop> = (0..processes).map(follower).collect();
+        Ok(Plain {
+            idle: Mutex::new(idle?),
+        })
+    }
+
+    fn answer(&self) -> Result<Vec<u8>, Stop> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut follower = idle()
+            .pop()
+            .ok_or_else(|| Stop::finding("more requests than processes"))?;
+        let answer = follower.answer();
+        let answer = answer.map_err(|err| Stop::finding(format!("worker follow: {err}")))?;
+        idle().push(follower);
+        Ok(answer)
+    }
+}
+
+impl Follower {
+    fn answer(&mut self) -> io::Result<Vec<u8>> {
+        self.asks.write_all(b".")?;
+        let mut length = [0; 8];
+        self.answers.read_exact(&mut length)?;
+        let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
+        self.answers.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        if let Err(err) = self.process.kill().and_then(|()| self.process.wait()) {
+            eprintln!("lab: end worker {}: {err}", self.process.id());
+        }
+    }
+}

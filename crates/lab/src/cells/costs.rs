@@ -1,0 +1,124 @@
+//! What a job costs that has nothing in it, and what a wipe costs for jobs that leave something behind.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
+
+use cell::{Pool, Task};
+use kvm_ioctls::Kvm;
+use serde::Serialize;
+
+use super::contender::{LIMITS, Setting, Work};
+use crate::stats::{quantile, sorted};
+use crate::stop::{Stop, at};
+
+/// Microseconds.
+#[derive(Debug, Serialize)]
+pub(super) struct Cost {
+    pub(super) contender: String,
+    /// From the pool's start until it takes jobs.
+    pub(super) start_us: f64,
+    pub(super) empty_p50_us: f64,
+    pub(super) empty_p99_us: f64,
+    /// From an answer until all cells are ready.
+    pub(super) ready_p50_us: f64,
+    pub(super) ready_p99_us: f64,
+}
+
+/// What one job leaves behind, and how long it takes to wipe that.
+#[derive(Debug, Serialize)]
+pub(super) struct Wipe {
+    pub(super) contender: String,
+    pub(super) side_px: u32,
+    pub(super) dirty_bytes: u64,
+    pub(super) wipe_us: f64,
+}
+
+/// Runs `jobs` empty jobs, one after the other.
+pub(super) fn cost(
+    setting: &Setting,
+    elf: &[u8],
+    original: &std::path::Path,
+    jobs: u32,
+) -> Result<Cost, Stop> {
+    let begin = Instant::now();
+    let pool = setting.start(elf, 1)?;
+    let start_us = micros(begin.elapsed());
+    let original = File::open(original).map_err(at(original))?;
+    let (mut empty_us, mut ready_us) = (Vec::new(), Vec::new());
+    for _ in 0..jobs {
+        let begin = Instant::now();
+        let finished = pool.run(Task {
+            original: original.as_fd(),
+            plan: &[],
+            size_px: None,
+            limits: LIMITS,
+            wall_ms_max: 60_000,
+            idle: false,
+        });
+        finished.map_err(|failure| Stop::finding(failure.to_string()))?;
+        empty_us.push(micros(begin.elapsed()));
+        let begin = Instant::now();
+        settle(&pool);
+        ready_us.push(micros(begin.elapsed()));
+    }
+    let (empty_us, ready_us) = (sorted(&empty_us), sorted(&ready_us));
+    Ok(Cost {
+        contender: setting.name.clone(),
+        start_us,
+        empty_p50_us: quantile(&empty_us, 0.5),
+        empty_p99_us: quantile(&empty_us, 0.99),
+        ready_p50_us: quantile(&ready_us, 0.5),
+        ready_p99_us: quantile(&ready_us, 0.99),
+    })
+}
+
+/// Runs `work` a few times in one microVM.
+pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> Result<Wipe, Stop> {
+    const JOBS: u64 = 20;
+    let pool = setting.start(elf, 1)?;
+    // The first jobs are the first to touch anything.
+    for _ in 0..4 {
+        work.in_cell(&pool)?;
+        settle(&pool);
+    }
+    let before = pool.stats();
+    for _ in 0..JOBS {
+        work.in_cell(&pool)?;
+        settle(&pool);
+    }
+    let after = pool.stats();
+    Ok(Wipe {
+        contender: setting.name.clone(),
+        side_px,
+        dirty_bytes: (after.dirty_bytes - before.dirty_bytes) / JOBS,
+        wipe_us: (after.wipe_us - before.wipe_us) as f64 / JOBS as f64,
+    })
+}
+
+/// Makes so many machines with a CPU; the time of each.
+pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
+    let refused = |err: kvm_ioctls::Error| Stop::host(format!("make a microVM: {err}"));
+    let kvm = Kvm::new().map_err(refused)?;
+    let mut times_us = Vec::new();
+    for _ in 0..times {
+        let begin = Instant::now();
+        let vm = kvm.create_vm().map_err(refused)?;
+        let vcpu = vm.create_vcpu(0).map_err(refused)?;
+        times_us.push(micros(begin.elapsed()));
+        drop((vcpu, vm));
+    }
+    Ok(times_us)
+}
+
+/// Until every cell is ready. Yields instead of sleeping, since it is this time that is measured.
+fn settle(pool: &Pool) {
+    let all = u64::from(pool.limits().concurrency + pool.limits().spare);
+    while pool.stats().ready < all {
+        std::thread::yield_now();
+    }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

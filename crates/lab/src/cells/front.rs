@@ -1,0 +1,116 @@
+//! The same few lines of HTTP before every contender, and the clients that ask in a closed loop.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::contender::{Contender, Work};
+use crate::stop::Stop;
+
+/// Connections, and for how long each asks.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    pub(super) connections: usize,
+    pub(super) time: Duration,
+    /// Between an answer and the next request.
+    pub(super) pause: Duration,
+}
+
+/// Microseconds of each request, connection by connection, and how long it took in all.
+pub(super) struct Asked {
+    pub(super) times_us: Vec<f64>,
+    pub(super) wall_s: f64,
+}
+
+/// Has every connection ask `contender` until the time is up. Each answer must be as long as `expected`.
+pub(super) fn ask(
+    contender: &Contender,
+    work: &Work,
+    load: Load,
+    expected: &[u8],
+) -> Result<Asked, Stop> {
+    let failed = |err: io::Error| Stop::host(format!("ask over the loopback: {err}"));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    thread::scope(|scope| {
+        let mut clients = Vec::new();
+        let mut servers = Vec::new();
+        let begin = Instant::now();
+        for _ in 0..load.connections {
+            clients.push(scope.spawn(move || client(address, load, expected)));
+            let (stream, _) = listener.accept().map_err(failed)?;
+            servers.push(scope.spawn(move || serve(&stream, contender, work)));
+        }
+        let mut times_us = Vec::new();
+        for client in clients {
+            let times = client.join().expect("clients do not panic");
+            times_us.extend(times.map_err(failed)?);
+        }
+        let wall_s = begin.elapsed().as_secs_f64();
+        for server in servers {
+            server.join().expect("servers do not panic")?;
+        }
+        Ok(Asked { times_us, wall_s })
+    })
+}
+
+fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f64>> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut times_us = Vec::new();
+    let mut body = vec![0; expected.len()];
+    let end = Instant::now() + load.time;
+    while Instant::now() < end {
+        let begin = Instant::now();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n")?;
+        let length = length(&mut stream)?;
+        if length != expected.len() {
+            let what = format!("an answer of {length} bytes, not {}", expected.len());
+            return Err(io::Error::other(what));
+        }
+        stream.read_exact(&mut body)?;
+        times_us.push(begin.elapsed().as_secs_f64() * 1e6);
+        thread::sleep(load.pause);
+    }
+    if body != expected {
+        return Err(io::Error::other("an answer of other bytes"));
+    }
+    Ok(times_us)
+}
+
+/// Reads a head of the front's, byte by byte up to its end, and tells the body's length.
+fn length(stream: &mut TcpStream) -> io::Result<usize> {
+    let mut head = [0; HEAD_BYTES];
+    stream.read_exact(&mut head)?;
+    let digits = std::str::from_utf8(&head[HEAD_BYTES - 4 - DIGITS..HEAD_BYTES - 4]);
+    let length = digits.ok().and_then(|digits| digits.parse().ok());
+    length.ok_or_else(|| io::Error::other("a head without a length"))
+}
+
+/// So many digits that heads are all of one length.
+const DIGITS: usize = 10;
+const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: ";
+const HEAD_BYTES: usize = HEAD.len() + DIGITS + 4;
+
+fn serve(stream: &TcpStream, contender: &Contender, work: &Work) -> Result<(), Stop> {
+    let failed = |err: io::Error| Stop::host(format!("serve over the loopback: {err}"));
+    stream.set_nodelay(true).map_err(failed)?;
+    let mut requests = BufReader::new(stream);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match requests.read_line(&mut line) {
+            Ok(0) => return Ok(()),
+            Ok(_) if line != "\r\n" => {}
+            Ok(_) => {
+                let body = contender.answer(work)?;
+                let mut answer = format!("{HEAD}{:010}\r\n\r\n", body.len()).into_bytes();
+                answer.extend_from_slice(&body);
+                let mut stream = stream;
+                stream.write_all(&answer).map_err(failed)?;
+            }
+            Err(err) => return Err(failed(err)),
+        }
+    }
+}

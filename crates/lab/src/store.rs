@@ -1,0 +1,97 @@
+//! `lab store`: what commands cost the store beside Debian's redis-server, how long small ones take beside large replies,
+//! while a million keys become due and while a snapshot is written, what keys take in memory, and what a caller in the
+//! process gets.
+//!
+//! All of it happens on a loopback of its own, in a network namespace where nothing else talks.
+
+mod beside;
+mod client;
+mod contender;
+mod expiry;
+mod in_process;
+mod memory;
+mod ops;
+mod probe;
+mod snapshot;
+
+pub(crate) use probe::{Probe, probe};
+
+use serde::Deserialize;
+
+use crate::record::Record;
+use crate::stop::Stop;
+use crate::{Given, loopback};
+
+/// Parts of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// CPU time an operation, and operations a second
+    Ops,
+    /// Latency of small replies beside large ones
+    Beside,
+    /// Memory a key
+    Memory,
+    /// Latency while a million keys become due
+    Expiry,
+    /// Latency and memory while a snapshot is written
+    Snapshot,
+    /// Values a second for a caller in the process
+    InProcess,
+}
+
+/// `lab/definitions/store.toml`.
+#[derive(Deserialize)]
+struct Definition {
+    server_cpu: u32,
+    client_cpu: u32,
+    ops: ops::Definition,
+    beside: beside::Definition,
+    memory: memory::Definition,
+    expiry: expiry::Definition,
+    snapshot: snapshot::Definition,
+    in_process: in_process::Definition,
+}
+
+/// Which core is whose.
+#[derive(Clone, Copy)]
+struct Cpus {
+    server: u32,
+    client: u32,
+}
+
+/// Runs all parts, or one; of `ops` all rows, or one.
+pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
+    loopback::enter()?;
+    let (definition, raw): (Definition, _) = given.definition("store")?;
+    let cpus = Cpus {
+        server: definition.server_cpu,
+        client: definition.client_cpu,
+    };
+    let peers: [&[&str]; 2] = [
+        &["redis-server", "--version"],
+        &["redis-benchmark", "--version"],
+    ];
+    let mut record = Record::begin("store", &raw, &peers, &[]);
+    let wanted = |part| only.is_none_or(|only| only == part);
+    if wanted(Part::Ops) {
+        record.add("ops", &ops::run(given, &definition.ops, cpus, row)?);
+    }
+    if wanted(Part::Beside) {
+        record.add("beside", &beside::run(given, &definition.beside, cpus)?);
+    }
+    if wanted(Part::Memory) {
+        record.add("memory", &memory::run(given, &definition.memory, cpus)?);
+    }
+    if wanted(Part::Expiry) {
+        record.add("expiry", &expiry::run(given, &definition.expiry, cpus)?);
+    }
+    if wanted(Part::Snapshot) {
+        let snapshots = snapshot::run(given, &definition.snapshot, cpus)?;
+        record.add("snapshot", &snapshots);
+    }
+    if wanted(Part::InProcess) {
+        let in_process = in_process::run(given, &definition.in_process, cpus)?;
+        record.add("in_process", &in_process);
+    }
+    record.write(&given.record)
+}

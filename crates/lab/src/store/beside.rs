@@ -1,0 +1,136 @@
+//! How long small values take while another client asks for large ones.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+use super::client::Client;
+use super::contender::{self, Contender, NAMES};
+use super::probe::{Latency, Probing};
+use crate::stats::{self, Spread};
+use crate::stop::Stop;
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    seconds: u32,
+    /// Small values a second.
+    rate: u32,
+    small_bytes: usize,
+    large_bytes: usize,
+    /// Large values a second.
+    large_rate: u32,
+}
+
+/// One contender in one round.
+#[derive(Serialize)]
+pub(super) struct Beside {
+    contender: &'static str,
+    round: usize,
+    large: bool,
+    large_answered: u32,
+    latency: Latency,
+}
+
+pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Beside>, Stop> {
+    let contenders = contender::start(given, cpus, &[])?;
+    for contender in &contenders {
+        let mut client = contender.client()?;
+        for (key, bytes) in [
+            ("small", definition.small_bytes),
+            ("large", definition.large_bytes),
+        ] {
+            client.ask(&[b"SET".as_slice(), key.as_bytes(), &vec![b'x'; bytes]])?;
+        }
+    }
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        eprintln!("lab: beside: round {}", round + 1);
+        for index in stats::order(contenders.len(), round) {
+            for large in [false, true] {
+                let contender = &contenders[index];
+                samples.push(measure(definition, cpus, contender, (round, large))?);
+            }
+        }
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+fn measure(
+    definition: &Definition,
+    cpus: Cpus,
+    contender: &Contender,
+    (round, large): (usize, bool),
+) -> Result<Beside, Stop> {
+    let (address, pace) = (
+        contender.server.address,
+        (definition.rate, definition.seconds),
+    );
+    let stop = AtomicBool::new(!large);
+    let (latency, large_answered) = thread::scope(|scope| {
+        let asking = scope.spawn(|| ask(definition, address, &stop));
+        let latency = Probing::start(cpus, address, "small", pace).and_then(Probing::end);
+        stop.store(true, Ordering::Relaxed);
+        let answered = asking.join().expect("the client does not panic");
+        Ok::<_, Stop>((latency?, answered?))
+    })?;
+    Ok(Beside {
+        contender: contender.name,
+        round,
+        large,
+        large_answered,
+        latency,
+    })
+}
+
+/// Asks for the large value at its rate until told to stop; returns how often it came.
+fn ask(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<u32, Stop> {
+    let mut client = Client::connect(server)?;
+    let begun = Instant::now();
+    let mut answered = 0;
+    while !stop.load(Ordering::Relaxed) {
+        client.ask(&["GET", "large"])?;
+        answered += 1;
+        let due = begun + Duration::from_secs(1) * answered / definition.large_rate;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    Ok(answered)
+}
+
+fn print(samples: &[Beside]) {
+    let median = |name: &str, large: bool, value: fn(&Latency) -> f64| {
+        let own = samples
+            .iter()
+            .filter(|sample| sample.contender == name && sample.large == large);
+        Spread::of(&own.map(|sample| value(&sample.latency)).collect::<Vec<_>>()).median
+    };
+    let rows = NAMES.map(|name| {
+        let alone = median(name, false, |latency| latency.p999_us);
+        let beside = median(name, true, |latency| latency.p999_us);
+        vec![
+            name.to_owned(),
+            format!("{:.0}", median(name, false, |latency| latency.p50_us)),
+            format!("{:.0}", median(name, true, |latency| latency.p50_us)),
+            format!("{alone:.0}"),
+            format!("{beside:.0}"),
+            format!("{:.2}", beside / alone),
+            format!("{:.0}", median(name, true, |latency| latency.max_us)),
+        ]
+    });
+    let head = [
+        "contender",
+        "p50 alone µs",
+        "beside",
+        "p99.9 alone µs",
+        "beside",
+        "ratio",
+        "max µs",
+    ];
+    table::print("Small values beside large ones", &head, &rows);
+}

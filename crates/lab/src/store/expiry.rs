@@ -1,0 +1,134 @@
+//! What others notice while a million keys become due within one second, and how long they stay.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use resp::Reply;
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+use super::contender::{self, Contender, NAMES};
+use super::memory::key;
+use super::probe::{Latency, Probing};
+use crate::stats::{self, Spread};
+use crate::stop::Stop;
+use crate::{Given, table};
+
+/// Time there is to load the keys and to begin with asking before the first one is due.
+const LOADING_S: u64 = 8;
+/// How long is asked: from before the first is due until all should be gone.
+const ASKING_S: u32 = 6;
+/// How long keys may stay beyond that.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    keys: usize,
+    /// Requests a second meanwhile.
+    rate: u32,
+}
+
+/// One contender in one round.
+#[derive(Serialize)]
+pub(super) struct Expiry {
+    contender: &'static str,
+    round: usize,
+    latency: Latency,
+    /// From the moment the last key was due until none was there, as DBSIZE counts.
+    gone_after_ms: u64,
+    /// CPU time of the server from loading to the end of asking.
+    cpu_us: u64,
+}
+
+pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Expiry>, Stop> {
+    let contenders = contender::start(given, cpus, &[])?;
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        eprintln!("lab: expiry: round {}", round + 1);
+        for index in stats::order(contenders.len(), round) {
+            samples.push(measure(definition, cpus, &contenders[index], round)?);
+        }
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+fn measure(
+    definition: &Definition,
+    cpus: Cpus,
+    contender: &Contender,
+    round: usize,
+) -> Result<Expiry, Stop> {
+    let mut client = contender.client()?;
+    client.ask(&["SET", "probe", "value"])?;
+    let first_ms = unix_ms() + LOADING_S * 1000;
+    client.fill(definition.keys, |number| {
+        let due_ms = first_ms + (number % 1000) as u64;
+        let words = ["SET", &key(number), "v", "PXAT", &due_ms.to_string()];
+        words.map(str::to_owned).to_vec()
+    })?;
+    let Some(left_ms) = first_ms.checked_sub(unix_ms() + 1_000) else {
+        return Err(Stop::finding(format!(
+            "{}: loading took longer than {LOADING_S} s",
+            contender.name
+        )));
+    };
+    thread::sleep(Duration::from_millis(left_ms));
+    let before_us = contender.server.cpu_us()?;
+    let address = contender.server.address;
+    let probing = Probing::start(cpus, address, "probe", (definition.rate, ASKING_S))?;
+    let last_ms = first_ms + 999;
+    thread::sleep(Duration::from_millis(last_ms.saturating_sub(unix_ms())));
+    let deadline = Instant::now() + PATIENCE;
+    while client.ask(&["DBSIZE"])? != Reply::Int(1) {
+        if deadline < Instant::now() {
+            return Err(Stop::finding(format!("{}: keys stay", contender.name)));
+        }
+        thread::sleep(LOOK);
+    }
+    let gone_after_ms = unix_ms().saturating_sub(last_ms);
+    Ok(Expiry {
+        contender: contender.name,
+        round,
+        latency: probing.end()?,
+        gone_after_ms,
+        cpu_us: contender.server.cpu_us()? - before_us,
+    })
+}
+
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("the clock is past 1970").as_millis() as u64
+}
+
+/// One of the numbers of a round.
+type Number = fn(&Expiry) -> f64;
+
+fn print(samples: &[Expiry]) {
+    let values: [Number; 5] = [
+        |sample| sample.latency.p50_us,
+        |sample| sample.latency.p999_us,
+        |sample| sample.latency.max_us,
+        |sample| sample.gone_after_ms as f64,
+        |sample| sample.cpu_us as f64 / 1e3,
+    ];
+    let rows = NAMES.map(|name| {
+        let median = |value: Number| {
+            let own = samples.iter().filter(|sample| sample.contender == name);
+            Spread::of(&own.map(value).collect::<Vec<_>>()).median
+        };
+        let cells = values.iter().map(|value| format!("{:.0}", median(*value)));
+        std::iter::once(name.to_owned()).chain(cells).collect()
+    });
+    let head = [
+        "contender",
+        "p50 µs",
+        "p99.9 µs",
+        "max µs",
+        "gone after ms",
+        "CPU ms",
+    ];
+    table::print("While keys become due", &head, &rows);
+}

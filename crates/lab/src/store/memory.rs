@@ -1,0 +1,81 @@
+//! What a small key with a small value takes in memory.
+
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+use super::contender::{self, NAMES};
+use crate::stats::Spread;
+use crate::stop::Stop;
+use crate::usage::Tree;
+use crate::{Given, table};
+
+/// For what a server tidies up after it was filled.
+const REST: Duration = Duration::from_secs(1);
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    keys: usize,
+    value_bytes: usize,
+}
+
+/// One contender in one round.
+#[derive(Serialize)]
+pub(super) struct Memory {
+    contender: &'static str,
+    round: usize,
+    /// Proportional set size before and after.
+    empty_bytes: u64,
+    full_bytes: u64,
+    bytes_a_key: f64,
+}
+
+pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Memory>, Stop> {
+    let value = vec![b'x'; definition.value_bytes];
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        eprintln!("lab: memory: round {}", round + 1);
+        for contender in contender::start(given, cpus, &[])? {
+            let pid = contender.server.pid();
+            let empty_bytes = Tree::look(pid)?.memory_bytes;
+            contender.client()?.fill(definition.keys, |number| {
+                vec![b"SET".to_vec(), key(number).into_bytes(), value.clone()]
+            })?;
+            thread::sleep(REST);
+            let full_bytes = Tree::look(pid)?.memory_bytes;
+            samples.push(Memory {
+                contender: contender.name,
+                round,
+                empty_bytes,
+                full_bytes,
+                bytes_a_key: (full_bytes - empty_bytes) as f64 / definition.keys as f64,
+            });
+        }
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+/// Sixteen bytes.
+pub(super) fn key(number: usize) -> String {
+    format!("key:{number:012}")
+}
+
+fn print(samples: &[Memory]) {
+    let median = |name: &str| {
+        let own = samples.iter().filter(|sample| sample.contender == name);
+        Spread::of(&own.map(|sample| sample.bytes_a_key).collect::<Vec<_>>()).median
+    };
+    let rows = NAMES.map(|name| {
+        vec![
+            name.to_owned(),
+            format!("{:.1}", median(name)),
+            format!("{:.3}", median(name) / median(NAMES[1])),
+        ]
+    });
+    let head = ["contender", "bytes a key", "over redis"];
+    table::print("Memory", &head, &rows);
+}

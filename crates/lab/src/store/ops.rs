@@ -1,0 +1,218 @@
+//! CPU time of the server an operation, row by row, as redis-benchmark asks.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use resp::Reply;
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+use super::contender::{self, Contender, NAMES};
+use crate::meter::{self, Sample};
+use crate::stats::{self, Ratio, Spread};
+use crate::stop::Stop;
+use crate::{Given, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    rows: Vec<Row>,
+}
+
+/// One kind of command. `__rand_int__` is a number below `keys`, another each time.
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    /// Run once before, as often as there are keys ten times over, so that nearly all are there.
+    prepare: Option<Vec<String>>,
+    command: Vec<String>,
+    /// Length of a last word; none where it is zero.
+    #[serde(default)]
+    data_bytes: usize,
+    #[serde(default = "one")]
+    pipeline: u32,
+    requests: u64,
+    keys: u64,
+    #[serde(default = "fifty")]
+    connections: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+/// One row, all rounds.
+#[derive(Serialize)]
+pub(super) struct Cost {
+    row: String,
+    ours_over_redis: Ratio,
+    samples: Vec<Sample>,
+}
+
+pub(super) fn run(
+    given: &Given,
+    definition: &Definition,
+    cpus: Cpus,
+    only: Option<&str>,
+) -> Result<Vec<Cost>, Stop> {
+    let rounds = given.rounds.unwrap_or(definition.rounds);
+    let wanted = |row: &&Row| only.is_none_or(|only| only == row.name);
+    let mut costs = Vec::new();
+    for row in definition.rows.iter().filter(wanted) {
+        costs.push(measure(given, row, cpus, rounds)?);
+    }
+    print(&costs);
+    Ok(costs)
+}
+
+fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, Stop> {
+    let contenders = contender::start(given, cpus, &[])?;
+    for contender in &contenders {
+        verify(row, contender)?;
+        if let Some(words) = &row.prepare {
+            let filling = Row {
+                requests: row.keys * 10,
+                pipeline: 16,
+                connections: row.connections,
+                ..row.asking(words)
+            };
+            load(&filling, cpus, contender.server.address)?;
+        }
+    }
+    let mut samples = Vec::new();
+    for round in 0..rounds {
+        eprintln!("lab: {}: round {} of {rounds}", row.name, round + 1);
+        for index in stats::order(contenders.len(), round) {
+            let contender = &contenders[index];
+            let metered = (&contender.server, cpus.server);
+            samples.push(Sample::timed(contender.name, round, metered, || {
+                let begun = Instant::now();
+                load(row, cpus, contender.server.address)?;
+                Ok((row.requests, begun.elapsed().as_secs_f64()))
+            })?);
+        }
+    }
+    let of = |name| meter::us_a_request(&samples, name);
+    Ok(Cost {
+        row: row.name.clone(),
+        ours_over_redis: Ratio::of(&of(NAMES[0]), &of(NAMES[1])),
+        samples,
+    })
+}
+
+impl Row {
+    /// The same keys and values, under other words.
+    fn asking(&self, words: &[String]) -> Row {
+        Row {
+            name: self.name.clone(),
+            prepare: None,
+            command: words.to_vec(),
+            data_bytes: self.data_bytes,
+            pipeline: self.pipeline,
+            requests: self.requests,
+            keys: self.keys,
+            connections: self.connections,
+        }
+    }
+
+    /// What a command that reads gets no last word for.
+    fn takes_data(&self) -> bool {
+        self.data_bytes != 0 && self.command[0] == "SET"
+    }
+}
+
+/// Sees that a value of the row's length comes back as it went in, and that the command is taken.
+fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
+    let mut client = contender.client()?;
+    let value = vec![b'x'; row.data_bytes.max(1)];
+    client.ask(&[b"SET".as_slice(), b"verify", &value])?;
+    let same = client.ask(&["GET", "verify"])? == Reply::Bulk(value.clone().into());
+    let words = row.command.iter();
+    let mut words: Vec<Vec<u8>> = words
+        .map(|word| word.replace("__rand_int__", "000000000000").into_bytes())
+        .collect();
+    if row.takes_data() {
+        words.push(value);
+    }
+    let taken = !matches!(client.ask(&words)?, Reply::Error(_));
+    match same && taken {
+        true => Ok(()),
+        false => Err(Stop::finding(format!(
+            "{}: {}: another answer",
+            contender.name, row.name
+        ))),
+    }
+}
+
+/// Runs redis-benchmark to its end. Values come through its standard input, since long ones do not fit a command line.
+fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &cpus.client.to_string(), "redis-benchmark"]);
+    for (flag, value) in [
+        ("-p", u64::from(server.port())),
+        ("-n", row.requests),
+        ("-r", row.keys),
+        ("-c", u64::from(row.connections)),
+        ("-P", u64::from(row.pipeline)),
+    ] {
+        command.args([flag, &value.to_string()]);
+    }
+    command.arg("-q");
+    if row.takes_data() {
+        command.arg("-x");
+    }
+    command.args(&row.command);
+    let failed = |err: std::io::Error| Stop::host(format!("redis-benchmark: {err}"));
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|err| failed(err).hint("cargo xtask lab installs redis-tools first"))?;
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    if row.takes_data() {
+        let data = vec![b'x'; row.data_bytes];
+        stdin.write_all(&data).map_err(failed)?;
+    }
+    drop(stdin);
+    let status = child.wait().map_err(failed)?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Stop::finding(format!("redis-benchmark: {status}"))),
+    }
+}
+
+fn print(costs: &[Cost]) {
+    let rows = costs.iter().map(|cost| {
+        let of = |name| {
+            let Spread { median, .. } = Spread::of(&meter::us_a_request(&cost.samples, name));
+            [
+                format!("{median:.3}"),
+                format!("{:.0}", meter::rate(&cost.samples, name)),
+            ]
+        };
+        let Ratio { median, low, high } = cost.ours_over_redis;
+        let mut cells = vec![cost.row.clone()];
+        cells.extend(NAMES.into_iter().flat_map(of));
+        cells.push(format!("{median:.3} ({low:.3}…{high:.3})"));
+        cells
+    });
+    let head = [
+        "operation",
+        "ours µs",
+        "ops/s",
+        "redis µs",
+        "ops/s",
+        "ours/redis CPU (95 %)",
+    ];
+    table::print(
+        "CPU time an operation (medians of rounds)",
+        &head,
+        &rows.collect::<Vec<_>>(),
+    );
+}

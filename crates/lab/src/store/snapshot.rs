@@ -1,0 +1,204 @@
+//! What others notice while a snapshot is written, and the memory it takes.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use resp::Reply;
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+use super::client::Client;
+use super::contender::{self, Contender, NAMES};
+use super::memory::key;
+use super::probe::{Latency, Probing};
+use crate::stats::{self, Spread};
+use crate::stop::Stop;
+use crate::usage::Tree;
+use crate::{Given, table};
+
+/// How long is asked; a snapshot of a million small keys takes less.
+const ASKING_S: u32 = 5;
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(10);
+/// Writes under way at a time.
+const WRITES: usize = 100;
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    keys: usize,
+    value_bytes: usize,
+    /// Requests a second meanwhile.
+    rate: u32,
+}
+
+/// One contender in one round.
+#[derive(Serialize)]
+pub(super) struct Snapshot {
+    contender: &'static str,
+    round: usize,
+    latency: Latency,
+    took_ms: u64,
+    /// Proportional set size before, and the most that was seen meanwhile, children included.
+    before_bytes: u64,
+    peak_bytes: u64,
+    /// CPU time of the server and its children for all of it, writes included.
+    cpu_us: u64,
+    writes: usize,
+}
+
+pub(super) fn run(
+    given: &Given,
+    definition: &Definition,
+    cpus: Cpus,
+) -> Result<Vec<Snapshot>, Stop> {
+    let contenders = contender::start(given, cpus, &[])?;
+    let value = vec![b'x'; definition.value_bytes];
+    for contender in &contenders {
+        let mut client = contender.client()?;
+        client.fill(definition.keys, |number| {
+            vec![b"SET".to_vec(), key(number).into_bytes(), value.clone()]
+        })?;
+        client.ask(&["SET", "probe", "value"])?;
+    }
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        eprintln!("lab: snapshot: round {}", round + 1);
+        for index in stats::order(contenders.len(), round) {
+            samples.push(measure(definition, cpus, &contenders[index], round)?);
+        }
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+fn measure(
+    definition: &Definition,
+    cpus: Cpus,
+    contender: &Contender,
+    round: usize,
+) -> Result<Snapshot, Stop> {
+    let address = contender.server.address;
+    let before_us = contender.server.cpu_us()?;
+    let (writes, (latency, took_ms)) = while_written(definition, address, || {
+        let probing = Probing::start(cpus, address, "probe", (definition.rate, ASKING_S))?;
+        let (took_ms, _) = save(contender, Looking::Never)?;
+        Ok((probing.end()?, took_ms))
+    })?;
+    let cpu_us = contender.server.cpu_us()? - before_us;
+    let before = Tree::look(contender.server.pid())?;
+    // Another one: to look at its memory keeps a process from changing its mappings, which would show in the latency.
+    let (_, (_, peak_bytes)) =
+        while_written(definition, address, || save(contender, Looking::Always))?;
+    Ok(Snapshot {
+        contender: contender.name,
+        round,
+        latency,
+        took_ms,
+        before_bytes: before.memory_bytes,
+        peak_bytes,
+        cpu_us,
+        writes,
+    })
+}
+
+/// Does `work` while keys are overwritten; returns how many were, and what came of it.
+fn while_written<T>(
+    definition: &Definition,
+    server: SocketAddr,
+    work: impl FnOnce() -> Result<T, Stop>,
+) -> Result<(usize, T), Stop> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writing = scope.spawn(|| write(definition, server, &stop));
+        let done = work();
+        stop.store(true, Ordering::Relaxed);
+        let writes = writing.join().expect("the client does not panic");
+        Ok((writes?, done?))
+    })
+}
+
+/// Whether memory is looked at while a snapshot is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Looking {
+    Never,
+    Always,
+}
+
+/// Has a snapshot written; returns how long that took, and the most memory that was seen.
+fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
+    let mut client = contender.client()?;
+    let begun = Instant::now();
+    if let Reply::Error(text) = client.ask(&["BGSAVE"])? {
+        return Err(Stop::finding(String::from_utf8_lossy(&text).into_owned()));
+    }
+    let mut peak_bytes = 0;
+    loop {
+        if looking == Looking::Always {
+            let seen = Tree::look(contender.server.pid())?;
+            peak_bytes = seen.memory_bytes.max(peak_bytes);
+        }
+        let Reply::Bulk(info) = client.ask(&["INFO", "persistence"])? else {
+            return Err(Stop::finding("INFO is no text"));
+        };
+        if String::from_utf8_lossy(&info).contains("rdb_bgsave_in_progress:0") {
+            return Ok((begun.elapsed().as_millis() as u64, peak_bytes));
+        }
+        if PATIENCE < begun.elapsed() {
+            return Err(Stop::finding("a snapshot without an end"));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Overwrites keys all over the table until told to stop; returns how many.
+fn write(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<usize, Stop> {
+    /// Coprime to any number of keys that is a power of ten.
+    const STRIDE: usize = 7_919;
+    let mut client = Client::connect(server)?;
+    let value = vec![b'y'; definition.value_bytes];
+    let mut written = 0;
+    while !stop.load(Ordering::Relaxed) {
+        client.fill(WRITES, |number| {
+            let number = (written + number) * STRIDE % definition.keys;
+            vec![b"SET".to_vec(), key(number).into_bytes(), value.clone()]
+        })?;
+        written += WRITES;
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(written)
+}
+
+/// One of the numbers of a round.
+type Number = fn(&Snapshot) -> f64;
+
+fn print(samples: &[Snapshot]) {
+    let values: [Number; 6] = [
+        |sample| sample.latency.p50_us,
+        |sample| sample.latency.p999_us,
+        |sample| sample.latency.max_us,
+        |sample| sample.took_ms as f64,
+        |sample| 100.0 * (sample.peak_bytes as f64 / sample.before_bytes as f64 - 1.0),
+        |sample| sample.cpu_us as f64 / 1e3,
+    ];
+    let rows = NAMES.map(|name| {
+        let median = |value: Number| {
+            let own = samples.iter().filter(|sample| sample.contender == name);
+            Spread::of(&own.map(value).collect::<Vec<_>>()).median
+        };
+        let cells = values.iter().map(|value| format!("{:.1}", median(*value)));
+        std::iter::once(name.to_owned()).chain(cells).collect()
+    });
+    let head = [
+        "contender",
+        "p50 µs",
+        "p99.9 µs",
+        "max µs",
+        "took ms",
+        "memory on top %",
+        "CPU ms",
+    ];
+    table::print("While a snapshot is written", &head, &rows);
+}

@@ -1,0 +1,378 @@
+//! `[programs.NAME]`: programs that are routes of the server, and chains of them.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use toml::de::DeValue;
+
+use super::file;
+use super::nearest::nearest;
+use super::value::{Bytes, Raw, Timeout, Value, Wrong};
+
+/// `on_error`: the body as it came.
+const INPUT: &str = "input";
+/// Programs in a chain; more would be a pipeline that nobody waits for.
+const CHAIN_MAX: usize = 16;
+
+/// Every program and chain, sorted by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Programs(pub(crate) Vec<Entry>);
+
+/// One table, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// `NAME`.
+    pub(crate) name: String,
+    /// What it is. Either this or `programs` is there.
+    pub(crate) path: PathBuf,
+    /// The chain: the answer of each is the next one's input.
+    pub(crate) programs: Words,
+    /// Its place in the URL space; without one it serves chains and as a fallback.
+    pub(crate) route: String,
+    /// What is answered in its stead when it fails.
+    pub(crate) on_error: String,
+    /// Its arguments after its name.
+    pub(crate) main_arguments: Words,
+    /// `NAME=VALUE`, for every request.
+    pub(crate) environment: Words,
+    /// Files that it may read.
+    pub(crate) allowed_paths: Words,
+    /// Nothing of a request is left when the next begins.
+    pub(crate) ephemeral: bool,
+    /// Requests that it answers at the same time.
+    pub(crate) concurrency: NonZeroU32,
+    /// Its code and data in huge pages.
+    pub(crate) hugepages: bool,
+    /// What a request takes, in huge pages.
+    pub(crate) request_hugepages: bool,
+    /// Its guest's page tables in the log.
+    pub(crate) verbose_pagetables: bool,
+    /// Until it must be ready, its warm-up included.
+    pub(crate) max_boot_time: Timeout,
+    /// One request, by the wall clock and by CPU.
+    pub(crate) max_request_time: Timeout,
+    /// Memory before a request.
+    pub(crate) max_memory: Bytes,
+    /// Memory that a request may take beyond that.
+    pub(crate) max_work_memory: Bytes,
+    /// Longest answer.
+    pub(crate) max_answer: Bytes,
+    /// Requests that it must have answered before it gets those of clients.
+    pub(crate) warmup: u32,
+}
+
+/// What is done when a program fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError<'a> {
+    /// An error is answered.
+    Tell,
+    /// The body that came is sent back.
+    Input,
+    /// This target of the library is served.
+    Target(&'a str),
+    /// This program answers.
+    Program(&'a str),
+}
+
+/// Strings, in the order given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
+impl Entry {
+    fn new(name: &str) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            path: PathBuf::new(),
+            programs: Words::default(),
+            route: String::new(),
+            on_error: String::new(),
+            main_arguments: Words::default(),
+            environment: Words::default(),
+            allowed_paths: Words::default(),
+            ephemeral: true,
+            concurrency: NonZeroU32::new(2).expect("not zero"),
+            hugepages: true,
+            request_hugepages: true,
+            verbose_pagetables: false,
+            max_boot_time: Timeout::seconds(16),
+            max_request_time: Timeout::seconds(8),
+            max_memory: Bytes::mib(256),
+            max_work_memory: Bytes::mib(64),
+            max_answer: Bytes::mib(64),
+            warmup: 1,
+        }
+    }
+
+    /// Whether it is a chain of others.
+    pub(crate) fn is_chain(&self) -> bool {
+        !self.programs.0.is_empty()
+    }
+
+    pub(crate) fn on_error(&self) -> OnError<'_> {
+        match self.on_error.as_str() {
+            "" => OnError::Tell,
+            INPUT => OnError::Input,
+            target if target.starts_with('/') => OnError::Target(target),
+            program => OnError::Program(program),
+        }
+    }
+
+    /// What is wrong with it alone.
+    fn fault(&self) -> Option<String> {
+        let has_path = !self.path.as_os_str().is_empty();
+        let fault = match () {
+            () if self.name == INPUT => "the name is taken: on_error = \"input\" is the body",
+            () if has_path == self.is_chain() => "expected either path or programs",
+            () if !self.ephemeral => {
+                "a program is started anew for each request, so ephemeral cannot be false"
+            }
+            () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
+            () if !is_route(&self.route) => {
+                "route: expected a path, such as \"/x/resize\", neither / nor below /-/"
+            }
+            () if self.environment.0.iter().any(|word| !word.contains('=')) => {
+                "environment: expected NAME=VALUE"
+            }
+            () => return None,
+        };
+        Some(format!("{}: {fault}", self.name))
+    }
+}
+
+/// Whether a route is none, or a place that is not taken.
+fn is_route(route: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let path = route.len() > 1 && route.starts_with('/') && !route.ends_with('/');
+    let free = route != "/-" && !route.starts_with("/-/") && !route.contains("//");
+    route.is_empty() || path && free && route.bytes().all(plain)
+}
+
+impl Programs {
+    /// The entry of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.name == name)
+    }
+
+    /// What is wrong with one of them, or between them.
+    fn fault(&self) -> Option<String> {
+        let is_program = |name: &str| self.named(name).is_some_and(|entry| !entry.is_chain());
+        let mut routes = BTreeSet::new();
+        for entry in &self.0 {
+            if let Some(fault) = entry.fault() {
+                return Some(fault);
+            }
+            if !entry.route.is_empty() && !routes.insert(&entry.route) {
+                return Some(format!("{}: another has its route", entry.name));
+            }
+            let fallback = match entry.on_error() {
+                OnError::Program(name) => Some(name),
+                _ => None,
+            };
+            let named = entry.programs.0.iter().map(String::as_str).chain(fallback);
+            if let Some(name) = named.into_iter().find(|name| !is_program(name)) {
+                return Some(format!("{}: no program is called {name}", entry.name));
+            }
+        }
+        None
+    }
+}
+
+impl Value for Programs {
+    const EXPECTED: &'static str = "tables, in a file [programs.NAME], elsewhere { NAME = { path = \"…\", route = \"/x/NAME\" } }";
+
+    fn read(raw: &Raw) -> Result<Programs, Wrong> {
+        let tables = match raw {
+            Raw::Table(tables) => tables.clone(),
+            Raw::Word(word) => match word.to_str().map(str::trim) {
+                Some("") => Vec::new(),
+                Some(text) => inline(text).ok_or_else(|| Wrong::found(raw))?,
+                None => return Err(Wrong::found(raw)),
+            },
+            _ => return Err(Wrong::found(raw)),
+        };
+        let entries = tables.iter().map(|(name, table)| entry(name, table));
+        let mut programs = Programs(entries.collect::<Result<_, _>>()?);
+        programs.0.sort_by(|one, other| one.name.cmp(&other.name));
+        match programs.fault() {
+            Some(fault) => Err(Wrong::Because(fault)),
+            None => Ok(programs),
+        }
+    }
+
+    fn show(&self) -> String {
+        if self.0.is_empty() {
+            return String::new();
+        }
+        let tables = self.0.iter().map(|entry| {
+            let default = Entry::new(&entry.name);
+            let members = MEMBERS.iter().filter_map(|member| {
+                let value = (member.show)(entry);
+                (value != (member.show)(&default)).then(|| format!("{} = {value}", member.name))
+            });
+            let members = members.collect::<Vec<_>>().join(", ");
+            format!("{} = {{ {members} }}", entry.name)
+        });
+        format!("{{ {} }}", tables.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The tables of a word, which is TOML.
+fn inline(text: &str) -> Option<Vec<(String, Raw)>> {
+    let value = DeValue::parse(text).ok()?;
+    match file::raw(&value) {
+        Raw::Table(tables) => Some(tables),
+        _ => None,
+    }
+}
+
+/// A key of a table.
+struct Member {
+    name: &'static str,
+    expected: &'static str,
+    set: fn(&mut Entry, &Raw) -> Result<(), Wrong>,
+    /// As TOML has it.
+    show: fn(&Entry) -> String,
+}
+
+macro_rules! members {
+    ($($name:ident: $Type:ty, $form:ident;)+) => {
+        const MEMBERS: &[Member] = &[$(Member {
+            name: stringify!($name),
+            expected: <$Type as Value>::EXPECTED,
+            set: |entry, raw| {
+                entry.$name = Value::read(raw)?;
+                Ok(())
+            },
+            show: |entry| $form(&entry.$name.show()),
+        }),+];
+    };
+}
+
+members! {
+    path: PathBuf, quoted;
+    programs: Words, bare;
+    route: String, quoted;
+    on_error: String, quoted;
+    main_arguments: Words, bare;
+    environment: Words, bare;
+    allowed_paths: Words, bare;
+    ephemeral: bool, bare;
+    concurrency: NonZeroU32, bare;
+    hugepages: bool, bare;
+    request_hugepages: bool, bare;
+    verbose_pagetables: bool, bare;
+    max_boot_time: Timeout, quoted;
+    max_request_time: Timeout, quoted;
+    max_memory: Bytes, measured;
+    max_work_memory: Bytes, measured;
+    max_answer: Bytes, measured;
+    warmup: u32, bare;
+}
+
+fn bare(shown: &str) -> String {
+    shown.to_owned()
+}
+
+/// A number, with its unit if it has one.
+fn measured(shown: &str) -> String {
+    match shown.parse::<u64>() {
+        Ok(_) => bare(shown),
+        Err(_) => quoted(shown),
+    }
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            control if control.is_control() => {
+                out.push_str(&format!("\\u{:04x}", u32::from(control)));
+            }
+            plain => out.push(plain),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn entry(name: &str, table: &Raw) -> Result<Entry, Wrong> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if name.is_empty() || !name.bytes().all(plain) {
+        let what = format!("{name:?} is no name: letters, digits, - and _ are");
+        return Err(Wrong::Because(what));
+    }
+    let Raw::Table(members) = table else {
+        let what = format!("{name}: expected a table, found {table}");
+        return Err(Wrong::Because(what));
+    };
+    let mut entry = Entry::new(name);
+    for (key, raw) in members {
+        let Some(member) = MEMBERS.iter().find(|member| member.name == key) else {
+            return Err(Wrong::Because(unknown(name, key)));
+        };
+        (member.set)(&mut entry, raw).map_err(|wrong| {
+            Wrong::Because(match wrong {
+                Wrong::Found(found) => {
+                    format!("{name}.{key}: expected {}, found {found}", member.expected)
+                }
+                Wrong::Unsupported(what) | Wrong::Because(what) => format!("{name}.{key}: {what}"),
+            })
+        })?;
+    }
+    Ok(entry)
+}
+
+fn unknown(name: &str, key: &str) -> String {
+    let near = nearest(key, MEMBERS.iter().map(|member| member.name));
+    match near {
+        Some(near) => format!("{name}: unknown key: {key}; the nearest known key is {near}"),
+        None => {
+            let known: Vec<_> = MEMBERS.iter().map(|member| member.name).collect();
+            format!("{name}: unknown key: {key}; known are {}", known.join(", "))
+        }
+    }
+}
+
+impl Value for String {
+    const EXPECTED: &'static str = "a string";
+
+    fn read(raw: &Raw) -> Result<String, Wrong> {
+        match raw.text() {
+            Some(text) if !text.contains('\0') => Ok(text.to_owned()),
+            _ => Err(Wrong::found(raw)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+impl Value for Words {
+    const EXPECTED: &'static str = "a list of strings";
+
+    fn read(raw: &Raw) -> Result<Words, Wrong> {
+        let elements = match raw {
+            Raw::List(elements) => elements.iter().map(String::read).collect(),
+            // Variables may be written as a table.
+            Raw::Table(pairs) => {
+                let pair = |(name, value): &(String, Raw)| {
+                    String::read(value).map(|value| format!("{name}={value}"))
+                };
+                pairs.iter().map(pair).collect()
+            }
+            _ => return Err(Wrong::found(raw)),
+        };
+        let elements: Result<_, _> = elements;
+        elements.map(Words)
+    }
+
+    fn show(&self) -> String {
+        let words: Vec<_> = self.0.iter().map(|word| quoted(word)).collect();
+        format!("[{}]", words.join(", "))
+    }
+}

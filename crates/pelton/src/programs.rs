@@ -1,0 +1,230 @@
+//! Programs of the operator as routes of the server, each run in cells of its own (`[programs.NAME]`, docs/cells.md).
+//!
+//! Principal type: [`Programs`], a mount of the service.
+//!
+//! ```text
+//! request ─► route ─► unit ─ a place among its `concurrency` ─► a thread of the unit ─► cell ─► output, as CGI answers
+//!                      ├─► the next unit of a chain, whose input that is ─► …
+//!                      └─► what `on_error` names, when one fails
+//! ```
+//!
+//! A request has its whole body before it asks for a cell, and holds one only while a program runs: a slow client, or a
+//! chain's other programs, cost none. Threads: cores look the table up and wait; each unit has as many threads as it may
+//! run at a time; the signals' thread and the one that looks for changed files boot programs. Locks are held for reads
+//! and swaps of pointers, never for a boot or a run.
+
+mod boot;
+mod reply;
+mod told;
+mod unit;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use origin::mount::{Mount, Mounts};
+
+use crate::config::{Config, Entry, OnError};
+use crate::report::Error;
+use boot::{Bootable, Stamp};
+use told::Told;
+use unit::{Counts, Unit};
+
+/// Every program, and where it answers.
+pub(crate) struct Programs {
+    table: RwLock<Arc<Table>>,
+    /// Held while programs are booted and the table is replaced, so that two do not do it at a time.
+    changing: Mutex<()>,
+    backend: cell::Backend,
+    conversions: Arc<cell::Pool>,
+}
+
+/// What holds between two reloads.
+#[derive(Default)]
+struct Table {
+    units: BTreeMap<String, Arc<Unit>>,
+    /// Longest path first.
+    routes: Vec<Arc<Route>>,
+}
+
+/// A path, and what answers there.
+struct Route {
+    name: String,
+    path: String,
+    /// One, or a chain.
+    stages: Vec<Arc<Unit>>,
+    fallback: Fallback,
+    counts: Arc<Counts>,
+}
+
+/// What answers when a stage fails.
+enum Fallback {
+    Tell,
+    Input,
+    Target(String),
+    Program(Arc<Unit>),
+}
+
+impl Programs {
+    /// Boots all programs of `config`. `conversions` is the pool of workers, which knows what [`cell::Backend::Auto`] is
+    /// on this host.
+    pub(crate) fn start(
+        config: &Config,
+        conversions: Arc<cell::Pool>,
+    ) -> Result<Arc<Programs>, Error> {
+        let programs = Arc::new(Programs {
+            table: RwLock::default(),
+            changing: Mutex::new(()),
+            backend: conversions.posture().backend,
+            conversions,
+        });
+        programs.apply(config)?;
+        programs.watch(config.limits.program_check_time.0)?;
+        Ok(programs)
+    }
+
+    /// The paths that programs answer at, and that of what there is to tell of cells.
+    pub(crate) fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
+        let told: Arc<dyn Mount> = Arc::new(Told(Arc::clone(self)));
+        let mut mounts = vec![(told::PATH.to_owned(), told)];
+        for route in &self.table().routes {
+            let programs: Arc<dyn Mount> = Arc::<Programs>::clone(self);
+            mounts.push((route.path.clone(), programs));
+        }
+        mounts
+    }
+
+    /// Takes over what `config` says: boots programs that are new or changed. One that does not boot goes on as it was.
+    ///
+    /// # Errors
+    /// When one that was not there before does not boot; nothing changes then but programs that are already booted.
+    pub(crate) fn apply(&self, config: &Config) -> Result<(), Error> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.table();
+        let mut units = BTreeMap::new();
+        let entries = &config.programs.0;
+        for entry in entries.iter().filter(|entry| !entry.is_chain()) {
+            let plan = Bootable::new(entry, config, self.backend);
+            let unit = match old.units.get(&entry.name) {
+                Some(unit) => {
+                    unit.renew(plan);
+                    Arc::clone(unit)
+                }
+                None => Arc::new(Unit::start(plan)?),
+            };
+            units.insert(entry.name.clone(), unit);
+        }
+        let routed = entries.iter().filter(|entry| !entry.route.is_empty());
+        let mut routes: Vec<_> = routed.map(|entry| route(entry, &units, &old)).collect();
+        routes.sort_by_key(|route| std::cmp::Reverse(route.path.len()));
+        let table = Arc::new(Table { units, routes });
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+        Ok(())
+    }
+
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The route that `path` belongs to.
+    fn route(&self, path: &str) -> Option<Arc<Route>> {
+        let fits = |route: &&Arc<Route>| {
+            let below = path.strip_prefix(route.path.as_str());
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        };
+        self.table().routes.iter().find(fits).map(Arc::clone)
+    }
+
+    /// Starts the thread that looks for changed files, every so often, as long as there are programs to look for.
+    fn watch(self: &Arc<Programs>, every: Duration) -> Result<(), Error> {
+        let programs = Arc::downgrade(self);
+        let look = move || {
+            let mut seen: BTreeMap<String, Stamp> = BTreeMap::new();
+            loop {
+                std::thread::sleep(every);
+                let Some(programs) = programs.upgrade() else {
+                    return;
+                };
+                programs.look(&mut seen);
+            }
+        };
+        let thread = std::thread::Builder::new().name("programs".to_owned());
+        thread
+            .spawn(look)
+            .map_err(|err| Error::host(format!("watch programs: {err}")))?;
+        Ok(())
+    }
+
+    /// Boots programs whose files are not what runs, once they have stayed the same between two looks: whoever copies
+    /// one over another is then done. `seen` is what the last look saw of files that differ.
+    fn look(&self, seen: &mut BTreeMap<String, Stamp>) {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, unit) in &self.table().units {
+            unit.forget_the_past();
+            match unit.changed() {
+                Some(stamp) if seen.get(name) == Some(&stamp) => {
+                    unit.renew_file();
+                    seen.remove(name);
+                }
+                Some(stamp) => {
+                    seen.insert(name.clone(), stamp);
+                }
+                None => {
+                    seen.remove(name);
+                }
+            }
+        }
+    }
+}
+
+fn route(entry: &Entry, units: &BTreeMap<String, Arc<Unit>>, old: &Table) -> Arc<Route> {
+    let unit = |name: &str| Arc::clone(units.get(name).expect("the configuration was checked"));
+    let stages = if entry.is_chain() {
+        entry.programs.0.iter().map(|name| unit(name)).collect()
+    } else {
+        vec![unit(&entry.name)]
+    };
+    let mut before = old.routes.iter();
+    let before = before.find(|route| route.name == entry.name);
+    Arc::new(Route {
+        name: entry.name.clone(),
+        path: entry.route.clone(),
+        stages,
+        fallback: match entry.on_error() {
+            OnError::Tell => Fallback::Tell,
+            OnError::Input => Fallback::Input,
+            OnError::Target(target) => Fallback::Target(target.to_owned()),
+            OnError::Program(name) => Fallback::Program(unit(name)),
+        },
+        counts: before.map_or_else(Arc::default, |route| Arc::clone(&route.counts)),
+    })
+}
+
+/// What is wrong with the programs of a configuration, as far as can be told without running them.
+pub(crate) fn findings(config: &Config) -> impl Iterator<Item = Error> {
+    let entries = config.programs.0.iter();
+    let programs = entries.filter(|entry| !entry.is_chain());
+    programs.filter_map(|entry| boot::check(entry).err())
+}
+
+/// Everything that answers beside the library.
+pub(crate) struct Beside {
+    pub(crate) programs: Arc<Programs>,
+    /// What no reload changes.
+    pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
+}
+
+impl Beside {
+    /// As the service takes them.
+    pub(crate) fn mounts(&self) -> Mounts {
+        Mounts::new([self.others.clone(), self.programs.mounts()].concat())
+    }
+
+    /// Takes over what another configuration says.
+    ///
+    /// # Errors
+    /// When it asks for what cannot be; everything goes on as before then.
+    pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
+        self.programs.apply(config)
+    }
+}

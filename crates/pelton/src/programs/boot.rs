@@ -1,0 +1,202 @@
+//! From an entry of the configuration to a pool of cells that has answered its warm-up.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use cell::{Backend, Failure, FailureKind, Limits, Pool, Program, Task};
+use cgi::Answer;
+use job::JobLimits;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::config::{Config, Entry};
+use crate::report::Error;
+use crate::{house, worker};
+
+/// What tells one file from another, and from itself after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed_ns: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(path: &Path) -> io::Result<Stamp> {
+        fs::metadata(path).map(|metadata| Stamp::read(&metadata))
+    }
+
+    fn read(metadata: &Metadata) -> Stamp {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.size(),
+            changed_ns: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+/// All that a program's boot depends on but its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bootable {
+    pub(super) entry: Entry,
+    pub(super) limits: Limits,
+    pub(super) queue_max: u32,
+}
+
+/// A program that is ready for requests.
+pub(super) struct Booted {
+    pub(super) pool: Pool,
+    pub(super) stamp: Stamp,
+}
+
+impl Bootable {
+    pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Bootable {
+        let millis = |time: crate::config::Timeout| time.0.as_millis() as u32;
+        let limits = Limits {
+            max_boot_time_ms: millis(entry.max_boot_time),
+            max_request_time_ms: millis(entry.max_request_time),
+            max_memory_bytes: entry.max_memory.0,
+            max_work_memory_bytes: entry.max_work_memory.0,
+            max_answer_bytes: entry.max_answer.0,
+            hugepages: entry.hugepages,
+            request_hugepages: entry.request_hugepages,
+            ephemeral: entry.ephemeral,
+            backend,
+            ..house::cell_limits(config, entry.concurrency.get() as usize)
+        };
+        Bootable {
+            entry: entry.clone(),
+            limits,
+            queue_max: config.limits.program_queue_max,
+        }
+    }
+
+    /// Reads the file, starts its cells, and has them answer the warm-up.
+    pub(super) fn boot(&self) -> Result<Booted, Error> {
+        let name = &self.entry.name;
+        let (program, stamp) = read(&self.entry)?;
+        let pool = Pool::start_program(worker::ELF, &program, self.limits);
+        let pool = pool.map_err(|err| match err.kind {
+            cell::ErrorKind::Host => house::cell_error(&err),
+            _ => unfit(&self.entry, &err),
+        })?;
+        if self.entry.verbose_pagetables {
+            for line in pool.page_tables().lines() {
+                tracing::info!(program = name, "{line}");
+            }
+        }
+        for _ in 0..self.entry.warmup {
+            self.warm(&pool)?;
+        }
+        Ok(Booted { pool, stamp })
+    }
+
+    /// One request that no client made, which the program has to answer in some way.
+    fn warm(&self, pool: &Pool) -> Result<(), Error> {
+        let request = cgi::Request {
+            method: "GET",
+            script: &self.entry.route,
+            path: &self.entry.route,
+            query: None,
+            fields: &[],
+            content_type: None,
+            body_bytes: 0,
+            peer: "127.0.0.1",
+            secure: false,
+        };
+        let variables = request.variables().expect("a route is a plain path");
+        let wall_ms = self.limits.max_request_time_ms;
+        let answered = run(pool, &variables, &Bytes::new(), wall_ms);
+        let why = match answered {
+            Ok(output) => match Answer::parse(&output.bytes, &cgi::Limits::default()) {
+                Ok(_) => return Ok(()),
+                Err(malformed) => format!("a head that makes no sense: {malformed:?}"),
+            },
+            Err(failure) => failure.detail,
+        };
+        let what = format!("programs.{}: it fails its warm-up: {why}", self.entry.name);
+        Err(Error::usage(what)
+            .because("before it serves, it is asked for its route by GET, without a body")
+            .hint("warmup = 0 takes it unproven"))
+    }
+}
+
+/// The program of an entry, and which file that is.
+fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
+    let (name, path) = (&entry.name, &entry.path);
+    let unreadable =
+        |err: io::Error| Error::usage(format!("programs.{name}: read {}: {err}", path.display()));
+    let mut file = File::open(path).map_err(unreadable)?;
+    let stamp = Stamp::read(&file.metadata().map_err(unreadable)?);
+    let mut elf = Vec::new();
+    file.read_to_end(&mut elf).map_err(unreadable)?;
+    let program = Program {
+        name: name.clone(),
+        elf,
+        arguments: entry.main_arguments.0.clone(),
+        environment: entry.environment.0.clone(),
+        allowed_paths: entry.allowed_paths.0.iter().map(PathBuf::from).collect(),
+    };
+    Ok((program, stamp))
+}
+
+fn unfit(entry: &Entry, err: &cell::Error) -> Error {
+    let name = format!("{}: ", entry.name);
+    let why = err.action.strip_prefix(&name).unwrap_or(&err.action);
+    Error::usage(format!("programs.{name}{why}"))
+}
+
+/// What can be told of a program without running it.
+pub(super) fn check(entry: &Entry) -> Result<(), Error> {
+    let (program, _) = read(entry)?;
+    program.check().map_err(|err| unfit(entry, &err))
+}
+
+/// What a program said.
+pub(super) struct Output {
+    /// On its standard output.
+    pub(super) bytes: Bytes,
+    /// On its standard error: printable, and cut.
+    pub(super) remark: String,
+}
+
+/// Runs the program of `pool` once. Its input is a copy of `body`, its answer is copied once, too.
+pub(super) fn run(
+    pool: &Pool,
+    variables: &[u8],
+    body: &[u8],
+    wall_ms: u32,
+) -> Result<Output, Failure> {
+    let host = |err: io::Error| Failure {
+        kind: FailureKind::Host,
+        detail: format!("hand the request over: {err}"),
+    };
+    let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| host(err.into()))?;
+    let mut input = File::from(memory);
+    input.write_all(variables).map_err(host)?;
+    input.write_all(body).map_err(host)?;
+    let limits = pool.limits();
+    let finished = pool.run(Task {
+        original: input.as_fd(),
+        plan: &(variables.len() as u32).to_le_bytes(),
+        size_px: None,
+        limits: JobLimits {
+            answer_bytes_max: limits.max_answer_bytes,
+            memory_bytes_max: limits.max_work_memory_bytes,
+            cpu_ms_max: wall_ms,
+        },
+        wall_ms_max: wall_ms,
+        idle: false,
+    })?;
+    let mut bytes = vec![0; finished.answer_bytes as usize];
+    finished.body.read_exact_at(&mut bytes, 0).map_err(host)?;
+    Ok(Output {
+        bytes: bytes.into(),
+        remark: finished.remark,
+    })
+}

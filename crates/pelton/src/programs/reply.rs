@@ -1,0 +1,318 @@
+//! From a request to an answer: through one program or a chain, and to what is answered when one fails.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cell::{Failure, FailureKind};
+use cgi::{Answer, Limits};
+use origin::mount::{Field, Mount, Reply, Visit};
+use picture::Format;
+
+use super::unit::Unit;
+use super::{Fallback, Programs, Route};
+
+/// How long a program may take to answer in another's stead.
+const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);
+/// Longest environment of a program, which is the cells' bound.
+const VARIABLES_BYTES_MAX: usize = 32 << 10;
+/// What bytes are that say nothing of themselves.
+const BYTES: &str = "application/octet-stream";
+
+/// Bytes on their way through a chain.
+struct Body {
+    bytes: Bytes,
+    content_type: Option<String>,
+}
+
+/// Why there is no answer of a program's own.
+enum Stop {
+    /// The client's fault.
+    Refused(u16, &'static str),
+    /// That of the program of this name, or of the host.
+    Failed(String, Failure),
+}
+
+impl Mount for Programs {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(async move {
+            match self.route(visit.path) {
+                Some(route) => route.answer(&visit).await,
+                // Mounts and table are not replaced in one step.
+                None => problem(404, "no such program"),
+            }
+        })
+    }
+}
+
+impl Route {
+    async fn answer(&self, visit: &Visit<'_>) -> Reply {
+        self.counts.requests.fetch_add(1, Ordering::Relaxed);
+        let begin = Instant::now();
+        let came = Body {
+            bytes: visit.body.clone(),
+            content_type: content_type(visit),
+        };
+        let (name, failure) = match self.chain(visit, &came).await {
+            Ok(reply) => return timed(reply, begin, None),
+            Err(Stop::Refused(status, phrase)) => return problem(status, phrase),
+            Err(Stop::Failed(name, failure)) => (name, failure),
+        };
+        self.counts.failures.fetch_add(1, Ordering::Relaxed);
+        let detail = &failure.detail;
+        tracing::error!(program = name, detail, "a program has failed");
+        let instead = match &self.fallback {
+            Fallback::Tell => None,
+            Fallback::Input => Some(document(200, Vec::new(), came)),
+            Fallback::Target(target) => Some(Reply::Internal {
+                target: target.clone(),
+                fields: Vec::new(),
+            }),
+            Fallback::Program(unit) => self.stand_in(unit, visit, came).await,
+        };
+        match instead {
+            Some(reply) => {
+                self.counts.fallbacks.fetch_add(1, Ordering::Relaxed);
+                timed(reply, begin, Some((&name, &failure)))
+            }
+            None => failed(&failure),
+        }
+    }
+
+    /// Each program with the answer of the one before it.
+    async fn chain(&self, visit: &Visit<'_>, came: &Body) -> Result<Reply, Stop> {
+        let mut body = Body {
+            bytes: came.bytes.clone(),
+            content_type: came.content_type.clone(),
+        };
+        let last = self.stages.len() - 1;
+        for (number, unit) in self.stages.iter().enumerate() {
+            match self.stage(unit, visit, &body, None).await? {
+                // What is no picture, or whatever the next one takes, is for the client.
+                Said::Document(200, fields, next) if number < last && !redirects(&fields) => {
+                    body = next;
+                }
+                said => return Ok(said.reply()),
+            }
+        }
+        unreachable!("the last stage returns")
+    }
+
+    /// What another program says in the stead of one that failed.
+    async fn stand_in(&self, unit: &Unit, visit: &Visit<'_>, came: Body) -> Option<Reply> {
+        let said = self
+            .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
+            .await;
+        match said {
+            Ok(said) => Some(said.reply()),
+            Err(Stop::Refused(..)) => None,
+            Err(Stop::Failed(name, failure)) => {
+                let detail = failure.detail;
+                tracing::error!(
+                    program = name,
+                    detail,
+                    "a program that stands in has failed"
+                );
+                None
+            }
+        }
+    }
+
+    async fn stage(
+        &self,
+        unit: &Unit,
+        visit: &Visit<'_>,
+        body: &Body,
+        wall_max: Option<Duration>,
+    ) -> Result<Said, Stop> {
+        let variables = self.variables(visit, body)?;
+        let failed = |failure| Stop::Failed(unit.name.clone(), failure);
+        let output = unit.run(variables, body.bytes.clone(), wall_max).await;
+        Said::read(&output.map_err(failed)?.bytes).map_err(|malformed| {
+            failed(Failure {
+                kind: FailureKind::Lied,
+                detail: format!("its answer has a head that makes no sense: {malformed:?}"),
+            })
+        })
+    }
+
+    fn variables(&self, visit: &Visit<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
+        let fields: Vec<_> = visit.fields.clone().collect();
+        let peer = visit.peer.to_string();
+        let request = cgi::Request {
+            method: visit.method,
+            script: &self.path,
+            path: visit.path,
+            query: visit.query,
+            fields: &fields,
+            content_type: body.content_type.as_deref().map(str::as_bytes),
+            body_bytes: body.bytes.len() as u64,
+            peer: &peer,
+            secure: visit.secure,
+        };
+        match request.variables() {
+            Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
+            Ok(_) => Err(Stop::Refused(431, "more fields than a program can take")),
+            Err(cgi::Unfit::Path) => Err(Stop::Refused(404, "no such path")),
+        }
+    }
+}
+
+/// A program's output, understood.
+enum Said {
+    Document(u16, Vec<Field>, Body),
+    Elsewhere(String),
+}
+
+impl Said {
+    fn read(output: &Bytes) -> Result<Said, cgi::Malformed> {
+        Ok(match Answer::parse(output, &Limits::default())? {
+            Answer::Document {
+                status,
+                fields,
+                body_at,
+            } => {
+                let owned = |(name, value): &(&str, &str)| {
+                    (
+                        Cow::Owned((*name).to_owned()),
+                        Cow::Owned((*value).to_owned()),
+                    )
+                };
+                let is_type = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case("content-type");
+                let content_type = fields.iter().find(is_type).map(|(_, value)| *value);
+                let body = Body {
+                    bytes: output.slice(body_at..),
+                    content_type: content_type.map(str::to_owned),
+                };
+                let others = fields.iter().filter(|field| !is_type(field));
+                Said::Document(status, others.map(owned).collect(), body)
+            }
+            Answer::Elsewhere(place) => Said::Elsewhere(place.to_owned()),
+            Answer::Bytes => {
+                let bytes = output.clone();
+                let content_type = Format::sniff(&bytes).map(|format| format.media_type().into());
+                let body = Body {
+                    bytes,
+                    content_type,
+                };
+                Said::Document(200, Vec::new(), body)
+            }
+        })
+    }
+
+    fn reply(self) -> Reply {
+        match self {
+            Said::Document(status, fields, body) => document(status, fields, body),
+            Said::Elsewhere(target) => Reply::Internal {
+                target,
+                fields: Vec::new(),
+            },
+        }
+    }
+}
+
+fn redirects(fields: &[Field]) -> bool {
+    fields
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("location"))
+}
+
+fn content_type(visit: &Visit<'_>) -> Option<String> {
+    let mut fields = visit.fields.clone();
+    let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
+    std::str::from_utf8(value).ok().map(str::to_owned)
+}
+
+fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
+    let said = |name: &str, fields: &[Field]| {
+        fields
+            .iter()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name))
+    };
+    if !body.bytes.is_empty() || body.content_type.is_some() {
+        let content_type = body.content_type.map_or(BYTES.into(), Cow::Owned);
+        fields.push(("content-type".into(), content_type));
+    }
+    // What a program makes may be another thing each time; it says so itself where it is not.
+    if !said("cache-control", &fields) {
+        fields.push(("cache-control".into(), "no-store".into()));
+    }
+    if !said("x-content-type-options", &fields) {
+        fields.push(("x-content-type-options".into(), "nosniff".into()));
+    }
+    Reply::Whole {
+        status,
+        fields,
+        body: body.bytes,
+    }
+}
+
+/// Adds how long it took, and who did not answer.
+fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
+    let took_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let mut timing = format!("program;dur={took_ms:.3}");
+    if let Some((name, failure)) = failed {
+        write!(timing, ", fallback;desc=\"{name} {}\"", cause(failure.kind))
+            .expect("strings take everything");
+    }
+    let (Reply::Whole { fields, .. } | Reply::Internal { fields, .. }) = &mut reply;
+    fields.push(("server-timing".into(), timing.into()));
+    reply
+}
+
+/// A failure in a word, which tells nothing of the host.
+fn cause(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::TimedOut => "timed out",
+        FailureKind::TooLarge => "too large",
+        FailureKind::Host => "overloaded",
+        FailureKind::Lied => "malformed",
+        FailureKind::Crashed | FailureKind::Undecodable | FailureKind::Unsupported => "crashed",
+    }
+}
+
+fn failed(failure: &Failure) -> Reply {
+    match failure.kind {
+        FailureKind::Host => {
+            let mut reply = problem(503, "too many requests wait for this program");
+            if let Reply::Whole { fields, .. } = &mut reply {
+                fields.push(("retry-after".into(), "1".into()));
+            }
+            reply
+        }
+        FailureKind::TimedOut => problem(504, "the program took too long"),
+        _ => problem(502, "the program has failed"),
+    }
+}
+
+fn problem(status: u16, title: &str) -> Reply {
+    let text = serde_json::json!({ "title": title, "status": status }).to_string() + "\n";
+    Reply::Whole {
+        status,
+        fields: vec![
+            ("content-type".into(), "application/problem+json".into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+        ],
+        body: text.into(),
+    }
+}
+
+/// For the crate's own mounts.
+pub(super) fn not_here(methods: &'static str) -> Reply {
+    let mut reply = problem(405, "this is only for reading");
+    if let Reply::Whole { fields, .. } = &mut reply {
+        fields.push(("allow".into(), methods.into()));
+    }
+    reply
+}
+
+/// Keeps the compiler honest: a route is shared by all cores.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Arc<Route>>();
+};

@@ -1,0 +1,150 @@
+//! Players: users made on the command line, music over `/rest/`, and what users leave through kills.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::harness::{Home, Http2, Server, eventually, media, pelton, signal};
+
+const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
+const ANN: &str = "u=ann&p=sesame&f=json";
+
+fn home() -> Home {
+    Home::with(&[
+        ("Band/Album/1 - One.flac", FLAC),
+        ("Band/Album/cover.png", &media::png(96, 64)),
+        ("Band/Album/1 - One.lrc", b"[00:01.00]la\n"),
+    ])
+}
+
+fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, String) {
+    let mut command = pelton(home, ["user"]);
+    command.args(words).arg("--data").arg(home.data());
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    drop(stdin);
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8(ended.stdout).expect("text");
+    (ended.status.code(), said)
+}
+
+fn ask(server: &Server, request: &str) -> Value {
+    let mark = if request.contains('?') { '&' } else { '?' };
+    let answer = server.get(&format!("/rest/{request}{mark}{ANN}"));
+    assert_eq!(answer.status, 200, "{request}");
+    let json: Value = serde_json::from_str(answer.text()).expect("JSON");
+    json["subsonic-response"].clone()
+}
+
+/// The only song, once it is indexed.
+fn song(server: &Server) -> Value {
+    eventually("the song is indexed", || {
+        let found = ask(server, "search3?query=");
+        let songs = found["searchResult3"]["song"].as_array()?;
+        songs.first().cloned()
+    })
+}
+
+#[test]
+fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let refused = ask(&server, "ping");
+    assert_eq!(refused["error"]["code"], 40);
+    let message = refused["error"]["message"].as_str().expect("text");
+    assert!(message.contains("pelton user add"), "{message}");
+    // The server need not be told.
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    assert_eq!(ask(&server, "ping")["status"], "ok");
+    let song = song(&server);
+    let id = song["id"].as_str().expect("text");
+    let target = format!("/rest/stream?id={id}&{ANN}");
+    let whole = server.get(&target);
+    assert_eq!((whole.status, whole.content_type()), (200, "audio/flac"));
+    assert_eq!(whole.body, FLAC);
+    let part = server.send("GET", &target, "range: bytes=4-9\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &FLAC[4..10]));
+    let head = server.send("HEAD", &target, "");
+    assert_eq!(head.etag(), whole.etag());
+    let mut http2 = Http2::connect(server.address());
+    let part = http2.send("GET", &target, "range: bytes=4-9\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &FLAC[4..10]));
+    let album = song["albumId"].as_str().expect("text");
+    let cover = format!("/rest/getCoverArt?id={album}&size=32&{ANN}");
+    assert_eq!(server.get(&cover).size(), (32, 21));
+    let lyrics = ask(&server, &format!("getLyricsBySongId?id={id}"));
+    assert_eq!(
+        lyrics["lyricsList"]["structuredLyrics"][0]["line"][0]["start"],
+        1000
+    );
+    let mut client = server.connect();
+    let form = format!("{ANN}&id={id}");
+    let fields = format!(
+        "content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
+        form.len()
+    );
+    client.request("POST", "/rest/getSong.view", &fields);
+    client.send(form);
+    assert!(client.answer().text().contains("\"status\":\"ok\""));
+    let statistics = server.get("/-/api/statistics");
+    let statistics: Value = serde_json::from_str(statistics.text()).expect("JSON");
+    assert_eq!(
+        (&statistics["tracks"], &statistics["users"]),
+        (&1.into(), &1.into())
+    );
+    server.stop();
+}
+
+#[test]
+fn users_and_keys_are_made_listed_and_removed() {
+    let home = Home::new();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    assert_eq!(user(&home, &["add", "ann"], "other\n").0, Some(2));
+    assert_eq!(user(&home, &["add", "bob"], "\n").0, Some(2));
+    assert_eq!(user(&home, &["add", "bob"], "secret").0, Some(0));
+    let (code, key) = user(&home, &["key", "bob", "phone"], "");
+    assert_eq!((code, key.trim().len()), (Some(0), 48));
+    let (_, listed) = user(&home, &["list"], "");
+    assert_eq!(listed, "ann\tadmin\t\nbob\tuser\tphone\n");
+    let server = Server::plain(&home, &[]);
+    let with_key = format!("/rest/tokenInfo?f=json&apiKey={}", key.trim());
+    assert!(server.get(&with_key).text().contains("\"bob\""));
+    assert_eq!(user(&home, &["remove-key", "bob", "phone"], "").0, Some(0));
+    assert!(server.get(&with_key).text().contains("\"code\":44"));
+    assert_eq!(user(&home, &["password", "ann"], "open\n").0, Some(0));
+    assert_eq!(ask(&server, "ping")["error"]["code"], 40);
+    assert_eq!(user(&home, &["remove", "ann"], "").0, Some(0));
+    assert_eq!(user(&home, &["remove", "ann"], "").0, Some(2));
+    server.stop();
+}
+
+#[test]
+fn what_was_answered_outlives_a_kill() {
+    let home = home();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let mut kept = Vec::new();
+    for round in 0..10 {
+        let server = Server::plain(&home, &[]);
+        let id = song(&server)["id"].as_str().expect("text").to_owned();
+        for number in 0..=round {
+            let name = format!("{round}-{number}");
+            let made = ask(&server, &format!("createPlaylist?name={name}&songId={id}"));
+            assert_eq!(made["status"], "ok");
+            kept.push(name);
+        }
+        signal(server.pid(), Signal::KILL);
+        drop(server);
+    }
+    let server = Server::plain(&home, &[]);
+    let lists = ask(&server, "getPlaylists");
+    let lists = lists["playlists"]["playlist"].as_array().expect("a list");
+    let mut names: Vec<_> = lists.iter().filter_map(|it| it["name"].as_str()).collect();
+    names.sort_unstable();
+    kept.sort();
+    assert_eq!(names, kept);
+    server.stop();
+}

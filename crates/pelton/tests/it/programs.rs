@@ -1,0 +1,266 @@
+//! Programs as routes of the server, in every backend that this host has.
+
+mod changes;
+mod failures;
+mod foreign;
+
+use std::fs;
+use std::path::Path;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::backends::backends;
+use crate::harness::{Answer, Home, Http2, Server, eventually, media};
+
+/// `tests/visitor`, a static program.
+const VISITOR: &str = env!("CARGO_BIN_EXE_visitor");
+
+/// Writes the configuration and serves by it.
+fn serve(home: &Home, backend: &str, configuration: &str) -> Server {
+    configure(home, configuration);
+    Server::plain(home, &["--cell-backend", backend])
+}
+
+fn configure(home: &Home, configuration: &str) {
+    let path = home.directory().join("pelton.toml");
+    fs::write(path, configuration).expect("the home can be written");
+}
+
+/// The table of a program with this route, whose file is `path`.
+fn program(name: &str, path: impl AsRef<Path>, more: &str) -> String {
+    let path = path.as_ref().display();
+    format!("[programs.{name}]\npath = \"{path}\"\nroute = \"/x/{name}\"\n{more}\n")
+}
+
+fn post(server: &Server, target: &str, content_type: &str, body: &[u8]) -> Answer {
+    let mut client = server.connect();
+    let length = body.len();
+    let fields = format!("content-type: {content_type}\r\ncontent-length: {length}\r\n");
+    client.request("POST", target, &fields);
+    client.send(body);
+    client.answer()
+}
+
+/// `/-/api/cells`.
+fn cells(server: &Server) -> Value {
+    let answer = server.get("/-/api/cells");
+    assert_eq!(
+        (answer.status, answer.content_type()),
+        (200, "application/json")
+    );
+    serde_json::from_slice(&answer.body).expect("JSON")
+}
+
+#[test]
+fn a_request_reaches_a_program_as_cgi() {
+    for backend in backends() {
+        let home = Home::new();
+        let more = "environment = [\"GREETING=hello\"]\n";
+        let server = serve(&home, backend, &program("tell", VISITOR, more));
+        let mut client = server.connect();
+        client.send(
+            "POST /x/tell/a%20b?&w=1 HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
+             content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
+        );
+        let answer = client.answer();
+        // Any query but none is one for the program; this one has nothing to do by its name.
+        assert_eq!(answer.status, 502, "{backend}");
+        client.send(
+            "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
+             content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
+        );
+        let answer = client.answer();
+        assert_eq!(
+            (answer.status, answer.content_type()),
+            (200, "text/plain"),
+            "{backend}"
+        );
+        let expected = expect![[r#"
+            CONTENT_LENGTH=4
+            CONTENT_TYPE=image/png
+            GATEWAY_INTERFACE=CGI/1.1
+            GREETING=hello
+            HTTP_HOST=h:81
+            HTTP_X_OWN=1
+            PATH_INFO=/a b
+            QUERY_STRING=
+            REMOTE_ADDR=127.0.0.1
+            REQUEST_METHOD=POST
+            REQUEST_URI=/x/tell/a%20b
+            SCRIPT_NAME=/x/tell
+            SERVER_NAME=h
+            SERVER_PORT=81
+            SERVER_PROTOCOL=HTTP/1.1
+            SERVER_SOFTWARE=pelton
+            body"#]];
+        expected.assert_eq(answer.text());
+        let head = server.send("HEAD", "/x/tell", "");
+        assert_eq!((head.status, head.content_type()), (200, "text/plain"));
+        assert_eq!(server.get("/x/tell/%00").status, 404);
+        assert_eq!(server.get("/x/tell%2f").status, 404);
+        assert_eq!(server.get("/x/teller").status, 404);
+        let over_h2 = Http2::connect(server.address()).send("GET", "/x/tell/deep", "");
+        assert_eq!(over_h2.status, 200);
+        assert!(over_h2.text().contains("\nPATH_INFO=/deep\n"));
+        server.stop();
+    }
+}
+
+#[test]
+fn output_becomes_an_answer() {
+    for backend in backends() {
+        let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+        let server = serve(&home, backend, &program("v", VISITOR, ""));
+        let ask = |query: &str| server.get(&format!("/x/v?{query}"));
+        let missing = ask("missing");
+        assert_eq!(
+            (missing.status, missing.text(), missing.field("x-own")),
+            (404, "no such thing", Some("1"))
+        );
+        let redirect = ask("redirect");
+        assert_eq!(
+            (redirect.status, redirect.field("location")),
+            (302, Some("https://example.org/"))
+        );
+        let elsewhere = ask("elsewhere");
+        assert_eq!(
+            (elsewhere.status, elsewhere.content_type(), elsewhere.size()),
+            (200, "image/png", (40, 27))
+        );
+        assert_eq!(ask("nonsense").status, 502);
+        assert_eq!(ask("cached").field("cache-control"), Some("max-age=9"));
+        // Bytes without a head are what they look like, or nothing in particular.
+        let bytes = post(&server, "/x/v?upper", "text/plain", b"abc");
+        assert_eq!(
+            (bytes.status, bytes.content_type(), bytes.text()),
+            (200, "application/octet-stream", "ABC")
+        );
+        assert_eq!(bytes.field("cache-control"), Some("no-store"));
+        assert_eq!(bytes.field("x-content-type-options"), Some("nosniff"));
+        let photo = media::photo(96, 64, 1);
+        let mut mirrored = photo.clone();
+        mirrored.reverse();
+        let picture = post(&server, "/x/v?reverse", "text/plain", &mirrored);
+        assert_eq!(picture.content_type(), "image/jpeg");
+        assert!(picture.body == photo);
+        server.stop();
+    }
+}
+
+/// P1, for programs: the twentieth run is as the first.
+#[test]
+fn p1_a_program_begins_anew_for_each_request() {
+    for backend in backends() {
+        let home = Home::new();
+        let server = serve(&home, backend, &program("v", VISITOR, ""));
+        for _ in 0..20 {
+            assert_eq!(server.get("/x/v?count").text(), "1", "{backend}");
+        }
+        server.stop();
+    }
+}
+
+/// P8: each program in its own cell, one's answer the next one's input, and whoever waits for a body holds none.
+#[test]
+fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
+    for backend in backends() {
+        let home = Home::new();
+        let stage = |name: &str| {
+            format!(
+                "[programs.{name}]\npath = \"{VISITOR}\"\nmain_arguments = [\"{name}\"]\nconcurrency = 1\n"
+            )
+        };
+        let configuration = "cell.max_queue_time = \"60s\"\n".to_owned()
+            + &["upper", "reverse", "typed", "missing"].map(stage).concat()
+            + "[programs.both]\nprograms = [\"upper\", \"reverse\"]\nroute = \"/x/both\"\n\
+               [programs.told]\nprograms = [\"typed\", \"typed\"]\nroute = \"/x/told\"\n\
+               [programs.stops]\nprograms = [\"missing\", \"upper\"]\nroute = \"/x/stops\"\n";
+        let server = serve(&home, backend, &configuration);
+        let answer = post(&server, "/x/both", "text/plain", b"abc");
+        assert_eq!((answer.status, answer.text()), (200, "CBA"), "{backend}");
+        let answer = post(&server, "/x/told", "text/plain", b"abc");
+        assert_eq!(answer.text(), "text/typed 12", "what the first one said");
+        let answer = post(&server, "/x/stops", "text/plain", b"abc");
+        assert_eq!(
+            (answer.status, answer.text()),
+            (404, "no such thing"),
+            "an answer that is not 200 is the chain's"
+        );
+        let mut slow: Vec<_> = (0..50).map(|_| server.connect()).collect();
+        for client in &mut slow {
+            client.request("POST", "/x/both", "content-length: 2\r\n");
+            client.send("a");
+        }
+        // With one cell a program, each of them would keep this one out.
+        let answer = post(&server, "/x/both", "text/plain", b"xyz");
+        assert_eq!((answer.status, answer.text()), (200, "ZYX"));
+        let told = cells(&server);
+        for name in ["upper", "reverse"] {
+            assert_eq!(told["programs"][name]["running"], 0);
+        }
+        for client in &mut slow {
+            client.send("b");
+        }
+        for mut client in slow {
+            let answer = client.answer();
+            assert_eq!((answer.status, answer.text()), (200, "BA"));
+        }
+        server.stop();
+    }
+}
+
+/// P14: what is told adds up.
+#[test]
+fn p14_statistics_are_told_for_each_program() {
+    for backend in backends() {
+        let home = Home::new();
+        let more = "warmup = 2\nmax_request_time = \"300ms\"\n";
+        let server = serve(&home, backend, &program("v", VISITOR, more));
+        for _ in 0..5 {
+            assert_eq!(server.get("/x/v?spin1000000").status, 200);
+        }
+        assert_eq!(server.get("/x/v?loop").status, 504);
+        assert_eq!(server.get("/x/v?fail").status, 502);
+        let told = eventually("all cells are wiped", || {
+            let told = cells(&server);
+            let program = &told["programs"]["v"];
+            (program["resets"].as_u64()? >= 7).then_some(told)
+        });
+        let program = &told["programs"]["v"];
+        let figure = |name: &str| program[name].as_u64().expect("a number");
+        assert_eq!((figure("invocations"), figure("finished")), (9, 7));
+        let kills = program["kills"].as_object().expect("a table");
+        let killed: u64 = kills
+            .values()
+            .map(|count| count.as_u64().expect("a number"))
+            .sum();
+        assert!(killed <= 2, "{kills:?}");
+        assert!(300_000 <= figure("wall_us") && 0 < figure("cpu_us"));
+        assert!(0 < figure("memory_peak_bytes") && 0 < figure("answer_bytes"));
+        assert_eq!(program["posture"]["backend"], *backend);
+        assert_eq!(told["conversions"]["invocations"], 0);
+        let route = &told["routes"][0];
+        assert_eq!(
+            (&route["name"], &route["route"]),
+            (&"v".into(), &"/x/v".into())
+        );
+        assert_eq!(
+            (&route["requests"], &route["failures"]),
+            (&7.into(), &2.into())
+        );
+        let metrics = server.metrics();
+        let metric = |name: &str| metrics.get(&format!("pelton_program_{name}{{program=\"v\"}}"));
+        assert_eq!(metric("runs_total"), 9);
+        assert_eq!(metric("finished_total"), 7);
+        assert!(300_000 <= metric("wall_microseconds_total"));
+        assert_eq!(metrics.get("pelton_program_requests_total{route=\"v\"}"), 7);
+        assert_eq!(
+            server
+                .send("POST", "/-/api/cells", "content-length: 0\r\n")
+                .status,
+            405
+        );
+        server.stop();
+    }
+}

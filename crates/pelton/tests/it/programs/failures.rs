@@ -1,0 +1,239 @@
+//! Programs that fail: one clear line, an answer all the same, and nothing that the rest of the server notices.
+
+use super::{VISITOR, cells, post, program, serve};
+use crate::backends::backends;
+use crate::harness::{Home, Server, eventually, media, pelton};
+
+/// P3 and P4: each ends in its limits, its line names it, and the next request works.
+#[test]
+fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
+    for backend in backends() {
+        let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+        let more = "max_request_time = \"3s\"\nmax_answer = \"2MiB\"\nmax_memory = \"64MiB\"\n";
+        let server = serve(&home, backend, &program("v", VISITOR, more));
+        assert_eq!(server.get("/x/v?count").status, 200);
+        let before = server.memory("VmRSS");
+        for (query, status) in [
+            ("crash", 502),
+            ("fail", 502),
+            ("loop", 504),
+            ("grow", 502),
+            ("long", 502),
+            ("nonsense", 502),
+        ] {
+            let answer = server.get(&format!("/x/v?{query}"));
+            assert_eq!(answer.status, status, "{backend}: {query}");
+            assert_eq!(answer.content_type(), "application/problem+json");
+            assert_eq!(server.get("/x/v?count").text(), "1");
+        }
+        assert_eq!(server.logged("ERROR", "a program has failed"), 6);
+        let last = server.event("ERROR", "a program has failed");
+        assert_eq!(last["program"], "v");
+        assert!(server.has_logged("exit code 3: no luck?[31m today"));
+        assert!(server.has_logged("wrote beyond its answer"));
+        assert!(server.memory("VmRSS") < before + (16 << 20));
+        assert_eq!(server.get_as("/p.jpg?w=40", "image/webp").status, 200);
+        server.stop();
+    }
+}
+
+/// P2: who finds no cell in time is told when to come back.
+#[test]
+fn p2_a_full_program_answers_503_in_time() {
+    for backend in backends() {
+        let home = Home::new();
+        let configuration = "cell.max_queue_time = \"50ms\"\nlimits.program_queue_max = 2\n"
+            .to_owned()
+            + &program("v", VISITOR, "concurrency = 1\nmax_request_time = \"2s\"\n");
+        let server = serve(&home, backend, &configuration);
+        let mut busy = server.connect();
+        busy.request("GET", "/x/v?loop", "");
+        eventually("it runs", || {
+            (cells(&server)["programs"]["v"]["running"] == 1).then_some(())
+        });
+        let refused = server.get("/x/v?count");
+        assert_eq!(
+            (refused.status, refused.field("retry-after")),
+            (503, Some("1")),
+            "{backend}"
+        );
+        assert!(
+            !busy.has_begun(),
+            "it was refused before the other one ended"
+        );
+        let mut waiting: Vec<_> = (0..4).map(|_| server.connect()).collect();
+        for client in &mut waiting {
+            client.request("GET", "/x/v?count", "");
+        }
+        for mut client in waiting {
+            assert_eq!(client.answer().status, 503);
+        }
+        assert_eq!(busy.answer().status, 504);
+        assert_eq!(server.get("/x/v?count").text(), "1");
+        assert_eq!(cells(&server)["programs"]["v"]["refused"], 5);
+        server.stop();
+    }
+}
+
+/// P9: something is answered all the same, and says why.
+#[test]
+fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
+    for backend in backends() {
+        let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+        let failing = |name: &str, on_error: &str| {
+            let more =
+                format!("main_arguments = [\"fail\"]\nwarmup = 0\non_error = \"{on_error}\"\n");
+            program(name, VISITOR, &more)
+        };
+        let configuration = failing("a", "spare")
+            + &failing("b", "/p.jpg?w=40&format=png")
+            + &failing("c", "input")
+            + &failing("d", "broken")
+            + &format!("[programs.spare]\npath = \"{VISITOR}\"\nmain_arguments = [\"upper\"]\n")
+            + &format!(
+                "[programs.broken]\npath = \"{VISITOR}\"\nmain_arguments = [\"crash\"]\nwarmup = 0\n"
+            );
+        let server = serve(&home, backend, &configuration);
+        let spare = post(&server, "/x/a", "text/plain", b"abc");
+        assert_eq!((spare.status, spare.text()), (200, "ABC"), "{backend}");
+        let timing = spare.field("server-timing").expect("it is told");
+        assert!(
+            timing.ends_with(", fallback;desc=\"a crashed\""),
+            "{timing}"
+        );
+        let target = post(&server, "/x/b", "text/plain", b"abc");
+        assert_eq!((target.status, target.size()), (200, (40, 27)));
+        let timing = target.field("server-timing").expect("it is told");
+        assert!(
+            timing.ends_with(", fallback;desc=\"b crashed\""),
+            "{timing}"
+        );
+        let input = post(&server, "/x/c", "text/plain", b"abc");
+        assert_eq!(
+            (input.status, input.content_type(), input.text()),
+            (200, "text/plain", "abc")
+        );
+        assert_eq!(post(&server, "/x/d", "text/plain", b"abc").status, 502);
+        let metrics = server.metrics();
+        let fallbacks = |route: &str| {
+            metrics.get(&format!(
+                "pelton_program_fallbacks_total{{route=\"{route}\"}}"
+            ))
+        };
+        assert_eq!(["a", "b", "c", "d"].map(fallbacks), [1, 1, 1, 0]);
+        server.stop();
+    }
+}
+
+/// A file that cannot run is told in one line, by name and reason, before anything is served.
+#[test]
+fn unfit_programs_are_refused_by_name() {
+    let home = Home::new();
+    let visitor = std::fs::read(VISITOR).expect("cargo built it");
+    let cut = home.directory().join("cut");
+    std::fs::write(&cut, &visitor[..visitor.len() / 2]).expect("the home can be written");
+    let script = home.directory().join("script");
+    std::fs::write(&script, "#!/bin/sh\n").expect("the home can be written");
+    for backend in backends() {
+        for (path, reason) in [
+            (
+                cut.as_path(),
+                "programs.v: truncated: a segment lies beyond the end of the file",
+            ),
+            (script.as_path(), "programs.v: not an ELF file"),
+            (
+                "/bin/true".as_ref(),
+                "programs.v: not static: it asks for the interpreter /lib64/ld-linux-x86-64.so.2",
+            ),
+            (
+                "/nowhere".as_ref(),
+                "programs.v: read /nowhere: No such file or directory",
+            ),
+            (home.directory(), "Is a directory"),
+        ] {
+            refused(&home, backend, &program("v", path, ""), reason);
+        }
+        let crashes = program("v", VISITOR, "main_arguments = [\"crash\"]\n");
+        refused(
+            &home,
+            backend,
+            &crashes,
+            "programs.v: it fails its warm-up: died by signal",
+        );
+        let loops = program(
+            "v",
+            VISITOR,
+            "main_arguments = [\"loop\"]\nmax_request_time = \"200ms\"\n",
+        );
+        refused(&home, backend, &loops, " time is up");
+    }
+}
+
+#[test]
+fn a_check_finds_programs_that_cannot_run() {
+    let home = Home::new();
+    super::configure(&home, &program("v", "/bin/true", ""));
+    let output = pelton(&home, ["check"]).output().expect("it starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(stderr.contains("programs.v: not static"), "{stderr}");
+}
+
+fn refused(home: &Home, backend: &str, configuration: &str, reason: &str) {
+    super::configure(home, configuration);
+    let mut command = pelton(
+        home,
+        [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--cell-backend",
+            backend,
+        ],
+    );
+    let output = command.arg(home.library()).output().expect("it starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{backend}: {stderr}");
+    let first = stderr.lines().find(|line| line.starts_with("pelton: "));
+    assert!(
+        first.is_some_and(|line| line.contains(reason)),
+        "{reason}: {stderr}"
+    );
+}
+
+/// P3: whatever a program does, the others are served. Compared with the same load beside a program that ends.
+#[test]
+fn p3_hits_go_on_beside_programs_that_loop() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let more = "concurrency = 2\nmax_request_time = \"500ms\"\n";
+    let server = serve(&home, "process", &program("v", VISITOR, more));
+    let mut looping: Vec<_> = (0..6).map(|_| server.connect()).collect();
+    for client in &mut looping {
+        client.request("GET", "/x/v?loop", "");
+    }
+    eventually("they run", || {
+        (cells(&server)["programs"]["v"]["running"] == 2).then_some(())
+    });
+    let answered = hits_until(&server, || {
+        looping.iter_mut().all(|client| client.has_begun())
+    });
+    assert!(200 < answered, "{answered} hits beside programs that loop");
+    for mut client in looping {
+        assert!([503, 504].contains(&client.answer().status));
+    }
+    server.stop();
+}
+
+fn hits_until(server: &Server, mut over: impl FnMut() -> bool) -> u32 {
+    let mut client = server.connect();
+    let mut answered = 0;
+    while !over() {
+        client.request("GET", "/p.jpg", "");
+        assert_eq!(client.answer().status, 200);
+        answered += 1;
+        if answered % 5_000 == 0 {
+            client = server.connect();
+        }
+    }
+    answered
+}

@@ -1,0 +1,99 @@
+//! Programs in other languages, built here by their own compilers.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{post, program, serve};
+use crate::backends::backends;
+use crate::harness::Home;
+
+const C: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void) {
+    const char *method = getenv("REQUEST_METHOD");
+    int byte;
+    printf("Content-Type: text/plain\r\n\r\n%s ", method ? method : "");
+    while ((byte = getchar()) != EOF)
+        putchar(byte ^ 32);
+    return 0;
+}
+"#;
+
+const GO: &str = r#"
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"io"
+)
+
+func main() {
+	body, _ := io.ReadAll(bufio.NewReader(os.Stdin))
+	fmt.Printf("Content-Type: text/plain\r\n\r\n%s %s", os.Getenv("REQUEST_METHOD"), strings.ToUpper(string(body)))
+}
+"#;
+
+/// Writes a source and has a compiler make a program of it.
+fn build(home: &Home, source: &str, name: &str, command: &mut Command) -> PathBuf {
+    let (from, to) = (
+        home.directory().join(name),
+        home.directory().join("program"),
+    );
+    fs::write(&from, source).expect("the home can be written");
+    let built = command
+        .current_dir(home.directory())
+        .arg("-o")
+        .arg(&to)
+        .arg(&from);
+    let output = built.output().expect("the compiler starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    to
+}
+
+#[test]
+fn programs_in_c_answer() {
+    for backend in backends() {
+        let home = Home::new();
+        let path = build(
+            &home,
+            C,
+            "program.c",
+            Command::new("cc").args(["-O1", "-static"]),
+        );
+        let server = serve(&home, backend, &program("c", path, ""));
+        let answer = post(&server, "/x/c", "text/plain", b"body");
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, "POST BODY"),
+            "{backend}"
+        );
+        server.stop();
+    }
+}
+
+/// In processes: Go's runtime needs threads, which a microVM does not have.
+#[test]
+fn programs_in_go_answer_in_a_process() {
+    if Command::new("go").arg("version").output().is_err() {
+        return eprintln!("pelton: not proved: Go: this host has no compiler");
+    }
+    let home = Home::new();
+    let cache = home.directory().join("cache");
+    let mut go = Command::new("go");
+    go.arg("build")
+        .env("CGO_ENABLED", "0")
+        .env("GOCACHE", cache);
+    let path = build(&home, GO, "program.go", &mut go);
+    let more = "max_memory = \"2GiB\"\n";
+    let server = serve(&home, "process", &program("go", path, more));
+    let answer = post(&server, "/x/go", "text/plain", b"body");
+    assert_eq!((answer.status, answer.text()), (200, "POST BODY"));
+    server.stop();
+}

@@ -1,0 +1,83 @@
+//! A program of the integration tests, as an operator would bring one: CGI on its standard streams, and nothing of cells.
+//! What it does is its first argument, or else the query.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Would be more than 1 the second time, if anything were left.
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+fn main() {
+    let variable = |name: &str| env::var(name).unwrap_or_default();
+    let asked = env::args().nth(1);
+    let asked = asked.unwrap_or_else(|| variable("QUERY_STRING"));
+    let mut body = Vec::new();
+    io::stdin()
+        .read_to_end(&mut body)
+        .expect("standard input can be read");
+    match asked.as_str() {
+        "" => {
+            let mut variables: Vec<String> = env::vars()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            variables.sort();
+            let told = variables.join("\n");
+            say(format!("Content-Type: text/plain\n\n{told}\n").as_bytes());
+            say(&body);
+        }
+        "count" => {
+            let run = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
+            say(format!("Content-Type: text/plain\n\n{run}").as_bytes());
+        }
+        "upper" => say(&body.to_ascii_uppercase()),
+        "reverse" => {
+            body.reverse();
+            say(&body);
+        }
+        "typed" => {
+            let length = variable("CONTENT_LENGTH");
+            let told = format!("{} {length}", variable("CONTENT_TYPE"));
+            say(format!("Content-Type: text/typed\n\n{told}").as_bytes());
+        }
+        "missing" => {
+            say(b"Status: 404 Not Found\nContent-Type: text/plain\nX-Own: 1\n\nno such thing")
+        }
+        "redirect" => say(b"Location: https://example.org/\n\n"),
+        "elsewhere" => say(b"Location: /p.jpg?w=40&format=png\n\n"),
+        "nonsense" => say(b"Status: nonsense\n\n"),
+        "cached" => say(b"Content-Type: text/css\nCache-Control: max-age=9\n\na{}"),
+        "crash" => std::process::abort(),
+        "fail" => {
+            eprintln!("no luck\x1b[31m today");
+            std::process::exit(3);
+        }
+        "loop" => loop {
+            std::hint::spin_loop();
+        },
+        "grow" => {
+            let mut kept: Vec<Vec<u8>> = Vec::new();
+            loop {
+                kept.push(vec![1; 16 << 20]);
+            }
+        }
+        "long" => {
+            let piece = vec![b'x'; 1 << 20];
+            loop {
+                say(&piece);
+            }
+        }
+        work if work.starts_with("spin") => {
+            let rounds: u64 = work[4..].parse().expect("a number of rounds");
+            let sum = (0..rounds).fold(0_u64, |sum, round| std::hint::black_box(sum ^ round));
+            say(format!("{sum}").as_bytes());
+        }
+        other => panic!("nothing to do is called {other}"),
+    }
+}
+
+fn say(bytes: &[u8]) {
+    io::stdout()
+        .write_all(bytes)
+        .expect("standard output takes it");
+}

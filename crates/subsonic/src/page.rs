@@ -1,0 +1,169 @@
+//! The music for people with a browser: albums with their covers, and an album's tracks to listen to. Plain HTML, no
+//! script; text of the library is text.
+
+use std::fmt::Write as _;
+
+use crate::ids::Id;
+use crate::params::{Params, encoded};
+use crate::server::{Answer, Index, Server};
+use crate::songs::{seconds, tracks};
+
+/// Albums of one page.
+const PAGE_ALBUMS: usize = 60;
+
+const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
+a{color:inherit;text-decoration:none}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}input{font:inherit}\
+ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:1.2rem;padding:0;list-style:none}\
+img{width:100%;aspect-ratio:1;object-fit:cover;border-radius:.4rem;background:#222}\
+header{display:flex;gap:1.5rem;align-items:end}header img{width:15rem}\
+span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\
+td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
+
+impl Server {
+    /// The page at a path behind the mount at `base`: albums, or the one that the path names.
+    #[must_use]
+    pub fn page(&self, base: &str, path: &str, params: &Params<'_>) -> Answer {
+        let (index, derived) = self.index();
+        let (status, body) = match path.trim_matches('/') {
+            "" => {
+                let query = params.first("q").unwrap_or("").trim();
+                let rows = match query {
+                    "" => derived.newest.clone(),
+                    query => {
+                        let found = index.search(query, &catalog::Limits::default());
+                        let of_tracks = found.tracks.iter();
+                        let of_tracks = of_tracks.filter_map(|&row| Some(index.track(row)?.album));
+                        let mut rows = found.albums.clone();
+                        rows.extend(of_tracks.filter(|row| !found.albums.contains(row)));
+                        rows.dedup();
+                        rows
+                    }
+                };
+                let offset = params.first("offset").and_then(|text| text.parse().ok());
+                (200, albums(&index, base, query, &rows, offset.unwrap_or(0)))
+            }
+            id => match Id::parse(id) {
+                Some(Id::Album(id)) => match index.album_row(id) {
+                    Some(row) => (200, album(&index, base, row)),
+                    None => (404, whole("No such album", "")),
+                },
+                _ => (404, whole("No such album", "")),
+            },
+        };
+        Answer::Document {
+            status,
+            media_type: "text/html; charset=utf-8",
+            body,
+        }
+    }
+}
+
+fn whole(title: &str, inside: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>{title} · Pelton</title><style>{STYLE}</style>{inside}"
+    )
+}
+
+fn albums(index: &Index, base: &str, query: &str, rows: &[u32], offset: usize) -> String {
+    let counts = index.counts();
+    let mut out = format!(
+        "<h1>Music</h1><nav><form action=\"{base}\"><input type=\"search\" name=\"q\" value=\"{}\" \
+         placeholder=\"Search\"> <small>{} albums, {} tracks</small></form></nav><ul>",
+        escaped(query),
+        counts.albums,
+        counts.tracks,
+    );
+    for &row in rows.iter().skip(offset).take(PAGE_ALBUMS) {
+        let Some(album) = index.album(row) else {
+            continue;
+        };
+        let id = Id::Album(album.id);
+        write!(
+            out,
+            "<li><a href=\"{base}/{id}\"><img loading=\"lazy\" alt=\"\" \
+             src=\"/-/cover/{id}?w=360&amp;h=360&amp;fit=cover\"><span>{}</span></a>\
+             <span><small>{}</small></span>",
+            escaped(album.title),
+            escaped(album.artist),
+        )
+        .expect("strings take everything");
+    }
+    out.push_str("</ul><nav>");
+    let query = encoded(query.as_bytes());
+    let mut to = |offset: usize, label: &str| {
+        write!(
+            out,
+            "<a href=\"{base}?q={query}&amp;offset={offset}\">{label}</a>"
+        )
+        .expect("strings take everything");
+    };
+    if offset != 0 {
+        to(offset.saturating_sub(PAGE_ALBUMS), "← newer");
+    }
+    if offset.saturating_add(PAGE_ALBUMS) < rows.len() {
+        to(offset + PAGE_ALBUMS, "older →");
+    }
+    out.push_str("</nav>");
+    whole("Music", &out)
+}
+
+fn album(index: &Index, base: &str, row: u32) -> String {
+    let Some(album) = index.album(row) else {
+        return whole("No such album", "");
+    };
+    let id = Id::Album(album.id);
+    let (title, artist) = (escaped(album.title), escaped(album.artist));
+    let year = album
+        .original_date
+        .or(album.date)
+        .map(|date| date.year.to_string());
+    let mut out = format!(
+        "<nav><a href=\"{base}\">↑ Music</a></nav><header>\
+         <img alt=\"\" src=\"/-/cover/{id}?w=480&amp;h=480&amp;fit=cover\">\
+         <div><h1>{title}</h1><p>{artist} <small>{}</small></div></header><table>",
+        year.as_deref().unwrap_or(""),
+    );
+    for row in tracks(&album) {
+        let Some(track) = index.track(row) else {
+            continue;
+        };
+        let Some((path, _)) = index.file(track.file) else {
+            continue;
+        };
+        let length = seconds(track.duration_ms);
+        write!(
+            out,
+            "<tr><td><small>{}</small><td>{} <small>{}</small><td><small>{}:{:02}</small>\
+             <td><audio controls preload=\"none\" src=\"/{}\"></audio>",
+            track.number,
+            escaped(track.title),
+            if track.artist == album.artist {
+                String::new()
+            } else {
+                escaped(track.artist)
+            },
+            length / 60,
+            length % 60,
+            encoded(&path),
+        )
+        .expect("strings take everything");
+    }
+    out.push_str("</table>");
+    whole(&title, &out)
+}
+
+/// Text as it may stand in an element or a quoted attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            other => out.push(other),
+        }
+    }
+    out
+}

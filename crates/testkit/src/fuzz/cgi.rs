@@ -1,0 +1,57 @@
+//! What programs say, and what they are told.
+
+use cgi::{Answer, Limits, Request};
+
+/// The bytes are a program's output, whose head never says what would break an answer's; and the path and a field of a
+/// request, of which no part becomes a variable of its own.
+pub fn cgi(bytes: &[u8]) {
+    let limits = Limits::default();
+    if let Ok(Answer::Document {
+        status,
+        fields,
+        body_at,
+    }) = Answer::parse(bytes, &limits)
+    {
+        assert!((200..=599).contains(&status));
+        assert!(body_at <= bytes.len().min(limits.head_bytes_max));
+        assert!(fields.len() <= limits.fields_max);
+        for (name, value) in fields {
+            assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()));
+            assert!(!name.contains(':') && !value.contains(['\r', '\n', '\0']));
+        }
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let path = format!("/x{text}");
+    let request = Request {
+        method: "GET",
+        script: "/x",
+        path: &path,
+        query: Some(text),
+        fields: &[("host", bytes), ("x-a", bytes), (text, b"1")],
+        content_type: Some(bytes),
+        body_bytes: 1,
+        peer: "192.0.2.1",
+        secure: true,
+    };
+    if let Ok(variables) = request.variables() {
+        let ended = variables.strip_suffix(b"\0").expect("each is ended");
+        let names = ended.split(|byte| *byte == 0).map(|one| {
+            one.split(|byte| *byte == b'=')
+                .next()
+                .expect("split yields one")
+        });
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "no variable is there twice");
+        for name in names {
+            assert!(
+                name.iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            );
+        }
+    }
+}

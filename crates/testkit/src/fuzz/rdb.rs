@@ -1,0 +1,48 @@
+//! Snapshots of the store.
+
+use bytes::BytesMut;
+use keyspace::rdb::{Error, LoadOptions, Loader, Options};
+use keyspace::{Keyspace, Limits};
+
+/// A moment that few deadlines have passed.
+const NOW_MS: u64 = 1_000;
+
+/// Any file: refused at a place within it, or loaded; and what was loaded can be written and loaded again.
+pub fn rdb(bytes: &[u8]) {
+    let (first, ended) = match load(bytes) {
+        Ok(loaded) => loaded,
+        Err(error) => return assert!(error.offset <= bytes.len() as u64, "{error}"),
+    };
+    if !ended {
+        return;
+    }
+    let (mut keyspace, keys) = (first, 0..Limits::default().databases);
+    let counts: Vec<_> = keys.map(|db| keyspace.db_figures(db, NOW_MS).0).collect();
+    let begun = keyspace.snapshot_begin(Options {
+        version: 10,
+        compress: true,
+        aof_base: false,
+        now_ms: NOW_MS,
+    });
+    assert!(begun, "none is under way");
+    let mut written = Vec::new();
+    while !keyspace.snapshot_next(1024, &mut written) {}
+    let (again, ended) = load(&written).expect("what we write is sound");
+    assert!(ended, "what we write is whole");
+    for (db, count) in counts.into_iter().enumerate() {
+        assert_eq!(again.db_figures(db, NOW_MS).0, count);
+    }
+}
+
+/// What a file holds, and whether it is whole.
+fn load(bytes: &[u8]) -> Result<(Keyspace, bool), Error> {
+    let mut keyspace = Keyspace::new(Limits::default(), 7);
+    let mut loader = Loader::new(LoadOptions {
+        now_ms: NOW_MS,
+        // No fuzzer finds a checksum.
+        check_crc: false,
+        skip_expired: false,
+    });
+    let ended = loader.feed(&mut keyspace, &mut BytesMut::from(bytes))?;
+    Ok((keyspace, ended))
+}

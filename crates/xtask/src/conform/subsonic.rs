@@ -1,0 +1,145 @@
+//! `conform subsonic`: the libraries that players are written with drive a server of a generated library.
+//!
+//! py-sonic browses, searches, syncs, marks, seeks and compares XML with JSON; subsonic-api does the same from JavaScript,
+//! where every member has its type.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use super::h2::port;
+use crate::command::{succeed, timed, unstartable};
+use crate::media::{self, Art, Order, Payloads};
+use crate::stop::{Stop, at};
+use crate::{debian, tools};
+
+const PY_SONIC: &str = "1.0.3";
+const SUBSONIC_API: &str = "3.3.1";
+const PYTHON: &str = include_str!("subsonic/pysonic.py");
+const JAVASCRIPT: &str = include_str!("subsonic/client.mjs");
+/// Enough for several pages of a sync.
+const TRACKS: u32 = 2000;
+const USER: [&str; 2] = ["ann", "sesame"];
+
+/// Runs both; there are no arguments.
+///
+/// # Errors
+/// When they cannot be run, or find a difference.
+pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    if !arguments.is_empty() {
+        return Err(Stop::usage("conform subsonic takes no arguments"));
+    }
+    let mut build = crate::ready(root)?;
+    debian::ensure(media::PACKAGES)?;
+    let python = tools::python(build.cache(), "py-sonic", PY_SONIC, "libsonic")?;
+    let program = build.server()?;
+    let library = media::default_folder(build.cache(), TRACKS, 1);
+    let order = Order {
+        tracks: TRACKS,
+        seed: 1,
+        out: &library,
+        payloads: &Payloads::prepare(&build.cache().join("media-payloads"))?,
+        art: &Art::prepare(&build.cache().join("media-art"))?,
+    };
+    timed("library", || media::generate(&order))?;
+    let folder = build.cache().join("conform-subsonic");
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let server = Server::start(&program, &library, &folder)?;
+    let port = server.port.to_string();
+    let script = folder.join("pysonic.py");
+    fs::write(&script, PYTHON).map_err(at(&script))?;
+    let mut command = Command::new(&python);
+    command.arg(&script).arg(&port).args(USER);
+    timed("py-sonic", || succeed(&mut command))?;
+    let script = javascript(&folder)?;
+    let mut command = Command::new("node");
+    command.arg(&script).arg(&port).args(USER);
+    timed("subsonic-api", || succeed(&mut command))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The script, where it finds its library.
+fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
+    debian::ensure(&["nodejs", "npm"])?;
+    let script = folder.join("client.mjs");
+    fs::write(&script, JAVASCRIPT).map_err(at(&script))?;
+    let mut npm = Command::new("npm");
+    npm.args([
+        "install",
+        "--silent",
+        "--no-save",
+        "--ignore-scripts",
+        "--prefix",
+    ])
+    .arg(folder)
+    .arg(format!("subsonic-api@{SUBSONIC_API}"));
+    timed("install subsonic-api", || succeed(&mut npm)).map_err(Stop::on_host)?;
+    Ok(script)
+}
+
+/// A running server with a whole index and one user, killed when dropped.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(program: &Path, library: &Path, folder: &Path) -> Result<Server, Stop> {
+        let data = folder.join("data");
+        if data.exists() {
+            fs::remove_dir_all(&data).map_err(at(&data))?;
+        }
+        let command = |words: &[&str]| {
+            let mut command = Command::new(program);
+            command.args(words).arg("--data").arg(&data);
+            command
+        };
+        let mut add = command(&["user", "add", USER[0]]);
+        let mut child = add.stdin(Stdio::piped()).spawn();
+        let child = child.as_mut().map_err(|err| unstartable(&add, err))?;
+        let mut stdin = child.stdin.take().expect("it was asked for");
+        let typed = writeln!(stdin, "{}", USER[1]);
+        drop(stdin);
+        let added = typed.and_then(|()| child.wait()).map_err(at(program))?;
+        if !added.success() {
+            return Err(Stop::host("the user was not added"));
+        }
+        let mut scan = command(&["scan"]);
+        // It exits with 1, since the library has broken files.
+        let scan = scan
+            .arg(library)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        scan.status().map_err(at(program))?;
+        let mut serve = command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = serve
+            .arg(library)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(at(program))?;
+        let stderr = child.stderr.take().expect("stderr was asked for");
+        let mut server = Server { child, port: 0 };
+        let mut lines = BufReader::new(stderr).lines();
+        while server.port == 0 {
+            let line = match lines.next() {
+                Some(line) => line.map_err(|err| Stop::host(format!("the server's log: {err}")))?,
+                None => return Err(Stop::host("the server ended before it served")),
+            };
+            server.port = port(&line, "http://").unwrap_or(0);
+        }
+        // Whoever stops reading would stop the server once the pipe is full.
+        std::thread::spawn(move || lines.for_each(drop));
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.child.kill().is_ok() {
+            drop(self.child.wait());
+        }
+    }
+}
