@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
@@ -5,6 +8,32 @@ use unicode_normalization::char::is_combining_mark;
 /// words.
 #[must_use]
 pub fn fold(text: &str) -> String {
+    // A search folds what each of its candidates is called, and most names are ASCII: no table is asked for those.
+    if text.is_ascii() {
+        fold_plain(text)
+    } else {
+        fold_any(text)
+    }
+}
+
+fn fold_plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut gap = false;
+    for byte in text.bytes() {
+        if !byte.is_ascii_alphanumeric() {
+            gap |= byte != b'\'';
+            continue;
+        }
+        if gap && !out.is_empty() {
+            out.push(' ');
+        }
+        gap = false;
+        out.push(char::from(byte.to_ascii_lowercase()));
+    }
+    out
+}
+
+fn fold_any(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;
     for letter in text.nfkd() {
