@@ -26,6 +26,7 @@ mod store;
 mod client;
 mod converter;
 mod corpus;
+mod given;
 mod h2load;
 mod host;
 mod judge;
@@ -43,12 +44,11 @@ mod table;
 mod usage;
 mod wrk;
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use stop::{EXIT_USAGE, Stop, at};
+use given::Given;
+use stop::EXIT_USAGE;
 
 /// What was typed.
 #[derive(clap::Parser)]
@@ -111,67 +111,6 @@ enum Benchmark {
     /// Asks a server at a steady rate; part of `hit`
     #[command(hide = true)]
     Knock(hit::Knock),
-}
-
-/// What every benchmark is given.
-#[derive(Clone, Debug, clap::Args)]
-struct Given {
-    /// Folder with mate-backgrounds' folders `abstract` and `nature`
-    #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
-    corpus: PathBuf,
-    /// Folder for the record
-    #[arg(long, global = true, value_name = "DIR", default_value = "lab/record")]
-    record: PathBuf,
-    /// Folder of definitions
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        default_value = "lab/definitions"
-    )]
-    definitions: PathBuf,
-    /// Rounds, instead of the definition's number; fewer than that are for trying out
-    #[arg(long, global = true)]
-    rounds: Option<usize>,
-    /// Only the first photographs of the definition, for trying out
-    #[arg(long, global = true)]
-    take: Option<usize>,
-    /// The server's program
-    #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
-    pelton: Option<PathBuf>,
-    /// The worker's program
-    #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
-    worker: Option<PathBuf>,
-}
-
-impl Given {
-    /// Reads a definition twice: as its type, and as the table for the record.
-    fn definition<T: serde::de::DeserializeOwned>(
-        &self,
-        name: &str,
-    ) -> Result<(T, toml::Table), Stop> {
-        let path = self.definitions.join(format!("{name}.toml"));
-        let text = fs::read_to_string(&path).map_err(at(&path))?;
-        let wrong = |err: toml::de::Error| Stop::usage(format!("{}: {err}", path.display()));
-        Ok((
-            toml::from_str(&text).map_err(wrong)?,
-            toml::from_str(&text).map_err(wrong)?,
-        ))
-    }
-
-    fn pelton(&self) -> Result<&Path, Stop> {
-        let pelton = self.pelton.as_deref();
-        pelton.ok_or_else(|| {
-            Stop::usage("--pelton is not given").hint("cargo xtask lab builds and names it")
-        })
-    }
-
-    fn worker(&self) -> Result<&Path, Stop> {
-        let worker = self.worker.as_deref();
-        worker.ok_or_else(|| {
-            Stop::usage("--worker is not given").hint("cargo xtask lab builds and names it")
-        })
-    }
 }
 
 fn main() -> ExitCode {

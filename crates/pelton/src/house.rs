@@ -187,6 +187,16 @@ pub(crate) const COVERS: &str = "covers";
 /// The path under which the service finds them; only targets of our own lead there.
 pub(crate) const ART: &str = "/-/art";
 
+/// What cuts a text of several names.
+pub(crate) fn splits(config: &Config) -> Splits {
+    let library = &config.library;
+    Splits {
+        artists: library.split_artists.0.clone(),
+        genres: library.split_genres.0.clone(),
+        exceptions: library.split_exceptions.0.clone(),
+    }
+}
+
 /// What the library's keeper is told.
 pub(crate) fn library(config: &Config) -> scan::Setup {
     let library = &config.library;
@@ -194,11 +204,7 @@ pub(crate) fn library(config: &Config) -> scan::Setup {
         root: config.root.clone(),
         folder: config.data.join(CATALOG),
         hidden: config.data.clone(),
-        splits: Splits {
-            artists: library.split_artists.0.clone(),
-            genres: library.split_genres.0.clone(),
-            exceptions: library.split_exceptions.0.clone(),
-        },
+        splits: splits(config),
         watching: scan::Watching {
             means: library.watch.0,
             settle: library.settle_time.0,

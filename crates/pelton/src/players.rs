@@ -15,10 +15,10 @@ use origin::mount::{Field, Mount, Reply, Visit};
 use scan::Keeper;
 use subsonic::StoreError;
 use subsonic::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
-use tags::Splits;
 
 use crate::config::Config;
 use crate::covers::Covers;
+use crate::house;
 
 /// What users leave, in the data directory.
 pub(crate) const FOLDER: &str = "users";
@@ -63,7 +63,7 @@ impl Players {
             library: library.ok(),
         };
         let (shelf, store) = (Arc::new(shelf), Arc::new(store));
-        let server = Server::new(shelf, store, Splits::default(), Limits::default());
+        let server = Server::new(shelf, store, house::splits(config), Limits::default());
         Ok(Players {
             server: Arc::new(server),
         })

@@ -53,6 +53,7 @@ fn every_key_and_limit_is_listed() {
         formats                         avif,webp                                      formats            default
         allowed_types                   -                                              extensions         default
         img_map                         -                                              prefix=directory   default
+        programs                        -                                              tables             default
         improve                         true                                           true or false      default
         max_age                         1d                                             time               default
         max_age_quick                   10s                                            time               default
@@ -79,6 +80,10 @@ fn every_key_and_limit_is_listed() {
         library.cover_artist            artist.*,album                                 sources            default
         library.cover_sizes             300,600                                        pixels             default
         library.covers_bytes_max        1GiB                                           bytes              default
+        store.listen                    off                                            address or off     default
+        store.url                       off                                            URL or off         default
+        store.max_memory                64MiB                                          bytes              default
+        store.timeout                   1s                                             time               default
         cell.backend                    process                                        backend            default
         cell.ephemeral                  true                                           true or false      default
         cell.concurrency                auto                                           jobs               default
@@ -101,6 +106,8 @@ fn every_key_and_limit_is_listed() {
         limits.queue_time_max           10s                                            time               default
         limits.waiters_max              1024                                           requests           default
         limits.improving_max            4096                                           jobs               default
+        limits.program_queue_max        256                                            requests           default
+        limits.program_check_time       2s                                             time               default
         limits.facts_max                65536                                          files              default
         limits.memory_body_bytes_max    64KiB                                          bytes              default
         limits.hot_answers_max          4096                                           answers            default
