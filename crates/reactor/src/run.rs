@@ -141,7 +141,7 @@ impl Shared {
             move |source| Error::host(action, source)
         };
         cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
-        if let Err(error) = slice::ask_for_short() {
+        if let Err(error) = slice::ask_to_run_soon() {
             tracing::debug!(core = index, %error, "the kernel keeps its own time slice");
         }
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
