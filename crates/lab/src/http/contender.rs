@@ -96,7 +96,15 @@ impl Site<'_> {
         let (cpu, tls_text) = (self.cpu.to_string(), tls.to_string());
         let path = |name: &str| self.folder.join(name).to_string_lossy().into_owned();
         let (certificate, key) = (path("certificate.pem"), path("key.pem"));
-        let settings = ["--cores", "1", "--allowed-types", "json"];
+        let settings = [
+            "--cores",
+            "1",
+            "--allowed-types",
+            "json",
+            // As the others: h2load does not come back when a connection has had its share.
+            "--limits-connection-requests-max",
+            "1000000000",
+        ];
         let secured = [
             "--tls-listen",
             &tls_text,
