@@ -93,18 +93,9 @@ pub(crate) fn music_directory(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer
         id => {
             let album = call.index.album(call.album_row(id)?);
             let album = album.ok_or_else(|| Fault::not_found("directory"))?;
-            let parent = album
-                .artists
-                .first()
-                .and_then(|&row| call.index.artist(row));
             out.object("directory", |out| {
                 out.text("id", &id.to_string());
-                out.text_if(
-                    "parent",
-                    parent
-                        .map(|artist| Id::Artist(artist.id).to_string())
-                        .as_deref(),
-                );
+                call.first_artist(out, "parent", &album.artists);
                 out.text("name", album.title);
                 out.list("child", tracks(&album), |out, row| {
                     call.song(out, seen, row)

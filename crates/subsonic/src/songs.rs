@@ -43,16 +43,7 @@ impl Call<'_> {
         if let Some(album) = &album {
             out.text("albumId", &Id::Album(album.id).to_string());
         }
-        let first = track
-            .artists
-            .first()
-            .and_then(|&row| self.index.artist(row));
-        out.text_if(
-            "artistId",
-            first
-                .map(|artist| Id::Artist(artist.id).to_string())
-                .as_deref(),
-        );
+        self.first_artist(out, "artistId", &track.artists);
         self.marks(out, seen, id);
         let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
         self.beyond(out, &track, media, &tagged);
@@ -173,16 +164,7 @@ impl Call<'_> {
 
     fn album_artist(&self, out: &mut Writer, album: &Album<'_>) {
         out.text("artist", album.artist);
-        let first = album
-            .artists
-            .first()
-            .and_then(|&row| self.index.artist(row));
-        out.text_if(
-            "artistId",
-            first
-                .map(|artist| Id::Artist(artist.id).to_string())
-                .as_deref(),
-        );
+        self.first_artist(out, "artistId", &album.artists);
     }
 
     fn album_common(&self, out: &mut Writer, seen: &Seen<'_>, row: u32, album: &Album<'_>) {
@@ -234,16 +216,7 @@ impl Call<'_> {
             return;
         };
         out.text("id", &Id::Album(album.id).to_string());
-        let first = album
-            .artists
-            .first()
-            .and_then(|&row| self.index.artist(row));
-        out.text_if(
-            "parent",
-            first
-                .map(|artist| Id::Artist(artist.id).to_string())
-                .as_deref(),
-        );
+        self.first_artist(out, "parent", &album.artists);
         out.flag("isDir", true);
         out.text("title", album.title);
         out.text("album", album.title);
@@ -293,6 +266,13 @@ impl Call<'_> {
             );
             out.number_if("userRating", user.ratings.get(&id).copied());
         }
+    }
+
+    /// The id of the first of `artists`, who stands for all where a player knows one.
+    pub(crate) fn first_artist(&self, out: &mut Writer, key: &'static str, artists: &[u32]) {
+        let first = artists.first().and_then(|&row| self.index.artist(row));
+        let id = first.map(|artist| Id::Artist(artist.id).to_string());
+        out.text_if(key, id.as_deref());
     }
 
     fn named(&self, out: &mut Writer, row: u32) {
