@@ -95,7 +95,9 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
             );
         }
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
-        // The client went away or took too long; the reactor has counted it.
+        // The reactor has counted it.
+        Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),
+        // The client went away or took too long; the reactor has counted that too.
         Err(_) => {}
         Ok(()) if exchange.lingers => conn.linger().await,
         Ok(()) => conn.close().await,

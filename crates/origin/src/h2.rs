@@ -116,6 +116,9 @@ where
             // RFC 9113 §6.8: a GOAWAY that allows for streams under way, then, a round trip later, the last one.
             Turn::Last => served.as_mut().graceful_shutdown(),
             Turn::Leave => {
+                if pulse.is_stuck() {
+                    stream.borrow().reset_when_closed();
+                }
                 served.as_mut().graceful_shutdown();
                 pulse.leave(pin!(running(served.as_mut(), &streams))).await;
                 break;

@@ -66,6 +66,9 @@ pub(crate) trait Transport {
 
     /// Ends a connection whose client may still send; as [`Conn::linger`].
     async fn linger(self);
+
+    /// Ends a connection whose client does not take its answer: as [`reactor::reset_when_closed`].
+    fn abandon(self);
 }
 
 impl Transport for Conn<TcpStream> {
@@ -108,6 +111,10 @@ impl Transport for Conn<TcpStream> {
     async fn linger(self) {
         // How the client takes its leave changes nothing any more.
         drop(Conn::linger(self).await);
+    }
+
+    fn abandon(self) {
+        reactor::reset_when_closed(&self.stream);
     }
 }
 
@@ -216,6 +223,10 @@ impl Transport for Conn<Secured> {
             io::Result::Ok(())
         };
         drop(deadline.within(lingering).await);
+    }
+
+    fn abandon(self) {
+        reactor::reset_when_closed(self.stream.tls.get_ref().0.get_ref());
     }
 }
 

@@ -283,6 +283,7 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         linger_ms: u64::from(millis(limits.linger_timeout)),
         linger_bytes_max: limits.linger_bytes_max.0 as usize,
         drain_ms_max: u64::from(millis(limits.drain_timeout)),
+        unsent_bytes_max: u32::try_from(limits.unsent_bytes_max.0).unwrap_or(u32::MAX),
         sendfile_slice_bytes: limits.sendfile_slice_bytes.0 as usize,
     }
 }

@@ -107,6 +107,6 @@ pub use handover::{passed_by_manager, receive_listeners, send_listeners};
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};
 pub use run::{Drained, run};
-pub use socket::acked_bytes;
+pub use socket::{acked_bytes, reset_when_closed};
 pub use steering::Steering;
 pub use stop::Stop;

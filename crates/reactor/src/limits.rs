@@ -39,6 +39,9 @@ pub struct Limits {
     /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
     /// waited for. Default 30,000 ms.
     pub drain_ms_max: u64,
+    /// Bytes that the kernel takes of one connection's answers ahead of what it has sent. More lets a distant client have
+    /// them sooner when it makes room; less costs more wakeups. Default 128 KiB.
+    pub unsent_bytes_max: u32,
     /// Most bytes of a file sent before other connections get their turn. Default 1 MiB.
     pub sendfile_slice_bytes: usize,
 }
@@ -62,6 +65,7 @@ impl Default for Limits {
             linger_ms: 2_000,
             linger_bytes_max: 64 << 10,
             drain_ms_max: 30_000,
+            unsent_bytes_max: 128 << 10,
             sendfile_slice_bytes: 1 << 20,
         }
     }
@@ -79,6 +83,7 @@ impl Limits {
             ("connections_max", self.connections_max),
             ("address_connections_max", self.address_connections_max),
             ("blocking_threads_max", self.blocking_threads_max),
+            ("unsent_bytes_max", self.unsent_bytes_max as usize),
             ("sendfile_slice_bytes", self.sendfile_slice_bytes),
         ];
         match bounds.iter().find(|(_, bound)| *bound == 0) {

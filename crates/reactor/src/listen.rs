@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::{CoreId, Counters, Error, Limits, Network, Steering, steering};
+use crate::{CoreId, Counters, Error, Limits, Network, Steering, socket, steering};
 
 /// Open listening sockets, ready for [`crate::run`]. The kernel queues connections from now on.
 #[derive(Debug)]
@@ -139,6 +139,10 @@ pub fn adopt(
             sockets => share(sockets, cores.len()),
         };
         let sockets = sockets.map_err(|source| Error::listen(*asked, source))?;
+        for socket in &sockets {
+            socket::set_unsent_max(socket, limits.unsent_bytes_max)
+                .map_err(|source| Error::listen(*asked, source))?;
+        }
         let bound = sockets[0].local_addr();
         resolved.push(bound.map_err(|source| Error::listen(*asked, source))?);
         for (index, socket) in sockets.into_iter().enumerate() {
@@ -197,13 +201,13 @@ fn open(asked: SocketAddr, cores: usize, limits: &Limits) -> io::Result<Vec<TcpL
 /// `SO_REUSEPORT` would let a second server of the same user take half of the connections in silence. A socket without
 /// the option finds out: it cannot be bound where anybody listens.
 fn refuse_shared(address: SocketAddr) -> io::Result<()> {
-    let socket = socket(address)?;
+    let socket = stream_socket(address)?;
     rustix::net::bind(&socket, &address)?;
     Ok(())
 }
 
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
-    let socket = socket(address)?;
+    let socket = stream_socket(address)?;
     sockopt::set_socket_reuseport(&socket, true)?;
     // Accepted sockets inherit it, which saves a system call for each.
     sockopt::set_tcp_nodelay(&socket, true)?;
@@ -212,7 +216,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-fn socket(address: SocketAddr) -> io::Result<rustix::fd::OwnedFd> {
+fn stream_socket(address: SocketAddr) -> io::Result<rustix::fd::OwnedFd> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,

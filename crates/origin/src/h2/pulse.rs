@@ -141,6 +141,11 @@ impl Pulse {
         ended.unwrap_or(Turn::Leave)
     }
 
+    /// Whether it waits for a client that does not take its answers.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.conn.deadline.is_armed(Wait::Write)
+    }
+
     /// Runs a connection that was told to end, for as long as [`Wait::Linger`] allows.
     pub(super) async fn leave(&self, served: Pin<&mut impl Future<Output = hyper::Result<()>>>) {
         self.left.set(true);

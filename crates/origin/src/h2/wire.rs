@@ -22,6 +22,9 @@ pub(crate) trait Carrier: Unpin + 'static {
 
     /// Bytes that the client has acknowledged.
     fn acked_bytes(&self) -> io::Result<u64>;
+
+    /// As [`reactor::reset_when_closed`].
+    fn reset_when_closed(&self);
 }
 
 impl Carrier for CountedStream {
@@ -34,6 +37,10 @@ impl Carrier for CountedStream {
     fn acked_bytes(&self) -> io::Result<u64> {
         reactor::acked_bytes(self.get_ref())
     }
+
+    fn reset_when_closed(&self) {
+        reactor::reset_when_closed(self.get_ref());
+    }
 }
 
 impl Carrier for Secured {
@@ -45,6 +52,10 @@ impl Carrier for Secured {
 
     fn acked_bytes(&self) -> io::Result<u64> {
         reactor::acked_bytes(self.tls.get_ref().0.get_ref())
+    }
+
+    fn reset_when_closed(&self) {
+        reactor::reset_when_closed(self.tls.get_ref().0.get_ref());
     }
 }
 

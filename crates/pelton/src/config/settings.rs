@@ -327,6 +327,8 @@ settings! {
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
         /// What the access log keeps of each text that a client sends.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
+        /// Bytes that the kernel takes of one connection's answers ahead of what it has sent.
+        unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
         /// Bytes of a file that are sent before other connections get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.

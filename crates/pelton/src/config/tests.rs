@@ -328,6 +328,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.trailer_bytes_max", "0", "0"),
     ("limits.access_log_bytes", "\"64KiB\"", "64KiB"),
     ("limits.access_field_bytes_max", "100", "100"),
+    ("limits.unsent_bytes_max", "\"64KiB\"", "64KiB"),
     ("limits.sendfile_slice_bytes", "\"64KiB\"", "64KiB"),
     ("limits.first_byte_timeout", "\"1s\"", "1s"),
     ("limits.handshake_timeout", "\"2s\"", "2s"),

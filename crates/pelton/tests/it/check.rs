@@ -133,6 +133,7 @@ fn every_key_and_limit_is_listed() {
         limits.trailer_bytes_max        4096                                           bytes              default
         limits.access_log_bytes         1MiB                                           bytes              default
         limits.access_field_bytes_max   512                                            bytes              default
+        limits.unsent_bytes_max         128KiB                                         bytes              default
         limits.sendfile_slice_bytes     1MiB                                           bytes              default
         limits.first_byte_timeout       10s                                            time               default
         limits.handshake_timeout        10s                                            time               default

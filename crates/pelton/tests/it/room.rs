@@ -1,5 +1,6 @@
 //! Room: places for connections, memory that each takes, descriptors, and what happens when one of them is short.
 
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
 
@@ -137,6 +138,20 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     server.stop();
 }
 
+/// What the kernel holds of the server's answers until its clients take them, by its table of sockets.
+fn kernel_bytes(server: &Server) -> u64 {
+    let sockets = fs::read_to_string("/proc/net/tcp").expect("the kernel tells");
+    let port = format!(":{:04X}", server.address().port());
+    // Number, own address, peer's address, state, bytes to send and to read, …
+    let of_server = sockets.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        words.next().filter(|own| own.ends_with(&port))?;
+        let (to_send, _) = words.nth(2)?.split_once(':')?;
+        u64::from_str_radix(to_send, 16).ok()
+    });
+    of_server.sum()
+}
+
 /// Resident memory that `count` connections take, each.
 fn bytes_each(
     server: &Server,
@@ -157,7 +172,7 @@ fn an_idle_connection_holds_hardly_anything() {
     // Large enough that an answer's buffer would show, small enough to be copied into one.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
-    let (bytes, clients) = bytes_each(&server, 2_000, || {
+    let (bytes, clients) = bytes_each(&server, 10_000, || {
         let mut client = server.connect();
         client.request("GET", "/p.txt", "");
         assert_eq!(client.answer().status, 200);
@@ -178,15 +193,22 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
     ]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     // From a file, from memory, and copied: each more than the kernel takes at once.
-    for (target, requests) in [("/p.txt", 64), ("/small.txt", 200), ("/tiny.txt", 400)] {
+    let kinds = [
+        ("/p.txt", 64, 1_000),
+        ("/small.txt", 200, 200),
+        ("/tiny.txt", 400, 200),
+    ];
+    for (target, requests, readers) in kinds {
         let request = format!("GET {target} HTTP/1.1\r\nhost: h\r\n\r\n");
-        let (bytes, clients) = bytes_each(&server, 200, || {
+        let (bytes, clients) = bytes_each(&server, readers, || {
             let mut client = server.connect();
             client.send(request.repeat(requests));
             eventually("it is answered", || client.has_begun().then_some(()));
             client
         });
         assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
+        let kept = kernel_bytes(&server) / readers as u64;
+        assert!(kept <= 384 << 10, "the kernel keeps {kept} for {target}");
         drop(clients);
     }
     server.stop();

@@ -138,6 +138,37 @@ fn slow_readers_end() {
     drop(home);
 }
 
+/// Nothing of an answer stays with the kernel for a client that does not take it.
+#[test]
+fn what_is_left_of_an_answer_is_dropped_with_its_reader() {
+    let (home, server) = served();
+    let mut reader = connect(&server);
+    reader
+        .write_all(b"GET /large.bin HTTP/1.1\r\nhost: h\r\n\r\n")
+        .expect("a request fits");
+    eventually("the reader is ended", || {
+        let ended = server
+            .metrics()
+            .get("pelton_timeouts_total{wait=\"write\"}");
+        (ended == 1).then_some(())
+    });
+    // What has come already may be read; behind it is no orderly end that the rest could come before.
+    let mut piece = vec![0; 64 << 10];
+    let ended = eventually("the connection is over", || {
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return Some(None),
+                Ok(_) => {}
+                Err(err) if err.kind() == ErrorKind::WouldBlock => return None,
+                Err(err) => return Some(Some(err.kind())),
+            }
+        }
+    });
+    assert_eq!(ended, Some(ErrorKind::ConnectionReset));
+    server.stop();
+    drop(home);
+}
+
 #[test]
 fn whoever_keeps_the_pace_is_served_to_the_end() {
     let (home, server) = served();

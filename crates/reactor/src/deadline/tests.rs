@@ -26,6 +26,7 @@ const LIMITS: Limits = Limits {
     linger_ms: 500,
     linger_bytes_max: 1,
     drain_ms_max: 0,
+    unsent_bytes_max: 1,
     sendfile_slice_bytes: 1,
 };
 
