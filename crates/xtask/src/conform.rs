@@ -6,11 +6,14 @@ mod h2;
 pub(crate) mod http1;
 mod long;
 mod oracle;
+mod served;
+mod slow;
 mod store;
 mod store_clients;
 mod store_diff;
 mod subsonic;
 pub(crate) mod tags;
+mod tls;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,6 +45,10 @@ const SUITES: &[Suite] = &[
         run: long::scan,
     },
     Suite {
+        name: "slow",
+        run: slow::run,
+    },
+    Suite {
         name: "soak",
         run: long::soak,
     },
@@ -68,6 +75,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "tags",
         run: tags::run,
+    },
+    Suite {
+        name: "tls",
+        run: tls::run,
     },
     Suite {
         name: "upgrade",

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
+use super::served::Served;
 use crate::build::Build;
 use crate::command::{output, timed};
 use crate::stop::{Stop, at};
@@ -41,7 +41,14 @@ fn judge(build: &mut Build) -> Result<(), Stop> {
     let server = build.server()?;
     let folder = build.cache().join("conform-h2");
     prepare(&folder)?;
-    let server = Server::start(&server, &folder)?;
+    let mut serve = Command::new(&server);
+    serve
+        .args(["serve", "library", "--data", "data"])
+        .args(["--allowed-types", "txt", "--listen", "127.0.0.1:0"])
+        .args(["--tls-listen", "127.0.0.1:0"])
+        .args(["--tls-cert", "certificate.pem", "--tls-key", "key.pem"])
+        .current_dir(&folder);
+    let server = Served::start(&mut serve)?;
     let mut findings = Vec::new();
     for (scheme, port) in [("http", server.http), ("https", server.https)] {
         let report = folder.join(format!("{scheme}.xml"));
@@ -83,64 +90,6 @@ fn prepare(folder: &Path) -> Result<(), Stop> {
         .args(["-out", "certificate.pem"])
         .current_dir(folder);
     output(&mut openssl).map(drop)
-}
-
-/// A running server, killed when dropped.
-struct Server {
-    child: Child,
-    http: u16,
-    https: u16,
-}
-
-impl Server {
-    fn start(program: &Path, folder: &Path) -> Result<Server, Stop> {
-        let mut child = Command::new(program)
-            .args(["serve", "library", "--data", "data"])
-            .args(["--allowed-types", "txt", "--listen", "127.0.0.1:0"])
-            .args(["--tls-listen", "127.0.0.1:0"])
-            .args(["--tls-cert", "certificate.pem", "--tls-key", "key.pem"])
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|err| Stop::host(format!("{}: {err}", program.display())))?;
-        let stderr = child.stderr.take().expect("stderr was asked for");
-        let mut server = Server {
-            child,
-            http: 0,
-            https: 0,
-        };
-        let mut lines = BufReader::new(stderr).lines();
-        while server.http == 0 || server.https == 0 {
-            let line = match lines.next() {
-                Some(line) => line.map_err(|err| Stop::host(format!("the server's log: {err}")))?,
-                None => return Err(Stop::host("the server ended before it served")),
-            };
-            if let Some(port) = port(&line, "https://") {
-                server.https = port;
-            } else if let Some(port) = port(&line, "http://") {
-                server.http = port;
-            }
-        }
-        // Whoever stops reading would stop the server once the pipe is full.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if self.child.kill().is_ok() {
-            drop(self.child.wait());
-        }
-    }
-}
-
-/// The port in the line that says where `scheme` is served.
-pub(super) fn port(line: &str, scheme: &str) -> Option<u16> {
-    let (_, address) = line.split_once(scheme)?;
-    let (_, port) = address.split_once(':')?;
-    port.split('/').next()?.parse().ok()
 }
 
 /// A case of the report.

@@ -5,11 +5,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
-use super::h2::port;
+use super::served::Served;
 use crate::command::{succeed, timed, unstartable};
 use crate::media::{self, Art, Order, Payloads};
 use crate::stop::{Stop, at};
@@ -46,8 +46,8 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     timed("library", || media::generate(&order))?;
     let folder = build.cache().join("conform-subsonic");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    let server = Server::start(&program, &library, &folder)?;
-    let port = server.port.to_string();
+    let server = serve(&program, &library, &folder)?;
+    let port = server.http.to_string();
     let script = folder.join("pysonic.py");
     fs::write(&script, PYTHON).map_err(at(&script))?;
     let mut command = Command::new(&python);
@@ -79,67 +79,33 @@ fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     Ok(script)
 }
 
-/// A running server with a whole index and one user, killed when dropped.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Server {
-    fn start(program: &Path, library: &Path, folder: &Path) -> Result<Server, Stop> {
-        let data = folder.join("data");
-        if data.exists() {
-            fs::remove_dir_all(&data).map_err(at(&data))?;
-        }
-        let command = |words: &[&str]| {
-            let mut command = Command::new(program);
-            command.args(words).arg("--data").arg(&data);
-            command
-        };
-        let mut add = command(&["user", "add", USER[0]]);
-        let mut child = add.stdin(Stdio::piped()).spawn();
-        let child = child.as_mut().map_err(|err| unstartable(&add, err))?;
-        let mut stdin = child.stdin.take().expect("it was asked for");
-        let typed = writeln!(stdin, "{}", USER[1]);
-        drop(stdin);
-        let added = typed.and_then(|()| child.wait()).map_err(at(program))?;
-        if !added.success() {
-            return Err(Stop::host("the user was not added"));
-        }
-        let mut scan = command(&["scan"]);
-        // It exits with 1, since the library has broken files.
-        let scan = scan
-            .arg(library)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        scan.status().map_err(at(program))?;
-        let mut serve = command(&["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = serve
-            .arg(library)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(at(program))?;
-        let stderr = child.stderr.take().expect("stderr was asked for");
-        let mut server = Server { child, port: 0 };
-        let mut lines = BufReader::new(stderr).lines();
-        while server.port == 0 {
-            let line = match lines.next() {
-                Some(line) => line.map_err(|err| Stop::host(format!("the server's log: {err}")))?,
-                None => return Err(Stop::host("the server ended before it served")),
-            };
-            server.port = port(&line, "http://").unwrap_or(0);
-        }
-        // Whoever stops reading would stop the server once the pipe is full.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(server)
+/// A running server with a whole index and one user.
+fn serve(program: &Path, library: &Path, folder: &Path) -> Result<Served, Stop> {
+    let data = folder.join("data");
+    if data.exists() {
+        fs::remove_dir_all(&data).map_err(at(&data))?;
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if self.child.kill().is_ok() {
-            drop(self.child.wait());
-        }
+    let command = |words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).arg("--data").arg(&data);
+        command
+    };
+    let mut add = command(&["user", "add", USER[0]]);
+    let mut child = add.stdin(Stdio::piped()).spawn();
+    let child = child.as_mut().map_err(|err| unstartable(&add, err))?;
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    let typed = writeln!(stdin, "{}", USER[1]);
+    drop(stdin);
+    let added = typed.and_then(|()| child.wait()).map_err(at(program))?;
+    if !added.success() {
+        return Err(Stop::host("the user was not added"));
     }
+    let mut scan = command(&["scan"]);
+    // It exits with 1, since the library has broken files.
+    let scan = scan
+        .arg(library)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    scan.status().map_err(at(program))?;
+    Served::start(command(&["serve", "--listen", "127.0.0.1:0"]).arg(library))
 }

@@ -1,4 +1,4 @@
-use super::{Case, cases, port, unexpected};
+use super::{Case, cases, unexpected};
 
 const REPORT: &str = r#"<testsuites>
   <testsuite name="3.5" package="http2/3.5" tests="2">
@@ -38,11 +38,4 @@ fn what_did_not_pass_and_was_not_expected_is_found() {
         ["h2spec over http: passes now, take it off the list: Sends invalid connection preface"]
     );
     assert_eq!(unexpected("http", &[]), ["h2spec over http: no case ran"]);
-}
-
-#[test]
-fn ports_are_read_from_the_log() {
-    let line = r#"{"message":"serving library at https://127.0.0.1:4443/","cores":2}"#;
-    assert_eq!(port(line, "https://"), Some(4443));
-    assert_eq!(port(line, "http://"), None);
 }
