@@ -21,6 +21,7 @@ use crate::metrics::{Answered, Protocol};
 use crate::mount::Came;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
+use crate::trace::TraceId;
 use crate::transport::Transport;
 use crate::{h2, tls};
 
@@ -85,6 +86,7 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
         batch: Batch::default(),
         requests: 0,
         method: Method::Other,
+        trace: None,
         lingers: false,
     };
     match exchange.run(&mut conn).await {
@@ -119,6 +121,8 @@ struct Exchange {
     requests: u32,
     /// Of the request that is being answered.
     method: Method,
+    /// Where that is logged, the trace it belongs to.
+    trace: Option<TraceId>,
     /// The last answer was given before the client had sent everything.
     lingers: bool,
 }
@@ -241,7 +245,7 @@ impl Exchange {
         self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
         let ready = core.answer_ready(self.listener, request);
-        let answer = match ready {
+        let mut answer = match ready {
             Some(answer) => answer,
             None => {
                 // Whoever waits for a conversion must not hold back the answers before it.
@@ -249,6 +253,9 @@ impl Exchange {
                 core.answer_slowly(request, &mut came).await
             }
         };
+        if let Some(trace) = self.trace {
+            trace.tell(&mut answer, &core);
+        }
         let limits = &self.core.service.settings.limits;
         // Asked last: a drain may have begun while this answer was made.
         let last = unwanted
@@ -317,7 +324,10 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        let mut answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        if let Some(trace) = self.trace {
+            trace.tell(&mut answer, &self.core);
+        }
         self.write_head(&answer, Connection::Close);
         if let Payload::Owned(text) = &answer.payload {
             self.batch.out.extend_from_slice(text);
@@ -415,6 +425,7 @@ impl Exchange {
             let mut asked = asked(conn.remote());
             asked.target = self.core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut self.batch.asked);
+            self.trace = asked.traceparent.as_ref().map(TraceId::of);
         }
     }
 }

@@ -288,7 +288,12 @@ async fn make(core: Rc<Core>, stream: Stream, head: Parts, body: Incoming) -> An
     Ok(respond(stream, answer, turn))
 }
 
-fn respond(stream: Stream, answer: Answer, turn: Option<OwnedSemaphorePermit>) -> Response<Body> {
+fn respond(
+    stream: Stream,
+    mut answer: Answer,
+    turn: Option<OwnedSemaphorePermit>,
+) -> Response<Body> {
+    stream.tell_trace(&mut answer);
     let mut response = Response::new(());
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("an answer has a status");
     *response.headers_mut() = answer.header_map();

@@ -1,7 +1,12 @@
-//! `traceparent`, as W3C Trace Context Level 1 §3.2 has it.
+//! `traceparent` in requests, as W3C Trace Context Level 1 §3.2 has it, and `traceresponse` in answers.
 //!
-//! The recommendation has this field in requests only, so it is read and logged and nothing is answered. A request
-//! without it begins no trace: whether one is wanted is for whoever stands before us to say.
+//! Who asks within a trace is told which span the access log has the answer under, in the field that the editors' draft
+//! of Trace Context has for it. Without a log there is no span, and nothing is told. A request without a trace begins
+//! none: whether one is wanted is for whoever stands before us to say.
+
+use crate::answer::Answer;
+use crate::core::Core;
+use crate::request_id::RequestId;
 
 /// Who asked, in the trace that the request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,33 @@ impl<'a> Traceparent<'a> {
             trace_id,
             parent_id,
         })
+    }
+}
+
+/// The trace that a logged request belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TraceId([u8; 32]);
+
+impl TraceId {
+    /// That of `traceparent`.
+    pub(crate) fn of(traceparent: &Traceparent<'_>) -> TraceId {
+        let digits = traceparent.trace_id.as_bytes();
+        TraceId(digits.try_into().expect("a trace has 32 digits"))
+    }
+
+    /// Has `answer` say which span it is.
+    pub(crate) fn tell(self, answer: &mut Answer, core: &Core) {
+        let name = || core.next_request_id();
+        let id = *answer.request_id.get_or_insert_with(name);
+        answer
+            .added
+            .push(("traceresponse".into(), self.response(id).into()));
+    }
+
+    /// Version, trace, span, and that it was recorded.
+    fn response(self, id: RequestId) -> String {
+        let trace_id = str::from_utf8(&self.0).expect("digits are ASCII");
+        format!("00-{trace_id}-{:016x}-01", id.span())
     }
 }
 

@@ -30,6 +30,7 @@ use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
 use crate::metrics::{Answered, Protocol};
 use crate::request_id::RequestId;
+use crate::trace::TraceId;
 
 /// What a connection's streams share.
 pub(super) struct Pulse {
@@ -266,6 +267,8 @@ pub(super) struct Stream {
     /// What was asked for, and what the access log says of it; empty when that is off.
     method: Method,
     asked: Vec<u8>,
+    /// Where that is logged, the trace it belongs to.
+    trace: Option<TraceId>,
     /// The answer, of whose body so much counts as was handed over.
     answered: Option<(Answered, RequestId)>,
 }
@@ -289,6 +292,7 @@ impl Stream {
             state: State::Making,
             method: Method::Other,
             asked: Vec::new(),
+            trace: None,
             answered: None,
         }
     }
@@ -300,6 +304,14 @@ impl Stream {
             let mut asked = translate::asked(head, self.pulse.peer());
             asked.target = self.core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut self.asked);
+            self.trace = asked.traceparent.as_ref().map(TraceId::of);
+        }
+    }
+
+    /// Has its answer say which span of a trace it is.
+    pub(super) fn tell_trace(&self, answer: &mut Answer) {
+        if let Some(trace) = self.trace {
+            trace.tell(answer, &self.core);
         }
     }
 

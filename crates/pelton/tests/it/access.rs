@@ -40,6 +40,12 @@ fn shown(line: &Value) -> String {
     names.map(member).join(" ")
 }
 
+/// What the answer of this line says of itself to whoever asked within a trace.
+fn span(line: &Value) -> String {
+    let [trace, span] = ["trace_id", "span_id"].map(|name| line[name].as_str().expect("digits"));
+    format!("00-{trace}-{span}-01")
+}
+
 #[test]
 fn every_answer_has_its_line() {
     let home = Home::with(&[("p.jpg", &media::photo(200, 150, 1))]);
@@ -67,6 +73,8 @@ fn every_answer_has_its_line() {
     assert_eq!(lines[0]["referer"], "http://r/");
     assert_eq!(lines[0]["trace_id"], trace);
     assert_eq!(lines[0]["parent_id"], parent);
+    assert_eq!(miss.field("traceresponse"), Some(&*span(&lines[0])));
+    assert_eq!(hit.field("traceresponse"), None);
     assert!(lines[0]["duration_us"].as_u64() < Some(120_000_000));
     assert_eq!(hit.status, 200);
     assert_eq!(
@@ -133,6 +141,8 @@ fn every_answer_of_http2_has_its_line() {
     assert_eq!(lines[0]["referer"], "http://r/");
     assert_eq!(lines[0]["trace_id"], trace);
     assert_eq!(lines[0]["parent_id"], parent);
+    assert_eq!(miss.field("traceresponse"), Some(&*span(&lines[0])));
+    assert_eq!(missing.field("traceresponse"), None);
     assert_eq!(lines[1]["trace_id"], Value::Null);
     for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
