@@ -1,6 +1,7 @@
 //! The server as it is shipped, run for a suite.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use crate::command::unstartable;
@@ -50,9 +51,19 @@ impl Served {
         Ok(served)
     }
 
-    /// Whether it still runs.
-    pub(super) fn is_running(&mut self) -> bool {
-        self.child.try_wait().is_ok_and(|ended| ended.is_none())
+    /// What it has counted under this name, over all labels.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(super) fn metric(&self, name: &str) -> Result<u64, Stop> {
+        let failed = |err: io::Error| Stop::findings(format!("the server does not answer: {err}"));
+        let mut stream = TcpStream::connect(("127.0.0.1", self.http)).map_err(failed)?;
+        stream
+            .write_all(b"GET /-/metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .map_err(failed)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map_err(failed)?;
+        Ok(sum(&answer, name))
     }
 }
 
@@ -64,6 +75,19 @@ impl Drop for Served {
     }
 }
 
+/// The sum of the lines `name{…} value`, or `name value`.
+fn sum(metrics: &str, name: &str) -> u64 {
+    let values = metrics.lines().filter_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        let value = match rest.strip_prefix('{') {
+            Some(labelled) => labelled.split_once('}')?.1,
+            None => rest,
+        };
+        value.trim().parse::<u64>().ok()
+    });
+    values.sum()
+}
+
 /// The port in the line that says where `scheme` is served.
 fn port(line: &str, scheme: &str) -> Option<u16> {
     let (_, address) = line.split_once(scheme)?;
@@ -73,7 +97,14 @@ fn port(line: &str, scheme: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::port;
+    use super::{port, sum};
+
+    #[test]
+    fn what_was_counted_is_summed_over_its_labels() {
+        let metrics = "a_total{wait=\"head\"} 3\na_total{wait=\"body\"} 4\na_totals 9\nb_total 5\n";
+        assert_eq!(sum(metrics, "a_total"), 7);
+        assert_eq!(sum(metrics, "b_total"), 5);
+    }
 
     #[test]
     fn ports_are_read_from_the_log() {
