@@ -16,8 +16,9 @@ const TAGGED: u32 = 1 << 26;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
 const DUE_BYTES: usize = 24;
 
-/// A key and its value, in 64 bytes and what they point to.
+/// A key and its value, in 64 bytes and what they point to: one line of the processor's caches.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) value: Value,
@@ -86,21 +87,22 @@ impl Db {
         self.dict.heap_bytes() + self.due.len() * DUE_BYTES + self.tags.heap_bytes()
     }
 
-    /// Adds a key that is not there.
+    /// Adds a key that is not there, with its hash.
     pub(crate) fn insert(
         &mut self,
-        key: &[u8],
+        (hash, key): (u64, &[u8]),
         value: Value,
         deadline_ms: i64,
         access: u32,
     ) -> u32 {
-        let slot = self.dict.insert(Entry {
+        let entry = Entry {
             key: Key::new(key),
             value,
             deadline_ms,
             access,
             link: 0,
-        });
+        };
+        let slot = self.dict.insert_hashed(hash, entry);
         if deadline_ms != NEVER {
             self.due.insert((deadline_ms, slot));
         }
@@ -108,8 +110,11 @@ impl Db {
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
-        let slot = self.dict.find(key)?;
-        let entry = self.dict.remove(key)?;
+        self.remove_hashed(self.dict.hash(key), key)
+    }
+
+    pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<Entry> {
+        let (slot, entry) = self.dict.remove_hashed(hash, key)?;
         if entry.deadline_ms != NEVER {
             self.due.remove(&(entry.deadline_ms, slot));
         }

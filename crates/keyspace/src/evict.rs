@@ -113,11 +113,17 @@ impl Keyspace {
         minute(now) << 8 | counter
     }
 
-    /// Adds a key that is not there.
-    pub(crate) fn insert(&mut self, db: usize, key: &[u8], value: Value, until: Until) -> u32 {
+    /// Adds a key that is not there, with its hash.
+    pub(crate) fn insert(
+        &mut self,
+        db: usize,
+        key: (u64, &[u8]),
+        value: Value,
+        until: Until,
+    ) -> u32 {
         let stamp = self.first_stamp(until.now) | self.epoch();
         let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
-        self.appeared(db, key);
+        self.appeared(db, key.1);
         slot
     }
 

@@ -128,7 +128,8 @@ impl Keyspace {
         now_ms: u64,
         out: &mut Out,
     ) -> Outcome {
-        let command = match self.admit(session, args, now_ms) {
+        let foreseen = std::mem::take(&mut session.foreseen);
+        let command = match self.admit(session, args, now_ms, foreseen.command) {
             Ok(command) => command,
             Err(fault) => {
                 self.refuse(session, &fault, out);
@@ -143,6 +144,7 @@ impl Keyspace {
             return Outcome::Done;
         }
         let mut context = Context::new(self, session, args, now_ms);
+        context.hash = foreseen.hash;
         let result = match command.handler {
             Handler::Run(run) => run(&mut context, out).map(|()| Outcome::Done),
             Handler::Wait(run) => {
@@ -182,9 +184,13 @@ impl Keyspace {
         session: &mut Session,
         args: &[Bytes],
         now_ms: u64,
+        foreseen: Option<&'static Command>,
     ) -> Result<&'static Command, Fault> {
         session.command = None;
-        let command = table::resolve(args)?;
+        let command = match foreseen {
+            Some(command) => command,
+            None => table::resolve(args)?,
+        };
         session.command = Some(command);
         if !command.takes(args.len()) {
             return Err(Fault::arity(command.name));

@@ -298,3 +298,75 @@ fn every_member_is_drawn() {
         assert_eq!(drawn.len(), 3, "{draw}: {drawn:?}");
     }
 }
+
+#[test]
+fn what_is_foreseen_changes_no_reply() {
+    let many: String = (0..100).map(|number| format!(" key:{number}")).collect();
+    let pairs: String = (0..100)
+        .map(|number| format!(" key:{number} {number}"))
+        .collect();
+    let long = "a-key-that-is-longer-than-what-stands-in-an-entry";
+    let script = [
+        "SET k v".to_owned(),
+        "GET k".to_owned(),
+        format!("MSET{pairs}"),
+        format!("MGET{many} none"),
+        format!("APPEND {long} something-that-is-longer-than-twenty-two"),
+        format!("GET {long}"),
+        "OBJECT ENCODING key:7".to_owned(),
+        "LPUSH list a b".to_owned(),
+        "HSET hash f v".to_owned(),
+        "SADD set 1 x".to_owned(),
+        "ZADD zset 1 x".to_owned(),
+        "RENAME list other".to_owned(),
+        "LRANGE other 0 -1".to_owned(),
+        "SET gone v PX 5".to_owned(),
+        "DEL other none".to_owned(),
+        "LPOP hash".to_owned(),
+        "GET".to_owned(),
+        "NOSUCH a".to_owned(),
+        "GET k".to_owned(),
+        "SELECT 1".to_owned(),
+        "GET k".to_owned(),
+        "MULTI".to_owned(),
+        "INCR key:1".to_owned(),
+        "EXEC".to_owned(),
+        "SELECT 0".to_owned(),
+        "GET gone".to_owned(),
+        "EXISTS key:1 key:2".to_owned(),
+        "DBSIZE".to_owned(),
+    ];
+    let calls: Vec<Vec<Bytes>> = script
+        .iter()
+        .map(|line| resp::split_line(line.as_bytes()).expect("sound"))
+        .collect();
+    let run = |batch: usize| {
+        let mut client = Client::new();
+        let mut out = Out::new(Proto::Resp2);
+        for calls in calls.chunks(batch) {
+            let mut foreseen = std::collections::VecDeque::new();
+            if 1 < batch {
+                let ahead = calls.iter().map(Vec::as_slice);
+                client
+                    .keyspace
+                    .foresee(&client.session, ahead, &mut foreseen);
+                assert_eq!(foreseen.len(), calls.len());
+            }
+            for call in calls {
+                let known = foreseen.pop_front().unwrap_or_default();
+                client.session.set_foreseen(known);
+                client.now_ms += 1;
+                client.run(call, &mut out);
+            }
+        }
+        String::from_utf8_lossy(&out.to_bytes()).into_owned()
+    };
+    let one_by_one = run(1);
+    assert!(
+        one_by_one.contains("NOSUCH") && one_by_one.contains("*101"),
+        "{one_by_one}"
+    );
+    for batch in [2, 5, calls.len()] {
+        assert_eq!(run(batch), one_by_one);
+    }
+}

@@ -63,7 +63,10 @@ impl Keyspace {
                 self.dbs[db].set_deadline(slot, deadline_ms);
                 self.used(db, slot, now);
             }
-            None => _ = self.insert(db, key, stored, Until { deadline_ms, now }),
+            None => {
+                let hashed = (self.seed.hash(key), key);
+                self.insert(db, hashed, stored, Until { deadline_ms, now });
+            }
         }
         let slot = self.dbs[db].dict.find(key).expect("it was just set");
         self.dbs[db].set_tags(slot, &[]);

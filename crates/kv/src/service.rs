@@ -274,7 +274,7 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
                     state.clock.begin_turn();
                     state.tick();
                 }
-                while shared.state.borrow_mut().turn() {
+                while turn(&shared) {
                     yield_now().await;
                 }
             }
@@ -286,6 +286,13 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
             }
         }
     }
+}
+
+/// Removes what is due, as far as one turn goes; whether there is more.
+fn turn(shared: &Shared) -> bool {
+    let mut state = shared.state.borrow_mut();
+    state.clock.begin_turn();
+    state.turn()
 }
 
 /// The addresses to listen on: those named, without what this host lacks and may lack.

@@ -128,7 +128,8 @@ impl Loader {
                 let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
                 if let Some(value) = value.filter(|_| !is_late) {
                     keyspace.dbs[self.db].remove(&key);
-                    keyspace.insert(self.db, &key, value, Until { deadline_ms, now });
+                    let hashed = (keyspace.seed.hash(&key), &key[..]);
+                    keyspace.insert(self.db, hashed, value, Until { deadline_ms, now });
                 }
             }
         }
