@@ -229,12 +229,13 @@ impl<'a> Context<'a> {
         };
         self.ks.about_to_change(self.db, slot);
         let db = &mut self.ks.dbs[self.db];
-        db.change(slot, |old| *old = value);
+        let old = db.change(slot, |old| std::mem::replace(old, value));
         match deadline {
             Deadline::Keep => {}
             Deadline::Never => _ = db.set_deadline(slot, NEVER),
             Deadline::At(deadline_ms) => _ = db.set_deadline(slot, deadline_ms),
         }
+        self.ks.discard(old);
         self.ks.used(self.db, slot, self.now);
         self.ks.replaced(self.db, key);
         slot
@@ -254,9 +255,15 @@ impl<'a> Context<'a> {
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
 
+    /// Removes a key if it is there, without a word; whether it was.
+    pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
+        let removed = self.remove(key);
+        removed.map(|entry| self.ks.discard(entry.value)).is_some()
+    }
+
     /// Removes a key, and tells.
     pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
-        let removed = self.remove(key).is_some();
+        let removed = self.clear(key);
         if removed {
             self.changed(key, Class::Generic, "del");
         }

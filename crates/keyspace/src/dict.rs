@@ -286,6 +286,11 @@ impl<T: Item> Dict<T> {
         item
     }
 
+    /// Takes the last slot away, and what is in it, from a table that is not searched any more.
+    pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
+        self.slots.pop()
+    }
+
     /// Adds one bucket, and moves to it what belongs there.
     fn split(&mut self) {
         let new = self.heads.len();
@@ -363,6 +368,12 @@ impl<T: Item> Dict<T> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
+    }
+
+    /// The items from a slot on, with the slots behind them.
+    pub(crate) fn iter_from(&self, slot: usize) -> impl Iterator<Item = (usize, &T)> {
+        let slots = (slot..self.slots.len()).map(|slot| (slot + 1, self.slots.at(slot)));
+        slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
     }
 }
 

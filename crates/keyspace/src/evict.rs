@@ -149,7 +149,7 @@ impl Keyspace {
     fn evict(&mut self, db: usize, slot: u32) {
         self.about_to_change(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
-        self.dbs[db].remove(key.bytes());
+        self.remove_key(db, key.bytes());
         self.stats.evicted += 1;
         self.gone(db, key.bytes(), Class::Evicted, "evicted");
     }

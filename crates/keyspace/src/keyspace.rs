@@ -9,6 +9,7 @@ use crate::command::{Command, Flags, Handler};
 use crate::context::{Context, Journal};
 use crate::db::{Db, NEVER};
 use crate::dict::Seed;
+use crate::discard::Discarded;
 use crate::fault::Fault;
 use crate::notify::{Class, Event, Notify};
 use crate::session::{Queue, Session};
@@ -35,6 +36,7 @@ pub struct Keyspace {
     /// SIEVE: the database and the slot it looks at next.
     pub(crate) hand: (usize, u32),
     pub(crate) snapshots: Snapshots,
+    pub(crate) discarded: Discarded,
     /// What came of the commands so far; whoever serves drains it.
     pub effects: Effects,
 }
@@ -116,6 +118,7 @@ impl Keyspace {
             stats: Stats::default(),
             hand: (0, 0),
             snapshots: Snapshots::default(),
+            discarded: Discarded::default(),
             effects: Effects::default(),
         }
     }
@@ -381,9 +384,16 @@ impl Keyspace {
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.about_to_change(db, slot);
-            self.dbs[db].remove(key);
+            self.remove_key(db, key);
             self.stats.expired += 1;
             self.gone(db, key, Class::Expired, "expired");
+        }
+    }
+
+    /// Removes a key without a word, and frees its value now or later.
+    pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
+        if let Some(entry) = self.dbs[db].remove(key) {
+            self.discard(entry.value);
         }
     }
 

@@ -39,6 +39,7 @@ mod db;
 mod debug;
 mod decimal;
 mod dict;
+mod discard;
 mod evict;
 mod fault;
 mod foresee;

@@ -9,6 +9,8 @@ pub struct Limits {
     pub string_bytes_max: usize,
     /// Due keys removed in one turn.
     pub expire_keys_per_turn: usize,
+    /// Elements of removed collections freed in one turn.
+    pub free_elements_per_turn: usize,
     /// Keys evicted before one command, or in one turn.
     pub evict_keys_per_turn: usize,
     /// Keys that are being made, in a database: `GETORLOCK` beyond that lets everybody build.
@@ -33,6 +35,7 @@ impl Default for Limits {
             databases: 16,
             string_bytes_max: 512 << 20,
             expire_keys_per_turn: 500,
+            free_elements_per_turn: 4096,
             evict_keys_per_turn: 200,
             locks_max: 65_536,
             maxmemory_bytes: 0,

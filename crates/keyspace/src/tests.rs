@@ -370,3 +370,47 @@ fn what_is_foreseen_changes_no_reply() {
         assert_eq!(run(batch), one_by_one);
     }
 }
+
+#[test]
+fn large_collections_are_freed_in_turns() {
+    const ELEMENTS: usize = 30_000;
+    let mut client = Client::new();
+    let limits = Limits {
+        free_elements_per_turn: 1_000,
+        ..Limits::default()
+    };
+    client.keyspace.set_limits(limits);
+    for number in 0..ELEMENTS {
+        client.send(&format!("SADD set member{number}"));
+        client.send(&format!("ZADD zset {number} member{number}"));
+        client.send(&format!("SET key{number} v EX 1000"));
+    }
+    let now_ms = client.now_ms;
+    let turns = |client: &mut Client| {
+        let mut turns = 1;
+        while client.keyspace.turn(now_ms) {
+            turns += 1;
+        }
+        turns
+    };
+    assert_eq!(client.send("DEL set"), ":1");
+    assert_eq!(client.send("RENAME zset other"), "+OK");
+    assert_eq!(client.send("SET other string"), "+OK");
+    assert_eq!(client.send("EXISTS set zset"), ":0");
+    assert_eq!(client.keyspace.discarded(), 2);
+    // The tree of a sorted set goes leaf by leaf, its members one by one.
+    let needed = turns(&mut client);
+    assert!((60..70).contains(&needed), "{needed} turns");
+    assert_eq!(client.keyspace.discarded(), 0);
+
+    client.send("FLUSHALL");
+    let empty = Client::new().keyspace.used_bytes();
+    assert_eq!(
+        client.keyspace.used_bytes(),
+        empty,
+        "what waits is data no more"
+    );
+    let needed = turns(&mut client);
+    // Keys, then their deadlines.
+    assert!((60..70).contains(&needed), "{needed} turns");
+}

@@ -180,14 +180,9 @@ fn memory(state: &State, fields: &mut Fields) {
         0,
     );
     fields.add("mem_allocator", "libc");
-    fields.all(
-        &[
-            "active_defrag_running",
-            "lazyfree_pending_objects",
-            "lazyfreed_objects",
-        ],
-        0,
-    );
+    fields.add("active_defrag_running", 0);
+    fields.add("lazyfree_pending_objects", state.keyspace.discarded());
+    fields.add("lazyfreed_objects", 0);
 }
 
 fn persistence(state: &State, fields: &mut Fields) {
