@@ -1,6 +1,6 @@
 //! The whole store, and the way of a command through it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
@@ -33,8 +33,11 @@ pub struct Keyspace {
     journaling: bool,
     pub(crate) active_expire: bool,
     pub(crate) stats: Stats,
-    /// SIEVE: the database and the slot it looks at next.
+    /// SIEVE: the database and the slot it looks at next, of all keys and of those with blobs.
     pub(crate) hand: (usize, u32),
+    pub(crate) blob_hand: (usize, u32),
+    /// SIEVE: new keys that take much room, and go first unless they are used.
+    pub(crate) probation: VecDeque<(usize, u32)>,
     pub(crate) snapshots: Snapshots,
     pub(crate) discarded: Discarded,
     /// What came of the commands so far; whoever serves drains it.
@@ -117,6 +120,8 @@ impl Keyspace {
             active_expire: true,
             stats: Stats::default(),
             hand: (0, 0),
+            blob_hand: (0, 0),
+            probation: VecDeque::new(),
             snapshots: Snapshots::default(),
             discarded: Discarded::default(),
             effects: Effects::default(),
@@ -261,6 +266,12 @@ impl Keyspace {
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.dbs.iter().map(Db::heap_bytes).sum()
+    }
+
+    /// Those of them that are values of 16 KiB and more.
+    #[must_use]
+    pub fn blob_bytes(&self) -> usize {
+        self.dbs.iter().map(Db::blob_bytes).sum()
     }
 
     /// Keys in a database, how many of them have a deadline, and the mean time to it in milliseconds.

@@ -17,6 +17,9 @@ pub struct Limits {
     pub locks_max: usize,
     /// Bytes that data may take, its overhead included; 0 is no bound: `maxmemory`.
     pub maxmemory_bytes: u64,
+    /// Bytes that values of 16 KiB and more may take; then `maxmemory_bytes` bounds all others, and neither takes the
+    /// other's room. 0 has both share that bound: `maxmemory-blobs`.
+    pub maxmemory_blob_bytes: u64,
     /// What goes when that is too little: `maxmemory-policy`.
     pub policy: Policy,
     /// Keys compared for one eviction: `maxmemory-samples`.
@@ -39,6 +42,7 @@ impl Default for Limits {
             evict_keys_per_turn: 200,
             locks_max: 65_536,
             maxmemory_bytes: 0,
+            maxmemory_blob_bytes: 0,
             policy: Policy::NoEviction,
             samples: 5,
             lfu_log_factor: 10,
@@ -103,7 +107,8 @@ pub enum Policy {
     VolatileRandom,
     /// The one that is due next.
     VolatileTtl,
-    /// The one that a moving hand finds unused since it last passed.
+    /// The one that a moving hand finds unused since it last passed; before those, a new one that takes a sixteenth of the
+    /// room and was not used yet.
     AllKeysSieve,
 }
 

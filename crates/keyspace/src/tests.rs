@@ -414,3 +414,103 @@ fn large_collections_are_freed_in_turns() {
     // Keys, then their deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
+
+/// A client of a cache with these budgets.
+fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
+    let mut client = Client::new();
+    client.keyspace.set_limits(Limits {
+        maxmemory_bytes: small_bytes,
+        maxmemory_blob_bytes: blob_bytes,
+        policy,
+        ..Limits::default()
+    });
+    client
+}
+
+#[test]
+fn small_data_and_blobs_do_not_take_each_others_room() {
+    const MB: u64 = 1 << 20;
+    let blob = "b".repeat(100_000);
+    for policy in [
+        Policy::AllKeysLru,
+        Policy::AllKeysLfu,
+        Policy::AllKeysRandom,
+        Policy::AllKeysSieve,
+        Policy::VolatileLru,
+        Policy::VolatileTtl,
+    ] {
+        let mut client = cache(policy, MB, MB);
+        let blobs = |client: &Client| client.keyspace.blob_bytes();
+        let small = |client: &Client| client.keyspace.used_bytes() - client.keyspace.blob_bytes();
+        for number in 0..3_000 {
+            assert_eq!(
+                client.send(&format!("SET small{number} value EX 1000")),
+                "+OK"
+            );
+        }
+        for number in 0..40 {
+            assert_eq!(
+                client.send(&format!("SET blob{number} {blob} EX 1000")),
+                "+OK"
+            );
+            assert!(blobs(&client) <= MB as usize + 110_000, "{policy:?}");
+        }
+        client.keyspace.turn(client.now_ms);
+        assert!((1..=10).contains(&(blobs(&client) / 100_000)), "{policy:?}");
+        // No small key went for them.
+        assert_eq!(
+            client.send("EXISTS small0 small1500 small2999"),
+            ":3",
+            "{policy:?}"
+        );
+        let kept = blobs(&client);
+        for number in 3_000..20_000 {
+            assert_eq!(
+                client.send(&format!("SET small{number} value EX 1000")),
+                "+OK"
+            );
+        }
+        client.keyspace.turn(client.now_ms);
+        assert!(small(&client) <= MB as usize, "{policy:?}");
+        // And no blob for those.
+        assert_eq!(blobs(&client), kept, "{policy:?}");
+    }
+    // Where nothing may go, each is refused for itself.
+    let mut client = cache(Policy::NoEviction, MB, MB);
+    while client
+        .send(&format!("APPEND {} {blob}", client.keyspace.blob_bytes()))
+        .starts_with(':')
+    {}
+    assert!(client.send("SET a b").starts_with("-OOM"));
+    client.send("FLUSHALL");
+    assert_eq!(client.send("SET a b"), "+OK");
+}
+
+#[test]
+fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
+    const HOT: u64 = 200;
+    let large = "x".repeat(60_000);
+    let hits = |policy| {
+        let mut client = cache(policy, 512 << 10, 0);
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut hits = 0;
+        for round in 0..20_000 {
+            // Few of them are asked for often, and between them come large ones that nobody asks for again.
+            let key = (rng.f64().powi(3) * HOT as f64) as u64;
+            if client.send(&format!("GET hot{key}")) == "$-1" {
+                client.send(&format!("SET hot{key} {}", "v".repeat(500)));
+            } else {
+                hits += 1;
+            }
+            if round % 20 == 0 {
+                client.send(&format!("SET scan{round} {large}"));
+            }
+            client.now_ms += 50;
+        }
+        hits
+    };
+    let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
+    assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
+    // Each of the hot keys is missed once.
+    assert!(20_000 - 2 * HOT < sieve, "{sieve}");
+}

@@ -60,6 +60,8 @@ impl Server {
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
+            // What waits for a client is bounded by its class; more in the kernel saves wakeups with large values.
+            unsent_bytes_max: 4 << 20,
             ..reactor::Limits::default()
         };
         let addresses = addresses(&config)?;
