@@ -335,15 +335,20 @@ impl Pair {
         let (Reply::Array(theirs), Ok(Some(Reply::Array(ours)))) = (theirs, ours) else {
             return false;
         };
-        let is_stricter = |command: &str, ours: &Reply| {
-            let name = command.split(' ').next().unwrap_or(command);
-            STRICTER.contains(&&*name.to_uppercase()) && matches!(ours, Reply::Error(_))
+        let is_excused = |command: &str, theirs: &Reply, ours: &Reply| {
+            let name = command.split(' ').next().unwrap_or(command).to_uppercase();
+            match (theirs, ours) {
+                (Reply::Int(theirs), Reply::Int(ours)) => {
+                    TIMES.contains(&&*name) && is_near(*theirs, *ours)
+                }
+                _ => STRICTER.contains(&&*name) && matches!(ours, Reply::Error(_)),
+            }
         };
         let mut both = theirs.iter().zip(&ours).zip(&self.queued);
         theirs.len() == ours.len()
             && theirs.len() == self.queued.len()
             && both.all(|((theirs, ours), command)| {
-                sorted(theirs, 1) == sorted(ours, 1) || is_stricter(command, ours)
+                sorted(theirs, 1) == sorted(ours, 1) || is_excused(command, theirs, ours)
             })
     }
 
@@ -485,6 +490,11 @@ fn is_key(word: &str) -> bool {
         && word.as_bytes()[1].is_ascii_digit()
 }
 
+/// Whether two times are as near as those of two servers.
+fn is_near(theirs: i64, ours: i64) -> bool {
+    (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
+}
+
 /// Whether replies that are not equal mean the same.
 fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     let mut ours = BytesMut::from(&ours[..]);
@@ -493,9 +503,7 @@ fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     };
     if TIMES.contains(&name) {
         return match (theirs, &ours) {
-            (Reply::Int(theirs), Reply::Int(ours)) => {
-                (theirs - ours).abs() <= SKEW_MS && 0 <= *theirs && 0 <= *ours
-            }
+            (Reply::Int(theirs), Reply::Int(ours)) => is_near(*theirs, *ours),
             _ => false,
         };
     }
