@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     /// How many things changed; what changed nothing is not journaled.
     pub(crate) dirty: u64,
     journal: Journal<'a>,
+    /// Hash of the first argument, which is a key in most commands, once somebody asked for it.
+    pub(crate) hash: Option<u64>,
 }
 
 /// What a journal takes of a command.
@@ -58,6 +60,7 @@ impl<'a> Context<'a> {
             db,
             dirty: 0,
             journal: Journal::AsIs(args),
+            hash: None,
         }
     }
 
@@ -89,11 +92,26 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The hash of a key, computed once for the key that is the first argument.
+    #[inline]
+    fn hash(&mut self, key: &[u8]) -> u64 {
+        let seed = self.ks.seed;
+        let is_first = self
+            .args
+            .get(1)
+            .is_some_and(|first| std::ptr::eq(&first[..], key));
+        match is_first {
+            true => *self.hash.get_or_insert_with(|| seed.hash(key)),
+            false => seed.hash(key),
+        }
+    }
+
     /// The slot of a key that is there and not due. A due one is removed.
     #[inline]
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
+        let hash = self.hash(key);
         let db = &self.ks.dbs[self.db];
-        let slot = db.dict.find(key)?;
+        let slot = db.dict.find_hashed(hash, key)?;
         if db.is_gone(slot, self.now) {
             return self.bury(slot, key);
         }
@@ -195,8 +213,9 @@ impl<'a> Context<'a> {
     /// Adds a key that is not there.
     pub(crate) fn insert(&mut self, key: &[u8], value: Value, deadline_ms: i64) -> u32 {
         let now = self.now;
-        self.ks
-            .insert(self.db, key, value, Until { deadline_ms, now })
+        let hash = self.hash(key);
+        let until = Until { deadline_ms, now };
+        self.ks.insert(self.db, (hash, key), value, until)
     }
 
     /// Sets a key, whatever it held.
@@ -210,12 +229,13 @@ impl<'a> Context<'a> {
         };
         self.ks.about_to_change(self.db, slot);
         let db = &mut self.ks.dbs[self.db];
-        db.change(slot, |old| *old = value);
+        let old = db.change(slot, |old| std::mem::replace(old, value));
         match deadline {
             Deadline::Keep => {}
             Deadline::Never => _ = db.set_deadline(slot, NEVER),
             Deadline::At(deadline_ms) => _ = db.set_deadline(slot, deadline_ms),
         }
+        self.ks.discard(old);
         self.ks.used(self.db, slot, self.now);
         self.ks.replaced(self.db, key);
         slot
@@ -231,12 +251,19 @@ impl<'a> Context<'a> {
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
         let slot = self.find(key)?;
         self.ks.about_to_change(self.db, slot);
-        self.ks.dbs[self.db].remove(key)
+        let hash = self.hash(key);
+        self.ks.dbs[self.db].remove_hashed(hash, key)
+    }
+
+    /// Removes a key if it is there, without a word; whether it was.
+    pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
+        let removed = self.remove(key);
+        removed.map(|entry| self.ks.discard(entry.value)).is_some()
     }
 
     /// Removes a key, and tells.
     pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
-        let removed = self.remove(key).is_some();
+        let removed = self.clear(key);
         if removed {
             self.changed(key, Class::Generic, "del");
         }
@@ -248,25 +275,22 @@ impl<'a> Context<'a> {
         self.dirty += 1;
         self.ks.touch(self.db, key);
         self.ks.note(self.db, class, event, key);
-        self.reap(key);
-    }
-
-    fn reap(&mut self, key: &[u8]) {
-        let db = &mut self.ks.dbs[self.db];
-        let found = db.dict.find(key);
-        if found.is_some_and(|slot| db.dict.at(slot).value.is_vacant()) {
-            db.remove(key);
+        // A string may be empty and stay.
+        if class != Class::String && self.abandon(key) {
             self.ks.note(self.db, Class::Generic, "del", key);
         }
     }
 
-    /// Removes a collection that was begun and got nothing.
-    pub(crate) fn abandon(&mut self, key: &[u8]) {
+    /// Removes a collection that was begun and got nothing, or has nothing left; whether there was one.
+    pub(crate) fn abandon(&mut self, key: &[u8]) -> bool {
+        let hash = self.hash(key);
         let db = &mut self.ks.dbs[self.db];
-        let found = db.dict.find(key);
-        if found.is_some_and(|slot| db.dict.at(slot).value.is_vacant()) {
-            db.remove(key);
+        let found = db.dict.find_hashed(hash, key);
+        let is_vacant = found.is_some_and(|slot| db.dict.at(slot).value.is_vacant());
+        if is_vacant {
+            db.remove_hashed(hash, key);
         }
+        is_vacant
     }
 
     pub(crate) fn int(&self, index: usize) -> Result<i64, Fault> {

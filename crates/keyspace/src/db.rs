@@ -13,11 +13,14 @@ use crate::value::Value;
 pub(crate) const NEVER: i64 = i64::MAX;
 /// The bit of an entry's `access` that says that it has tags.
 const TAGGED: u32 = 1 << 26;
+/// Bytes of a slot in a B-tree that is as full as such trees are on average.
+const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
 const DUE_BYTES: usize = 24;
 
-/// A key and its value, in 64 bytes and what they point to.
+/// A key and its value, in 64 bytes and what they point to: one line of the processor's caches.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) value: Value,
@@ -67,6 +70,9 @@ pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
     /// Deadlines and the slots of the keys that have them.
     pub(crate) due: BTreeSet<(i64, u32)>,
+    /// The slots of the keys that hold a blob, and the bytes of all those.
+    pub(crate) blobs: BTreeSet<u32>,
+    blob_bytes: usize,
     pub(crate) tags: Tags,
     /// Until when a key that is not there is being made by somebody.
     pub(crate) locks: HashMap<Key, i64>,
@@ -77,30 +83,56 @@ impl Db {
         Self {
             dict: Dict::new(seed),
             due: BTreeSet::new(),
+            blobs: BTreeSet::new(),
+            blob_bytes: 0,
             tags: Tags::new(seed),
             locks: HashMap::new(),
         }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.dict.heap_bytes() + self.due.len() * DUE_BYTES + self.tags.heap_bytes()
+        self.dict.heap_bytes()
+            + self.due.len() * DUE_BYTES
+            + self.blobs.len() * BLOB_SLOT_BYTES
+            + self.tags.heap_bytes()
     }
 
-    /// Adds a key that is not there.
+    /// Bytes of the values that are blobs.
+    pub(crate) fn blob_bytes(&self) -> usize {
+        self.blob_bytes
+    }
+
+    /// Takes note that a value had so many bytes of a blob, and now has so many.
+    fn recount_blob(&mut self, slot: u32, before: usize, after: usize) {
+        if before == after {
+            return;
+        }
+        self.blob_bytes = self.blob_bytes + after - before;
+        if after == 0 {
+            self.blobs.remove(&slot);
+        } else {
+            self.blobs.insert(slot);
+        }
+    }
+
+    /// Adds a key that is not there, with its hash.
     pub(crate) fn insert(
         &mut self,
-        key: &[u8],
+        (hash, key): (u64, &[u8]),
         value: Value,
         deadline_ms: i64,
         access: u32,
     ) -> u32 {
-        let slot = self.dict.insert(Entry {
+        let entry = Entry {
             key: Key::new(key),
             value,
             deadline_ms,
             access,
             link: 0,
-        });
+        };
+        let blob_bytes = entry.value.blob_bytes();
+        let slot = self.dict.insert_hashed(hash, entry);
+        self.recount_blob(slot, 0, blob_bytes);
         if deadline_ms != NEVER {
             self.due.insert((deadline_ms, slot));
         }
@@ -108,8 +140,12 @@ impl Db {
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
-        let slot = self.dict.find(key)?;
-        let entry = self.dict.remove(key)?;
+        self.remove_hashed(self.dict.hash(key), key)
+    }
+
+    pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<Entry> {
+        let (slot, entry) = self.dict.remove_hashed(hash, key)?;
+        self.recount_blob(slot, entry.value.blob_bytes(), 0);
         if entry.deadline_ms != NEVER {
             self.due.remove(&(entry.deadline_ms, slot));
         }
@@ -159,10 +195,11 @@ impl Db {
     /// Changes a value, and takes note of what that costs.
     pub(crate) fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut Value) -> R) -> R {
         let value = &mut self.dict.at_mut(slot).value;
-        let before = value.heap_bytes();
+        let (before, blob_before) = (value.heap_bytes(), value.blob_bytes());
         let result = change(value);
-        let after = value.heap_bytes();
+        let (after, blob_after) = (value.heap_bytes(), value.blob_bytes());
         self.dict.resized(before, after);
+        self.recount_blob(slot, blob_before, blob_after);
         result
     }
 }

@@ -30,6 +30,8 @@ const LOAD_MAX_OF_4: usize = 3;
 const BUCKETS_PER_ENTRY_MAX: usize = 8;
 /// Buckets joined at most when an entry goes: enough to keep up with any number of removals.
 const JOINS_PER_REMOVAL: usize = 16;
+/// Keys that [`Dict::warm`] takes at once.
+pub(crate) const WARM_MAX: usize = 64;
 /// Random slots tried before the next occupied one is taken.
 const RANDOM_TRIES: usize = 100;
 
@@ -104,6 +106,12 @@ impl<T: Item> Dict<T> {
         u32::try_from(self.slots.len()).expect("slots are numbered in 32 bits")
     }
 
+    /// The hash of a key, for those who need it more than once.
+    #[inline]
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        self.seed.hash(key)
+    }
+
     #[inline]
     fn bucket(&self, hash: u64) -> usize {
         let buckets = self.heads.len();
@@ -118,7 +126,18 @@ impl<T: Item> Dict<T> {
     /// The slot of a key.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
-        let mut slot = *self.heads.at(self.bucket(self.seed.hash(key)));
+        self.find_hashed(self.seed.hash(key), key)
+    }
+
+    /// The slot of a key whose hash is known.
+    #[inline]
+    pub(crate) fn find_hashed(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.find_from(*self.heads.at(self.bucket(hash)), key)
+    }
+
+    /// The slot of a key in what is left of a chain.
+    #[inline]
+    fn find_from(&self, mut slot: u32, key: &[u8]) -> Option<u32> {
         while slot != NONE {
             let item = self.at(slot);
             if item.key() == key {
@@ -127,6 +146,28 @@ impl<T: Item> Dict<T> {
             slot = item.link();
         }
         None
+    }
+
+    /// Reads what lookups of these keys are about to read, so that it is in the processor's caches then. Each loop makes
+    /// one step of all lookups: its loads do not wait for each other, as those of one lookup do. `touch` reads what is
+    /// behind an item; what is returned depends on all that was read.
+    pub(crate) fn warm(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
+        let mut slots = [NONE; WARM_MAX];
+        let slots = &mut slots[..keys.len()];
+        for (slot, (hash, _)) in slots.iter_mut().zip(keys) {
+            *slot = *self.heads.at(self.bucket(*hash));
+        }
+        let mut read = 0;
+        for slot in slots.iter().filter(|slot| **slot != NONE) {
+            read ^= self.at(*slot).link() as usize;
+        }
+        for (slot, (_, key)) in slots.iter_mut().zip(keys) {
+            *slot = self.find_from(*slot, key).unwrap_or(NONE);
+        }
+        for slot in slots.iter().filter(|slot| **slot != NONE) {
+            read ^= touch(self.at(*slot));
+        }
+        read
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&T> {
@@ -159,14 +200,20 @@ impl<T: Item> Dict<T> {
     }
 
     /// Adds an item whose key is not in the table.
-    pub(crate) fn insert(&mut self, mut item: T) -> u32 {
+    pub(crate) fn insert(&mut self, item: T) -> u32 {
+        let hash = self.seed.hash(item.key());
+        self.insert_hashed(hash, item)
+    }
+
+    /// The same, where the hash is known.
+    pub(crate) fn insert_hashed(&mut self, hash: u64, mut item: T) -> u32 {
         debug_assert!(self.find(item.key()).is_none(), "keys are unique");
         self.len += 1;
         while self.heads.len() * LOAD_MAX_OF_4 < self.len * 4 {
             self.split();
         }
         self.items_heap_bytes += item.heap_bytes();
-        let bucket = self.bucket(self.seed.hash(item.key()));
+        let bucket = self.bucket(hash);
         item.set_link(*self.heads.at(bucket));
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -186,7 +233,12 @@ impl<T: Item> Dict<T> {
 
     /// Removes the item with this key.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<T> {
-        let bucket = self.bucket(self.seed.hash(key));
+        self.remove_hashed(self.seed.hash(key), key).map(|it| it.1)
+    }
+
+    /// Removes the item with this key, whose hash is known; from which slot.
+    pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<(u32, T)> {
+        let bucket = self.bucket(hash);
         let mut before = NONE;
         let mut slot = *self.heads.at(bucket);
         while slot != NONE {
@@ -194,7 +246,7 @@ impl<T: Item> Dict<T> {
             let next = item.link();
             if item.key() == key {
                 self.unlink(bucket, before, next);
-                return Some(self.vacate(slot));
+                return Some((slot, self.vacate(slot)));
             }
             before = slot;
             slot = next;
@@ -232,6 +284,11 @@ impl<T: Item> Dict<T> {
             }
         }
         item
+    }
+
+    /// Takes the last slot away, and what is in it, from a table that is not searched any more.
+    pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
+        self.slots.pop()
     }
 
     /// Adds one bucket, and moves to it what belongs there.
@@ -311,6 +368,12 @@ impl<T: Item> Dict<T> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
+    }
+
+    /// The items from a slot on, with the slots behind them.
+    pub(crate) fn iter_from(&self, slot: usize) -> impl Iterator<Item = (usize, &T)> {
+        let slots = (slot..self.slots.len()).map(|slot| (slot + 1, self.slots.at(slot)));
+        slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
     }
 }
 

@@ -18,6 +18,10 @@ const STAMP_MASK: u32 = 0x00ff_ffff;
 const VISITED: u32 = 1 << 24;
 /// Where an LFU counter begins, so that new keys are not the first to go.
 const COUNTER_START: u32 = 5;
+/// SIEVE: a new key that takes more than this part of the room has to be used before it may stay.
+const PROBATION_PART: usize = 16;
+/// Keys on probation that are remembered.
+const PROBATION_MAX: usize = 1024;
 /// Slots tried for each sample before the keys with deadlines are taken in order.
 const SAMPLE_TRIES: usize = 16;
 
@@ -58,6 +62,24 @@ pub(crate) enum Use {
     Idle(u32),
     /// Its LFU counter.
     Frequency(u8),
+}
+
+/// Of which keys there are too many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    All,
+    Small,
+    Blobs,
+}
+
+impl Share {
+    fn has(self, entry: &Entry) -> bool {
+        match self {
+            Self::All => true,
+            Self::Small => entry.value.blob_bytes() == 0,
+            Self::Blobs => entry.value.blob_bytes() != 0,
+        }
+    }
 }
 
 /// The deadline of a new key, and the time.
@@ -113,26 +135,66 @@ impl Keyspace {
         minute(now) << 8 | counter
     }
 
-    /// Adds a key that is not there.
-    pub(crate) fn insert(&mut self, db: usize, key: &[u8], value: Value, until: Until) -> u32 {
+    /// Adds a key that is not there, with its hash.
+    pub(crate) fn insert(
+        &mut self,
+        db: usize,
+        key: (u64, &[u8]),
+        value: Value,
+        until: Until,
+    ) -> u32 {
         let stamp = self.first_stamp(until.now) | self.epoch();
+        let takes_much = self.limits.policy == Policy::AllKeysSieve && self.takes_much(&value);
         let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
-        self.appeared(db, key);
+        if takes_much && self.probation.len() < PROBATION_MAX {
+            self.probation.push_back((db, slot));
+        }
+        self.appeared(db, key.1);
         slot
+    }
+
+    /// Whether a value takes a large part of the room that there is for its like.
+    fn takes_much(&self, value: &Value) -> bool {
+        let blobs_max = self.limits.maxmemory_blob_bytes;
+        let room = match value.blob_bytes() {
+            0 => self.limits.maxmemory_bytes,
+            _ if blobs_max == 0 => self.limits.maxmemory_bytes,
+            _ => blobs_max,
+        };
+        let part = usize::try_from(room).unwrap_or(usize::MAX) / PROBATION_PART;
+        part != 0 && part < value.heap_bytes()
+    }
+
+    /// Of what there is too much.
+    fn overdrawn(&self) -> Option<Share> {
+        let passes = |bytes: usize, max: u64| max != 0 && max < bytes as u64;
+        let (max, blobs_max) = (
+            self.limits.maxmemory_bytes,
+            self.limits.maxmemory_blob_bytes,
+        );
+        if blobs_max == 0 {
+            return passes(self.used_bytes(), max).then_some(Share::All);
+        }
+        let blob_bytes = self.blob_bytes();
+        if passes(blob_bytes, blobs_max) {
+            Some(Share::Blobs)
+        } else if max != 0 && passes(self.used_bytes() - blob_bytes, max) {
+            Some(Share::Small)
+        } else {
+            None
+        }
     }
 
     /// Evicts until the data fits; whether it does, or will after a few more turns.
     pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
-        let max = self.limits.maxmemory_bytes;
-        if max == 0 {
+        if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;
         }
-        let max = usize::try_from(max).unwrap_or(usize::MAX);
         for _ in 0..self.limits.evict_keys_per_turn {
-            if self.used_bytes() <= max {
+            let Some(share) = self.overdrawn() else {
                 return true;
-            }
-            let Some((db, slot)) = self.victim(now_ms as i64) else {
+            };
+            let Some((db, slot)) = self.victim(share, now_ms as i64) else {
                 return false;
             };
             self.evict(db, slot);
@@ -143,26 +205,33 @@ impl Keyspace {
     fn evict(&mut self, db: usize, slot: u32) {
         self.about_to_change(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
-        self.dbs[db].remove(key.bytes());
+        self.remove_key(db, key.bytes());
         self.stats.evicted += 1;
         self.gone(db, key.bytes(), Class::Evicted, "evicted");
     }
 
     /// The key that goes next.
-    fn victim(&mut self, now: i64) -> Option<(usize, u32)> {
+    fn victim(&mut self, share: Share, now: i64) -> Option<(usize, u32)> {
         match self.limits.policy {
             Policy::NoEviction => None,
             Policy::VolatileTtl => {
-                let due = self.dbs.iter().enumerate();
-                let first = due.filter_map(|(db, it)| it.due.first().map(|due| (due.0, db, due.1)));
+                let dbs = self.dbs.iter().enumerate();
+                let first = dbs.filter_map(|(db, it)| {
+                    let mut due = it.due.iter();
+                    let due = due.find(|due| share.has(it.dict.at(due.1)))?;
+                    Some((due.0, db, due.1))
+                });
                 first.min().map(|(_, db, slot)| (db, slot))
             }
-            Policy::AllKeysSieve => self.sieve(),
-            policy => self.worst_sample(policy, now),
+            Policy::AllKeysSieve => self.unproven(share).or_else(|| match share {
+                Share::Blobs => self.sieve_blobs(),
+                Share::All | Share::Small => self.sieve(share),
+            }),
+            policy => self.worst_sample(policy, share, now),
         }
     }
 
-    fn worst_sample(&mut self, policy: Policy, now: i64) -> Option<(usize, u32)> {
+    fn worst_sample(&mut self, policy: Policy, share: Share, now: i64) -> Option<(usize, u32)> {
         let volatile = matches!(
             policy,
             Policy::VolatileLru | Policy::VolatileLfu | Policy::VolatileRandom
@@ -173,7 +242,7 @@ impl Keyspace {
         let mut worst = None;
         for db in 0..self.dbs.len() {
             for _ in 0..samples {
-                let Some(slot) = sample(&self.dbs[db], volatile, &mut self.rng) else {
+                let Some(slot) = sample(&self.dbs[db], volatile, share, &mut self.rng) else {
                     break;
                 };
                 let entry = self.dbs[db].dict.at(slot);
@@ -190,12 +259,29 @@ impl Keyspace {
         worst.map(|(_, db, slot)| (db, slot))
     }
 
+    /// A new key that takes much room, and was not used since. A slot on probation may hold another key by now; that one has
+    /// to be of the same kind to go.
+    fn unproven(&mut self, share: Share) -> Option<(usize, u32)> {
+        while let Some((db, slot)) = self.probation.pop_front() {
+            let dict = &self.dbs[db].dict;
+            if slot < dict.slots()
+                && let Some(entry) = dict.peek(slot)
+                && entry.access & VISITED == 0
+                && share.has(entry)
+                && self.takes_much(&entry.value)
+            {
+                return Some((db, slot));
+            }
+        }
+        None
+    }
+
     /// The next key the hand finds unused. It passes the slots in turn, so new keys and old ones alike, and takes the
     /// mark of those that were used.
-    fn sieve(&mut self) -> Option<(usize, u32)> {
+    fn sieve(&mut self, share: Share) -> Option<(usize, u32)> {
         let total: usize = self.dbs.iter().map(|db| db.dict.slots() as usize).sum();
-        // After one round every mark is gone; the second finds a key, if there is one.
-        for _ in 0..2 * total {
+        // After one round every mark is gone; the second finds a key, if there is one. A database's end is a step too.
+        for _ in 0..2 * (total + self.dbs.len()) {
             let (db, slot) = self.hand;
             let dict = &mut self.dbs[db].dict;
             if dict.slots() <= slot {
@@ -203,7 +289,7 @@ impl Keyspace {
                 continue;
             }
             self.hand.1 += 1;
-            if dict.peek(slot).is_none() {
+            if dict.peek(slot).is_none_or(|entry| !share.has(entry)) {
                 continue;
             }
             let entry = dict.at_mut(slot);
@@ -214,20 +300,60 @@ impl Keyspace {
         }
         None
     }
+
+    /// The same among the keys with blobs.
+    fn sieve_blobs(&mut self) -> Option<(usize, u32)> {
+        let total: usize = self.dbs.iter().map(|db| db.blobs.len()).sum();
+        for _ in 0..2 * (total + self.dbs.len()) {
+            let (db, from) = self.blob_hand;
+            let Some(&slot) = self.dbs[db].blobs.range(from..).next() else {
+                self.blob_hand = ((db + 1) % self.dbs.len(), 0);
+                continue;
+            };
+            self.blob_hand.1 = slot + 1;
+            let entry = self.dbs[db].dict.at_mut(slot);
+            if entry.access & VISITED == 0 {
+                return Some((db, slot));
+            }
+            entry.access &= !VISITED;
+        }
+        None
+    }
 }
 
-/// Some key, one with a deadline if those alone may go.
-fn sample(db: &Db, volatile: bool, rng: &mut fastrand::Rng) -> Option<u32> {
-    if !volatile {
-        return db.dict.random(rng);
+/// Some key of this kind, one with a deadline if those alone may go.
+fn sample(db: &Db, volatile: bool, share: Share, rng: &mut fastrand::Rng) -> Option<u32> {
+    let fits = |slot: &u32| {
+        let entry = db.dict.at(*slot);
+        share.has(entry) && (!volatile || entry.deadline().is_some())
+    };
+    if volatile && db.due.is_empty() {
+        return None;
     }
-    let (first, last) = (db.due.first()?.0, db.due.last()?.0);
     for _ in 0..SAMPLE_TRIES {
-        let slot = db.dict.random(rng)?;
-        if db.dict.at(slot).deadline().is_some() {
+        let slot = match share {
+            Share::All | Share::Small => db.dict.random(rng)?,
+            Share::Blobs => {
+                let from = rng.u32(..db.dict.slots().max(1));
+                *db.blobs.range(from..).next().or(db.blobs.first())?
+            }
+        };
+        if fits(&slot) {
             return Some(slot);
         }
     }
-    let from = rng.i64(first..=last);
-    db.due.range((from, 0)..).next().map(|due| due.1)
+    // They are rare: what comes first from some place on.
+    match (volatile, share) {
+        (true, _) => {
+            let (first, last) = (db.due.first()?.0, db.due.last()?.0);
+            let from = rng.i64(first..=last);
+            let around = db.due.range((from, 0)..).chain(db.due.iter());
+            around.map(|due| due.1).find(fits)
+        }
+        (false, Share::Blobs) => db.blobs.first().copied(),
+        (false, Share::All | Share::Small) => {
+            let mut slots = 0..db.dict.slots();
+            slots.find(|slot| db.dict.peek(*slot).is_some() && fits(slot))
+        }
+    }
 }

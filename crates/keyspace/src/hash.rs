@@ -202,6 +202,33 @@ impl Hash {
         }
     }
 
+    /// Visits fields from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
+    /// end. Places hold until the hash is changed; a packed one is visited whole.
+    pub(crate) fn each_from<'a>(
+        &'a self,
+        place: usize,
+        mut visit: impl FnMut(&'a [u8], FieldValue<'a>) -> bool,
+    ) -> Option<usize> {
+        match self {
+            Self::Packed(_) => {
+                self.each(|name, value| _ = visit(name, value));
+                None
+            }
+            Self::Table(table) => table
+                .iter_from(place)
+                .find(|(_, field)| !visit(field.name.bytes(), FieldValue::Str(&field.value)))
+                .map(|it| it.0),
+        }
+    }
+
+    /// Frees fields of a hash that nobody uses any more; whether none is left.
+    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+        match self {
+            Self::Packed(_) => true,
+            Self::Table(table) => table.shed(left),
+        }
+    }
+
     /// Visits some fields, and returns where to go on.
     pub(crate) fn scan<'a>(
         &'a self,

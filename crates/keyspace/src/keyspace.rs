@@ -1,6 +1,6 @@
 //! The whole store, and the way of a command through it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
@@ -9,6 +9,7 @@ use crate::command::{Command, Flags, Handler};
 use crate::context::{Context, Journal};
 use crate::db::{Db, NEVER};
 use crate::dict::Seed;
+use crate::discard::Discarded;
 use crate::fault::Fault;
 use crate::notify::{Class, Event, Notify};
 use crate::session::{Queue, Session};
@@ -32,9 +33,13 @@ pub struct Keyspace {
     journaling: bool,
     pub(crate) active_expire: bool,
     pub(crate) stats: Stats,
-    /// SIEVE: the database and the slot it looks at next.
+    /// SIEVE: the database and the slot it looks at next, of all keys and of those with blobs.
     pub(crate) hand: (usize, u32),
+    pub(crate) blob_hand: (usize, u32),
+    /// SIEVE: new keys that take much room, and go first unless they are used.
+    pub(crate) probation: VecDeque<(usize, u32)>,
     pub(crate) snapshots: Snapshots,
+    pub(crate) discarded: Discarded,
     /// What came of the commands so far; whoever serves drains it.
     pub effects: Effects,
 }
@@ -115,7 +120,10 @@ impl Keyspace {
             active_expire: true,
             stats: Stats::default(),
             hand: (0, 0),
+            blob_hand: (0, 0),
+            probation: VecDeque::new(),
             snapshots: Snapshots::default(),
+            discarded: Discarded::default(),
             effects: Effects::default(),
         }
     }
@@ -128,7 +136,8 @@ impl Keyspace {
         now_ms: u64,
         out: &mut Out,
     ) -> Outcome {
-        let command = match self.admit(session, args, now_ms) {
+        let foreseen = std::mem::take(&mut session.foreseen);
+        let command = match self.admit(session, args, now_ms, foreseen.command) {
             Ok(command) => command,
             Err(fault) => {
                 self.refuse(session, &fault, out);
@@ -143,6 +152,7 @@ impl Keyspace {
             return Outcome::Done;
         }
         let mut context = Context::new(self, session, args, now_ms);
+        context.hash = foreseen.hash;
         let result = match command.handler {
             Handler::Run(run) => run(&mut context, out).map(|()| Outcome::Done),
             Handler::Wait(run) => {
@@ -182,9 +192,13 @@ impl Keyspace {
         session: &mut Session,
         args: &[Bytes],
         now_ms: u64,
+        foreseen: Option<&'static Command>,
     ) -> Result<&'static Command, Fault> {
         session.command = None;
-        let command = table::resolve(args)?;
+        let command = match foreseen {
+            Some(command) => command,
+            None => table::resolve(args)?,
+        };
         session.command = Some(command);
         if !command.takes(args.len()) {
             return Err(Fault::arity(command.name));
@@ -252,6 +266,12 @@ impl Keyspace {
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.dbs.iter().map(Db::heap_bytes).sum()
+    }
+
+    /// Those of them that are values of 16 KiB and more.
+    #[must_use]
+    pub fn blob_bytes(&self) -> usize {
+        self.dbs.iter().map(Db::blob_bytes).sum()
     }
 
     /// Keys in a database, how many of them have a deadline, and the mean time to it in milliseconds.
@@ -375,9 +395,16 @@ impl Keyspace {
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.about_to_change(db, slot);
-            self.dbs[db].remove(key);
+            self.remove_key(db, key);
             self.stats.expired += 1;
             self.gone(db, key, Class::Expired, "expired");
+        }
+    }
+
+    /// Removes a key without a word, and frees its value now or later.
+    pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
+        if let Some(entry) = self.dbs[db].remove(key) {
+            self.discard(entry.value);
         }
     }
 

@@ -39,8 +39,10 @@ mod db;
 mod debug;
 mod decimal;
 mod dict;
+mod discard;
 mod evict;
 mod fault;
+mod foresee;
 mod hash;
 mod keyspace;
 mod list;
@@ -63,6 +65,7 @@ mod value;
 mod zset;
 
 pub use command::{Command, Flags, Group, Keys};
+pub use foresee::Foreseen;
 pub use keyspace::{Block, Effects, Keyspace, Outcome, Stats};
 pub use notify::{Class, Event, Notify};
 pub use session::Session;

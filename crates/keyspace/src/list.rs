@@ -368,6 +368,17 @@ impl List {
         pieces.skip(within).take(range.len())
     }
 
+    /// Frees nodes of a list that nobody uses any more; whether none is left.
+    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+        while 0 < *left {
+            if self.nodes.pop_back().is_none() {
+                return true;
+            }
+            *left -= 1;
+        }
+        false
+    }
+
     /// All elements, from either end.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Piece<'_>> {
         self.nodes.iter().flat_map(Node::pieces)

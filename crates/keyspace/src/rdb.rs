@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file:     "REDIS" version 4 │ aux … │ SELECTDB n │ entry … │ SELECTDB m │ entry … │ EOF │ CRC64
-//! entry:    [deadline] type │ key │ value          payload: type │ value │ version 2 │ CRC64
+//! entry:    [aux pelton-tags] [deadline] type │ key │ value          payload: type │ value │ version 2 │ CRC64
 //! ```
 //!
 //! We read versions 1 to 12 and every encoding of strings, lists, sets, hashes and sorted sets in them, and write the
@@ -22,7 +22,7 @@ pub use load::{Error, LoadOptions, Loader};
 use crc::{CRC_64_REDIS, Crc, Table};
 
 pub(crate) use decode::{Cursor, Stop, read_value};
-pub(crate) use encode::{Writer, value_kind, write_value};
+pub(crate) use encode::{Writer, value_kind, write_part, write_value};
 
 /// The newest version that is read.
 pub(crate) const VERSION_MAX: u16 = 12;
@@ -76,6 +76,9 @@ pub(crate) mod kind {
     pub(crate) const QUICKLIST_2: u8 = 18;
     pub(crate) const SET_LISTPACK: u8 = 20;
 }
+
+/// The auxiliary field that holds the tags of the key behind it, each as a string; Redis skips it.
+pub(crate) const TAGS_FIELD: &[u8] = b"pelton-tags";
 
 /// The checksum of bytes that follow others.
 pub(crate) fn crc64(before: u64, bytes: &[u8]) -> u64 {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::command::{Command, Flags};
+use crate::foresee::Foreseen;
 use crate::table;
 
 /// The state of one client that commands depend on.
@@ -16,6 +17,7 @@ pub struct Session {
     pub(crate) replay: bool,
     pub(crate) no_touch: bool,
     pub(crate) command: Option<&'static Command>,
+    pub(crate) foreseen: Foreseen,
 }
 
 /// Commands between MULTI and EXEC.
@@ -120,6 +122,11 @@ impl Session {
     /// Reads do not count as use: CLIENT NO-TOUCH.
     pub fn set_no_touch(&mut self, no_touch: bool) {
         self.no_touch = no_touch;
+    }
+
+    /// What [`crate::Keyspace::foresee`] said of the command that is executed next.
+    pub fn set_foreseen(&mut self, foreseen: Foreseen) {
+        self.foreseen = foreseen;
     }
 
     pub(crate) fn may_block(&self) -> bool {

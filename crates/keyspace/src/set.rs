@@ -188,6 +188,36 @@ impl Set {
         }
     }
 
+    /// Visits members from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
+    /// end. Places hold until the set is changed; a small one is visited whole.
+    pub(crate) fn each_from(
+        &self,
+        place: usize,
+        mut visit: impl FnMut(&[u8]) -> bool,
+    ) -> Option<usize> {
+        match self {
+            Self::Ints(_) | Self::Packed(_) => {
+                self.each(|name| {
+                    visit(name);
+                    true
+                });
+                None
+            }
+            Self::Table(table) => table
+                .iter_from(place)
+                .find(|(_, member)| !visit(member.name.bytes()))
+                .map(|it| it.0),
+        }
+    }
+
+    /// Frees members of a set that nobody uses any more; whether none is left.
+    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+        match self {
+            Self::Ints(_) | Self::Packed(_) => true,
+            Self::Table(table) => table.shed(left),
+        }
+    }
+
     /// Visits some members, and returns where to go on.
     pub(crate) fn scan(&self, cursor: u64, mut visit: impl FnMut(&[u8])) -> u64 {
         match self {

@@ -9,12 +9,17 @@ pub struct Limits {
     pub string_bytes_max: usize,
     /// Due keys removed in one turn.
     pub expire_keys_per_turn: usize,
+    /// Elements of removed collections freed in one turn.
+    pub free_elements_per_turn: usize,
     /// Keys evicted before one command, or in one turn.
     pub evict_keys_per_turn: usize,
     /// Keys that are being made, in a database: `GETORLOCK` beyond that lets everybody build.
     pub locks_max: usize,
     /// Bytes that data may take, its overhead included; 0 is no bound: `maxmemory`.
     pub maxmemory_bytes: u64,
+    /// Bytes that values of 16 KiB and more may take; then `maxmemory_bytes` bounds all others, and neither takes the
+    /// other's room. 0 has both share that bound: `maxmemory-blobs`.
+    pub maxmemory_blob_bytes: u64,
     /// What goes when that is too little: `maxmemory-policy`.
     pub policy: Policy,
     /// Keys compared for one eviction: `maxmemory-samples`.
@@ -33,9 +38,11 @@ impl Default for Limits {
             databases: 16,
             string_bytes_max: 512 << 20,
             expire_keys_per_turn: 500,
+            free_elements_per_turn: 4096,
             evict_keys_per_turn: 200,
             locks_max: 65_536,
             maxmemory_bytes: 0,
+            maxmemory_blob_bytes: 0,
             policy: Policy::NoEviction,
             samples: 5,
             lfu_log_factor: 10,
@@ -100,7 +107,8 @@ pub enum Policy {
     VolatileRandom,
     /// The one that is due next.
     VolatileTtl,
-    /// The one that a moving hand finds unused since it last passed.
+    /// The one that a moving hand finds unused since it last passed; before those, a new one that takes a sixteenth of the
+    /// room and was not used yet.
     AllKeysSieve,
 }
 

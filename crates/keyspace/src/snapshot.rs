@@ -11,11 +11,13 @@
 //! slots:   written written written │ unwritten  written*  unwritten …       * changed, and written before
 //!                                  └ next
 //! ```
+//!
+//! A large value is written in parts. While it is open, keys that are about to change are written aside, and follow it.
+//! Is it about to change itself, the rest of it is written at once: there is no other way to keep it as it was.
 
-use crate::db::{Db, Entry};
-use crate::dict::Dict;
+use crate::db::Db;
 use crate::keyspace::Keyspace;
-use crate::rdb::{Options, Writer, crc64, opcode, value_kind, write_value};
+use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_part};
 
 /// The bit of an entry's `access` that tells its epoch.
 const EPOCH: u32 = 1 << 25;
@@ -32,14 +34,28 @@ pub(crate) struct Snapshots {
 struct Snapshot {
     options: Options,
     parts: Vec<Part>,
-    /// Databases that were flushed since, and how far they are written.
-    flushed: Vec<(Part, Dict<Entry>)>,
-    /// Keys that were about to change.
+    /// Databases that were flushed since, and how far they are written. The first is next.
+    flushed: Vec<(Part, Db)>,
+    /// What is to be handed over next.
     pending: Vec<u8>,
+    /// The value of which a part is written.
+    open: Option<Open>,
+    /// Keys that were about to change while a value was open.
+    aside: Vec<u8>,
     /// The database that was selected last in the file.
     selected: Option<usize>,
     crc: u64,
     has_head: bool,
+}
+
+/// A value of which a part is written.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Its database, or the first that was flushed.
+    db: Option<usize>,
+    slot: u32,
+    /// Where the rest begins.
+    place: usize,
 }
 
 /// How far one database is written.
@@ -58,16 +74,44 @@ impl Part {
 }
 
 impl Snapshot {
+    fn writer<'a>(to: &'a mut Vec<u8>, options: &Options) -> Writer<'a> {
+        let compress = options.compress;
+        Writer { to, compress }
+    }
+
     /// Appends one entry, and the database it is in if another one came before.
-    fn write(&mut self, number: usize, entry: &Entry) {
-        let mut writer = Writer {
-            to: &mut self.pending,
-            compress: self.options.compress,
+    fn write(&mut self, number: usize, db: &Db, slot: u32) {
+        let rest = self.write_until(number, db, slot, usize::MAX);
+        assert!(rest.is_none(), "nothing is that long");
+    }
+
+    /// The same until there are about so many bytes; where the rest begins.
+    fn write_until(
+        &mut self,
+        number: usize,
+        db: &Db,
+        slot: u32,
+        bytes_max: usize,
+    ) -> Option<usize> {
+        let entry = db.dict.at(slot);
+        let to = match self.open {
+            None => &mut self.pending,
+            Some(_) => &mut self.aside,
         };
+        let mut writer = Self::writer(to, &self.options);
         if self.selected != Some(number) {
             self.selected = Some(number);
             writer.byte(opcode::SELECT);
             writer.len(number);
+        }
+        let tags = db.tags.names(slot);
+        if !tags.is_empty() {
+            let mut names = Vec::new();
+            let mut list = Self::writer(&mut names, &self.options);
+            tags.iter().for_each(|name| list.string(name));
+            writer.byte(opcode::AUX);
+            writer.string(TAGS_FIELD);
+            writer.string(&names);
         }
         if let Some(deadline_ms) = entry.deadline() {
             writer.byte(opcode::EXPIRE_MS);
@@ -75,7 +119,31 @@ impl Snapshot {
         }
         writer.byte(value_kind(&entry.value));
         writer.string(entry.key.bytes());
-        write_value(&entry.value, &mut writer);
+        write_part(&entry.value, 0, bytes_max, &mut writer)
+    }
+
+    /// Goes on with the value that is open; whether it is whole, and everything that waited for that is written.
+    fn go_on(&mut self, dbs: &[Db], bytes_max: usize) -> bool {
+        let Some(open) = self.open else {
+            return true;
+        };
+        let db = match open.db {
+            Some(index) => &dbs[index],
+            None => &self.flushed[0].1,
+        };
+        let mut writer = Self::writer(&mut self.pending, &self.options);
+        let value = &db.dict.at(open.slot).value;
+        let rest = write_part(value, open.place, bytes_max, &mut writer);
+        self.open = rest.map(|place| Open { place, ..open });
+        if self.open.is_none() {
+            self.pending.append(&mut self.aside);
+        }
+        self.open.is_none()
+    }
+
+    /// Whether another entry may begin.
+    fn has_room(&self, budget_bytes: usize) -> bool {
+        self.open.is_none() && self.pending.len() < budget_bytes
     }
 
     fn write_head(&mut self, used_bytes: usize) {
@@ -133,6 +201,8 @@ impl Keyspace {
             parts: parts.collect(),
             flushed: Vec::new(),
             pending: Vec::new(),
+            open: None,
+            aside: Vec::new(),
             selected: None,
             crc: 0,
             has_head: false,
@@ -173,46 +243,72 @@ impl Keyspace {
 
     /// Gives a snapshot up.
     pub fn snapshot_cancel(&mut self) {
-        if let Some(mut snapshot) = self.snapshots.under_way.take() {
-            // Every entry comes into the new epoch, as if it were written.
-            snapshot.flushed.clear();
-            while !self.walk(&mut snapshot, usize::MAX) {}
+        let Some(snapshot) = self.snapshots.under_way.take() else {
+            return;
+        };
+        for (_, db) in snapshot.flushed {
+            self.discard_db(db);
+        }
+        // Every entry comes into the new epoch, as if it were written.
+        let epoch = self.snapshots.epoch;
+        for db in &mut self.dbs {
+            for slot in 0..db.dict.slots() {
+                if db.dict.peek(slot).is_some() {
+                    let entry = db.dict.at_mut(slot);
+                    entry.access = entry.access & !EPOCH | epoch;
+                }
+            }
         }
     }
 
     /// Writes unwritten entries until there are so many bytes; whether none is left.
     fn walk(&mut self, snapshot: &mut Snapshot, budget_bytes: usize) -> bool {
         let epoch = self.snapshots.epoch;
-        for index in 0..self.dbs.len() {
-            let dict = &mut self.dbs[index].dict;
+        if !snapshot.go_on(&self.dbs, budget_bytes) {
+            return false;
+        }
+        for (index, db) in self.dbs.iter_mut().enumerate() {
             let mut part = snapshot.parts[index];
-            while !part.is_done() && snapshot.pending.len() < budget_bytes {
-                if dict.peek(part.next).is_some() {
-                    let entry = dict.at_mut(part.next);
-                    if entry.access & EPOCH != epoch {
-                        entry.access ^= EPOCH;
-                        snapshot.write(part.number, entry);
-                    }
-                }
+            while !part.is_done() && snapshot.has_room(budget_bytes) {
+                let slot = part.next;
                 part.next += 1;
+                if db
+                    .dict
+                    .peek(slot)
+                    .is_some_and(|it| it.access & EPOCH != epoch)
+                {
+                    db.dict.at_mut(slot).access ^= EPOCH;
+                    let rest = snapshot.write_until(part.number, db, slot, budget_bytes);
+                    let db = Some(index);
+                    snapshot.open = rest.map(|place| Open { db, slot, place });
+                }
             }
             snapshot.parts[index] = part;
         }
-        while let Some((mut part, dict)) = snapshot.flushed.pop() {
-            while !part.is_done() && snapshot.pending.len() < budget_bytes {
-                if let Some(entry) = dict.peek(part.next)
-                    && entry.access & EPOCH != epoch
-                {
-                    snapshot.write(part.number, entry);
-                }
+        while snapshot.has_room(budget_bytes) && !snapshot.flushed.is_empty() {
+            let (mut part, db) = snapshot.flushed.swap_remove(0);
+            while !part.is_done() && snapshot.has_room(budget_bytes) {
+                let slot = part.next;
                 part.next += 1;
+                if db
+                    .dict
+                    .peek(slot)
+                    .is_some_and(|it| it.access & EPOCH != epoch)
+                {
+                    let rest = snapshot.write_until(part.number, &db, slot, budget_bytes);
+                    let db = None;
+                    snapshot.open = rest.map(|place| Open { db, slot, place });
+                }
             }
-            if !part.is_done() {
-                snapshot.flushed.push((part, dict));
-                return false;
+            if part.is_done() && snapshot.open.is_none() {
+                self.discard_db(db);
+            } else {
+                snapshot.flushed.insert(0, (part, db));
             }
         }
-        snapshot.parts.iter().all(Part::is_done)
+        snapshot.open.is_none()
+            && snapshot.flushed.is_empty()
+            && snapshot.parts.iter().all(Part::is_done)
     }
 
     /// The epoch bit of keys that are added.
@@ -224,11 +320,15 @@ impl Keyspace {
     #[inline]
     pub(crate) fn about_to_change(&mut self, db: usize, slot: u32) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
+            let is_open = |open: Open| open.db == Some(db) && open.slot == slot;
+            if snapshot.open.is_some_and(is_open) {
+                snapshot.go_on(&self.dbs, usize::MAX);
+            }
             let entry = self.dbs[db].dict.at_mut(slot);
             if entry.access & EPOCH != self.snapshots.epoch {
                 entry.access ^= EPOCH;
                 let number = snapshot.parts[db].number;
-                snapshot.write(number, entry);
+                snapshot.write(number, &self.dbs[db], slot);
             }
         }
     }
@@ -236,14 +336,21 @@ impl Keyspace {
     /// Empties a database; a snapshot keeps what it has not written.
     pub(crate) fn replace_db(&mut self, db: usize) {
         let seed = self.seed;
+        if let Some(snapshot) = &mut self.snapshots.under_way {
+            if snapshot.open.is_some_and(|open| open.db == Some(db)) {
+                snapshot.go_on(&self.dbs, usize::MAX);
+            }
+        }
         let old = std::mem::replace(&mut self.dbs[db], Db::new(seed));
         if let Some(snapshot) = &mut self.snapshots.under_way {
             let part = &mut snapshot.parts[db];
             if !part.is_done() {
-                snapshot.flushed.push((*part, old.dict));
+                snapshot.flushed.push((*part, old));
                 part.next = part.end;
+                return;
             }
         }
+        self.discard_db(old);
     }
 
     /// Two databases exchange their numbers; the snapshot writes them under those they had.
@@ -251,6 +358,13 @@ impl Keyspace {
         self.dbs.swap(first, second);
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.parts.swap(first, second);
+            if let Some(open) = &mut snapshot.open {
+                open.db = match open.db {
+                    Some(db) if db == first => Some(second),
+                    Some(db) if db == second => Some(first),
+                    other => other,
+                };
+            }
         }
     }
 }

@@ -122,6 +122,21 @@ impl Str {
         }
     }
 
+    /// Reads the ends of what it points to.
+    #[inline]
+    pub(crate) fn touch(&self) -> usize {
+        let ends = |bytes: &[u8]| match bytes {
+            [first, .., last] => usize::from(*first) ^ usize::from(*last),
+            _ => 0,
+        };
+        match self {
+            Self::Int(_) | Self::Tiny { .. } => 0,
+            Self::Short(bytes) => ends(bytes),
+            Self::Raw(bytes) => ends(bytes),
+            Self::Blob(bytes) => bytes.len(),
+        }
+    }
+
     pub(crate) fn int(&self) -> Option<i64> {
         match self {
             Self::Int(number) => Some(*number),

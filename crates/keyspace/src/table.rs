@@ -11,6 +11,9 @@ mod collections;
 mod keys;
 mod server;
 mod strings;
+mod uses;
+
+pub(crate) use uses::uses;
 
 /// The first argument.
 const KEY: Keys = Keys::Range {

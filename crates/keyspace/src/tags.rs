@@ -169,6 +169,16 @@ impl Tags {
             .collect()
     }
 
+    /// Frees one of the tags given to keys that nobody uses any more; whether there was one.
+    pub(crate) fn shed(&mut self) -> bool {
+        self.by_key.pop_first().is_some() || self.tags.pop_slot().is_some()
+    }
+
+    /// Whether [`Tags::shed`] has left nothing.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.by_key.is_empty() && self.tags.slots() == 0
+    }
+
     pub(crate) fn is_swept(&self) -> bool {
         self.sweep.is_none()
     }

@@ -298,3 +298,219 @@ fn every_member_is_drawn() {
         assert_eq!(drawn.len(), 3, "{draw}: {drawn:?}");
     }
 }
+
+#[test]
+fn what_is_foreseen_changes_no_reply() {
+    let many: String = (0..100).map(|number| format!(" key:{number}")).collect();
+    let pairs: String = (0..100)
+        .map(|number| format!(" key:{number} {number}"))
+        .collect();
+    let long = "a-key-that-is-longer-than-what-stands-in-an-entry";
+    let script = [
+        "SET k v".to_owned(),
+        "GET k".to_owned(),
+        format!("MSET{pairs}"),
+        format!("MGET{many} none"),
+        format!("APPEND {long} something-that-is-longer-than-twenty-two"),
+        format!("GET {long}"),
+        "OBJECT ENCODING key:7".to_owned(),
+        "LPUSH list a b".to_owned(),
+        "HSET hash f v".to_owned(),
+        "SADD set 1 x".to_owned(),
+        "ZADD zset 1 x".to_owned(),
+        "RENAME list other".to_owned(),
+        "LRANGE other 0 -1".to_owned(),
+        "SET gone v PX 5".to_owned(),
+        "DEL other none".to_owned(),
+        "LPOP hash".to_owned(),
+        "GET".to_owned(),
+        "NOSUCH a".to_owned(),
+        "GET k".to_owned(),
+        "SELECT 1".to_owned(),
+        "GET k".to_owned(),
+        "MULTI".to_owned(),
+        "INCR key:1".to_owned(),
+        "EXEC".to_owned(),
+        "SELECT 0".to_owned(),
+        "GET gone".to_owned(),
+        "EXISTS key:1 key:2".to_owned(),
+        "DBSIZE".to_owned(),
+    ];
+    let calls: Vec<Vec<Bytes>> = script
+        .iter()
+        .map(|line| resp::split_line(line.as_bytes()).expect("sound"))
+        .collect();
+    let run = |batch: usize| {
+        let mut client = Client::new();
+        let mut out = Out::new(Proto::Resp2);
+        for calls in calls.chunks(batch) {
+            let mut foreseen = std::collections::VecDeque::new();
+            if 1 < batch {
+                let ahead = calls.iter().map(Vec::as_slice);
+                client
+                    .keyspace
+                    .foresee(&client.session, ahead, &mut foreseen);
+                assert_eq!(foreseen.len(), calls.len());
+            }
+            for call in calls {
+                let known = foreseen.pop_front().unwrap_or_default();
+                client.session.set_foreseen(known);
+                client.now_ms += 1;
+                client.run(call, &mut out);
+            }
+        }
+        String::from_utf8_lossy(&out.to_bytes()).into_owned()
+    };
+    let one_by_one = run(1);
+    assert!(
+        one_by_one.contains("NOSUCH") && one_by_one.contains("*101"),
+        "{one_by_one}"
+    );
+    for batch in [2, 5, calls.len()] {
+        assert_eq!(run(batch), one_by_one);
+    }
+}
+
+#[test]
+fn large_collections_are_freed_in_turns() {
+    const ELEMENTS: usize = 30_000;
+    let mut client = Client::new();
+    let limits = Limits {
+        free_elements_per_turn: 1_000,
+        ..Limits::default()
+    };
+    client.keyspace.set_limits(limits);
+    for number in 0..ELEMENTS {
+        client.send(&format!("SADD set member{number}"));
+        client.send(&format!("ZADD zset {number} member{number}"));
+        client.send(&format!("SET key{number} v EX 1000"));
+    }
+    let now_ms = client.now_ms;
+    let turns = |client: &mut Client| {
+        let mut turns = 1;
+        while client.keyspace.turn(now_ms) {
+            turns += 1;
+        }
+        turns
+    };
+    assert_eq!(client.send("DEL set"), ":1");
+    assert_eq!(client.send("RENAME zset other"), "+OK");
+    assert_eq!(client.send("SET other string"), "+OK");
+    assert_eq!(client.send("EXISTS set zset"), ":0");
+    assert_eq!(client.keyspace.discarded(), 2);
+    // The tree of a sorted set goes leaf by leaf, its members one by one.
+    let needed = turns(&mut client);
+    assert!((60..70).contains(&needed), "{needed} turns");
+    assert_eq!(client.keyspace.discarded(), 0);
+
+    client.send("FLUSHALL");
+    let empty = Client::new().keyspace.used_bytes();
+    assert_eq!(
+        client.keyspace.used_bytes(),
+        empty,
+        "what waits is data no more"
+    );
+    let needed = turns(&mut client);
+    // Keys, then their deadlines.
+    assert!((60..70).contains(&needed), "{needed} turns");
+}
+
+/// A client of a cache with these budgets.
+fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
+    let mut client = Client::new();
+    client.keyspace.set_limits(Limits {
+        maxmemory_bytes: small_bytes,
+        maxmemory_blob_bytes: blob_bytes,
+        policy,
+        ..Limits::default()
+    });
+    client
+}
+
+#[test]
+fn small_data_and_blobs_do_not_take_each_others_room() {
+    const MB: u64 = 1 << 20;
+    let blob = "b".repeat(100_000);
+    for policy in [
+        Policy::AllKeysLru,
+        Policy::AllKeysLfu,
+        Policy::AllKeysRandom,
+        Policy::AllKeysSieve,
+        Policy::VolatileLru,
+        Policy::VolatileTtl,
+    ] {
+        let mut client = cache(policy, MB, MB);
+        let blobs = |client: &Client| client.keyspace.blob_bytes();
+        let small = |client: &Client| client.keyspace.used_bytes() - client.keyspace.blob_bytes();
+        for number in 0..3_000 {
+            assert_eq!(
+                client.send(&format!("SET small{number} value EX 1000")),
+                "+OK"
+            );
+        }
+        for number in 0..40 {
+            assert_eq!(
+                client.send(&format!("SET blob{number} {blob} EX 1000")),
+                "+OK"
+            );
+            assert!(blobs(&client) <= MB as usize + 110_000, "{policy:?}");
+        }
+        client.keyspace.turn(client.now_ms);
+        assert!((1..=10).contains(&(blobs(&client) / 100_000)), "{policy:?}");
+        // No small key went for them.
+        assert_eq!(
+            client.send("EXISTS small0 small1500 small2999"),
+            ":3",
+            "{policy:?}"
+        );
+        let kept = blobs(&client);
+        for number in 3_000..20_000 {
+            assert_eq!(
+                client.send(&format!("SET small{number} value EX 1000")),
+                "+OK"
+            );
+        }
+        client.keyspace.turn(client.now_ms);
+        assert!(small(&client) <= MB as usize, "{policy:?}");
+        // And no blob for those.
+        assert_eq!(blobs(&client), kept, "{policy:?}");
+    }
+    // Where nothing may go, each is refused for itself.
+    let mut client = cache(Policy::NoEviction, MB, MB);
+    while client
+        .send(&format!("APPEND {} {blob}", client.keyspace.blob_bytes()))
+        .starts_with(':')
+    {}
+    assert!(client.send("SET a b").starts_with("-OOM"));
+    client.send("FLUSHALL");
+    assert_eq!(client.send("SET a b"), "+OK");
+}
+
+#[test]
+fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
+    const HOT: u64 = 200;
+    let large = "x".repeat(60_000);
+    let hits = |policy| {
+        let mut client = cache(policy, 512 << 10, 0);
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut hits = 0;
+        for round in 0..20_000 {
+            // Few of them are asked for often, and between them come large ones that nobody asks for again.
+            let key = (rng.f64().powi(3) * HOT as f64) as u64;
+            if client.send(&format!("GET hot{key}")) == "$-1" {
+                client.send(&format!("SET hot{key} {}", "v".repeat(500)));
+            } else {
+                hits += 1;
+            }
+            if round % 20 == 0 {
+                client.send(&format!("SET scan{round} {large}"));
+            }
+            client.now_ms += 50;
+        }
+        hits
+    };
+    let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
+    assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
+    // Each of the hot keys is missed once.
+    assert!(20_000 - 2 * HOT < sieve, "{sieve}");
+}

@@ -72,6 +72,21 @@ impl<T: Copy> Tree<T> {
         removed
     }
 
+    /// Frees leaves of a tree that nobody uses any more; whether none is left.
+    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+        let Node::Inner(children) = &mut self.root else {
+            return true;
+        };
+        while 0 < *left {
+            match children.pop().map(|child| child.node) {
+                None => return true,
+                Some(Node::Leaf(_)) => *left -= 1,
+                Some(Node::Inner(below)) => children.extend(below),
+            }
+        }
+        false
+    }
+
     /// How many items stand before all for which `is_before` does not hold.
     pub(crate) fn rank(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let mut node = &self.root;

@@ -11,13 +11,15 @@ use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
-    /// Removes keys whose deadline has passed, and evicts, both within bounds; whether more is due at once.
+    /// Removes keys whose deadline has passed, evicts, and frees what was removed, each within bounds; whether more is due
+    /// at once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
+        let is_tidy = self.free(self.limits.free_elements_per_turn) && is_swept;
         let now = now_ms as i64;
         if !self.active_expire {
-            return !is_swept;
+            return !is_tidy;
         }
         let mut budget = self.limits.expire_keys_per_turn;
         for db in 0..self.dbs.len() {
@@ -32,7 +34,7 @@ impl Keyspace {
                 self.expire(db, key.bytes());
             }
         }
-        !is_swept
+        !is_tidy
     }
 
     /// When the next key is due, in Unix milliseconds.
@@ -59,11 +61,15 @@ impl Keyspace {
         match slot {
             Some(slot) => {
                 self.about_to_change(db, slot);
-                self.dbs[db].change(slot, |old| *old = stored);
+                let old = self.dbs[db].change(slot, |old| std::mem::replace(old, stored));
+                self.discard(old);
                 self.dbs[db].set_deadline(slot, deadline_ms);
                 self.used(db, slot, now);
             }
-            None => _ = self.insert(db, key, stored, Until { deadline_ms, now }),
+            None => {
+                let hashed = (self.seed.hash(key), key);
+                self.insert(db, hashed, stored, Until { deadline_ms, now });
+            }
         }
         let slot = self.dbs[db].dict.find(key).expect("it was just set");
         self.dbs[db].set_tags(slot, &[]);
@@ -92,7 +98,7 @@ impl Keyspace {
             return false;
         };
         self.about_to_change(db, slot);
-        self.dbs[db].remove(key);
+        self.remove_key(db, key);
         self.effects.changes += 1;
         self.gone(db, key, Class::Generic, "del");
         true
@@ -115,7 +121,7 @@ impl Keyspace {
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
         self.about_to_change(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
-        self.dbs[db].remove(key.bytes());
+        self.remove_key(db, key.bytes());
         self.touch(db, key.bytes());
         self.note(db, Class::Generic, "del", key.bytes());
     }

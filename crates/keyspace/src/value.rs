@@ -49,6 +49,15 @@ impl Value {
         }
     }
 
+    /// Bytes of the heap, if it is a blob; else 0.
+    #[inline]
+    pub(crate) fn blob_bytes(&self) -> usize {
+        match self {
+            Self::Str(Str::Blob(_)) => self.heap_bytes(),
+            _ => 0,
+        }
+    }
+
     /// Whether this is a collection without elements, which must not stay.
     pub(crate) fn is_vacant(&self) -> bool {
         match self {

@@ -114,6 +114,32 @@ impl Zset {
         Self::Packed(Packed::default())
     }
 
+    /// An empty one that is not packed.
+    pub(crate) fn large(seed: Seed) -> Self {
+        Self::Large(Large::new(seed))
+    }
+
+    /// The same, packed if it is small enough.
+    pub(crate) fn pack(self, growth: Growth) -> Self {
+        let encodings = growth.encodings;
+        let mut is_small = self.len() <= encodings.zset_entries_max;
+        if is_small {
+            self.each(0..self.len(), false, |name, _| {
+                is_small = name.len() <= encodings.zset_value_bytes_max;
+                is_small
+            });
+        }
+        if !is_small {
+            return self;
+        }
+        let mut packed = Self::new();
+        self.each(0..self.len(), false, |name, score| {
+            packed.set(name, score, growth);
+            true
+        });
+        packed
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Packed(packed) => packed.len() / 2,
@@ -271,6 +297,14 @@ impl Zset {
         });
         for name in names {
             self.remove(name.bytes());
+        }
+    }
+
+    /// Frees members of a sorted set that nobody uses any more; whether none is left.
+    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+        match self {
+            Self::Packed(_) => true,
+            Self::Large(large) => large.order.shed(left) && large.members.shed(left),
         }
     }
 

@@ -12,6 +12,8 @@ pub(crate) struct Clock {
     base_us: Cell<u64>,
     base: Cell<Instant>,
     now_us: Cell<u64>,
+    /// When the command before ended, or the turn began.
+    lap: Cell<Instant>,
 }
 
 impl Clock {
@@ -21,6 +23,7 @@ impl Clock {
             base_us: Cell::new(0),
             base: Cell::new(Instant::now()),
             now_us: Cell::new(0),
+            lap: Cell::new(Instant::now()),
         };
         clock.follow_system();
         clock
@@ -37,8 +40,23 @@ impl Clock {
 
     /// Reads the time that the commands of this turn see.
     pub(crate) fn begin_turn(&self) {
-        let passed = self.base.get().elapsed().as_micros() as u64;
-        self.now_us.set(self.base_us.get() + passed);
+        let now = Instant::now();
+        let passed = now.saturating_duration_since(self.base.get());
+        self.now_us
+            .set(self.base_us.get() + passed.as_micros() as u64);
+        self.lap.set(now);
+    }
+
+    /// When what runs now began: where the command before it ended, so that the clock is read once a command.
+    pub(crate) fn lap_begun(&self) -> Instant {
+        self.lap.get()
+    }
+
+    /// Ends what ran since `begun`; how long it took, in microseconds.
+    pub(crate) fn end_lap(&self, begun: Instant) -> u64 {
+        let now = Instant::now();
+        self.lap.set(now);
+        now.saturating_duration_since(begun).as_micros() as u64
     }
 
     pub(crate) fn unix_us(&self) -> u64 {

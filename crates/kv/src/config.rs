@@ -91,6 +91,8 @@ pub struct Config {
     pub(crate) enable_debug_command: Allowed,
     /// Bytes of data and its overhead; 0 for no bound.
     pub(crate) maxmemory: Memory,
+    /// Bytes that values of 16 KiB and more may take; then `maxmemory` bounds the others. 0 has both share that.
+    pub(crate) maxmemory_blobs: Memory,
     /// What leaves when they are used up.
     pub(crate) maxmemory_policy: EvictionPolicy,
     /// Keys looked at for each one that leaves.
@@ -167,6 +169,7 @@ impl Default for Config {
             latency_monitor_threshold: Int(0),
             enable_debug_command: Allowed::No,
             maxmemory: Memory(0),
+            maxmemory_blobs: Memory(0),
             maxmemory_policy: EvictionPolicy(keyspace::Policy::NoEviction),
             maxmemory_samples: Int(5),
             maxmemory_eviction_tenacity: Int(10),

@@ -1,6 +1,7 @@
 //! One connection's life: read what came, run every whole command in it, write once.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -8,6 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use keyspace::Foreseen;
 use resp::Parser;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::yield_now;
@@ -18,6 +20,10 @@ use crate::state::{Flow, State};
 
 /// A left-over of a read up to this size is copied, so that it does not hold the core's read buffer.
 const REST_COPIED_MAX: usize = 4 << 10;
+
+/// What is read at first from a client whose last request held a blob: enough for the words before the next one, which
+/// then comes straight into its place.
+const HEAD_BYTES: usize = 4 << 10;
 
 /// What the connections of a core share.
 pub(crate) struct Shared {
@@ -61,6 +67,8 @@ where
         place: Place::new(shared, key),
         parser,
         input: BytesMut::new(),
+        foreseen: VecDeque::new(),
+        sends_blobs: false,
         postponed: None,
     };
     // How the client takes its leave changes nothing any more.
@@ -102,6 +110,10 @@ struct Connection {
     parser: Parser,
     /// What was read and is no command yet.
     input: BytesMut,
+    /// What is known of the requests that the parser has found ahead.
+    foreseen: VecDeque<Foreseen>,
+    /// Its last request held a blob.
+    sends_blobs: bool,
     /// A command that is run again after a pause.
     postponed: Option<Vec<Bytes>>,
 }
@@ -158,13 +170,26 @@ impl Connection {
                 break;
             }
             let flow = if let Some(args) = self.postponed.take() {
-                let flow = state.command(*key, &args);
+                let flow = state.command(*key, &args, Foreseen::default());
                 if flow == Flow::Postponed {
                     self.postponed = Some(args);
                 }
                 flow
             } else {
-                self.parser.set_authenticated(client.authenticated);
+                if !self.parser.has_ahead() {
+                    self.parser.set_authenticated(client.authenticated);
+                    // What a stranger may send depends on whether the request before it let him in.
+                    let requests = match client.authenticated {
+                        true => shared.limits.requests_ahead_max,
+                        false => 1,
+                    };
+                    self.parser.look_ahead(&mut self.input, requests);
+                    let calls = self.parser.ahead();
+                    state
+                        .keyspace
+                        .foresee(&client.session, calls, &mut self.foreseen);
+                }
+                let foreseen = self.foreseen.pop_front().unwrap_or_default();
                 match self.parser.next(&mut self.input) {
                     Ok(false) => break,
                     Err(error) => {
@@ -172,7 +197,7 @@ impl Connection {
                         break;
                     }
                     Ok(true) => {
-                        let flow = state.command(*key, self.parser.args());
+                        let flow = state.command(*key, self.parser.args(), foreseen);
                         if flow == Flow::Postponed {
                             self.postponed = Some(self.parser.take_args());
                         }
@@ -227,7 +252,13 @@ impl Connection {
         let out = &mut state.clients[*key].out;
         let mut parts = [IoSlice::new(&[]); PARTS];
         let count = out.parts(&mut parts, shared.limits.write_slice_bytes);
-        let written = match Pin::new(stream).poll_write_vectored(context, &parts[..count]) {
+        let stream = Pin::new(stream);
+        let written = match &parts[..count] {
+            // To send one part costs the kernel less.
+            [part] => stream.poll_write(context, part),
+            parts => stream.poll_write_vectored(context, parts),
+        };
+        let written = match written {
             Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             Poll::Ready(Ok(written)) => written,
             other => return other,
@@ -257,7 +288,8 @@ impl Connection {
                 none => *none = Some(context.waker().clone()),
             }
             let held_back = client.parked.is_some() || client.postponed;
-            let room = self.input.len() < self.place.shared.limits.ahead_bytes_max;
+            let held = self.input.len() + self.parser.held_bytes();
+            let room = held < self.place.shared.limits.ahead_bytes_max;
             let ends = client.closing != Closing::No;
             (!client.out.is_empty(), !ends && (!held_back || room))
         };
@@ -277,24 +309,31 @@ impl Connection {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<Event>> {
         let shared = Rc::clone(&self.place.shared);
-        let (read, room) = if let Some(blob) = self.parser.blob_mut() {
+        let (read, more) = if let Some(blob) = self.parser.blob_mut() {
             let room = blob.remaining_mut().min(shared.limits.blob_read_bytes);
             let mut place = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
+            self.sends_blobs = true;
             // A blob's end is not the end of what came.
-            (read, room.min(read))
+            (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();
-            let room = shared.limits.read_bytes;
+            let room = match self.sends_blobs {
+                true => HEAD_BYTES,
+                false => shared.limits.read_bytes,
+            };
             buffer.reserve(room);
-            let read = std::task::ready!(pin!(stream.read_buf(&mut *buffer)).poll(context))?;
+            let mut place = (&mut *buffer).limit(room);
+            let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
             let came = buffer.split();
             if self.input.is_empty() {
                 self.input = came;
             } else {
                 self.input.extend_from_slice(&came);
             }
-            (read, room)
+            // Behind a head nobody else gets a turn before the rest is read.
+            let is_head = std::mem::take(&mut self.sends_blobs);
+            (read, room <= read && !is_head)
         };
         if read == 0 {
             return Poll::Ready(Ok(Event::End));
@@ -302,7 +341,7 @@ impl Connection {
         let mut state = shared.state.borrow_mut();
         state.stats.net_input_bytes += read as u64;
         state.stats.reads += 1;
-        Poll::Ready(Ok(Event::Read { more: room <= read }))
+        Poll::Ready(Ok(Event::Read { more }))
     }
 
     /// Ends our side so that what was written arrives.

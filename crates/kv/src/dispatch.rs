@@ -1,9 +1,8 @@
 //! One command: may it run, what does it do, and what follows from it.
 
-use std::time::Instant;
-
 use bytes::Bytes;
-use keyspace::{Command, Flags, Outcome};
+use keyspace::{Command, Flags, Foreseen, Outcome};
+use tokio::time::Instant;
 
 use crate::block::Parked;
 use crate::client::{ClientKey, Closing, Replies};
@@ -34,7 +33,7 @@ enum Gate {
 
 impl State {
     /// Runs one command of a client, its reply and all that follows from it included.
-    pub(crate) fn command(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
+    pub(crate) fn command(&mut self, key: ClientKey, args: &[Bytes], foreseen: Foreseen) -> Flow {
         let now_ms = self.now_ms();
         let client = &mut self.clients[key];
         client.active_ms = now_ms;
@@ -55,18 +54,20 @@ impl State {
             client.replies = Replies::Skip;
         }
         self.running = Some(key);
+        client.session.set_foreseen(foreseen);
         let flow = self.execute(key, args);
         self.running = None;
         let client = &mut self.clients[key];
-        // What a client subscribes to is told as a message, and messages come all the same.
-        let is_message = |command: &Command| command.name.ends_with("subscribe");
-        let told = client.session.command().is_some_and(is_message);
-        let silent = client.replies != Replies::On;
-        if client.replies == Replies::Skip {
-            client.replies = Replies::On;
-        }
-        if silent && !told {
-            client.out.truncate(mark);
+        if client.replies != Replies::On {
+            client.replies = match client.replies {
+                Replies::Skip => Replies::On,
+                other => other,
+            };
+            // What a client subscribes to is told as a message, and messages come all the same.
+            let is_message = |command: &Command| command.name.ends_with("subscribe");
+            if !client.session.command().is_some_and(is_message) {
+                client.out.truncate(mark);
+            }
         }
         client.append_later();
         self.settle_effects();
@@ -94,7 +95,7 @@ impl State {
         if is_watched && !ends_multi {
             self.monitor(key, args);
         }
-        let begun = Instant::now();
+        let begun = self.clock.lap_begun();
         let client = &mut self.clients[key];
         let mark = client.out.mark();
         let errors = client.out.errors();
@@ -148,7 +149,7 @@ impl State {
         let Some(command) = command else {
             return;
         };
-        let took_us = begun.elapsed().as_micros() as u64;
+        let took_us = self.clock.end_lap(begun);
         let calls = self.stats.calls_of(command);
         calls.calls += 1;
         calls.took_us += took_us;

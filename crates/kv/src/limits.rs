@@ -12,6 +12,9 @@ pub struct Limits {
     pub write_slice_bytes: usize,
     /// Bytes that wait for one client whatever `client-output-buffer-limit` says. Default 1 GiB.
     pub out_bytes_max: usize,
+    /// Requests of one client that are found before the first of them runs, so that what they need is fetched together.
+    /// Default 16.
+    pub requests_ahead_max: usize,
     /// Bytes taken from a client while it is blocked or postponed. Default 1 MiB.
     pub ahead_bytes_max: usize,
     /// Samples kept for one event of `LATENCY`. Default 160.
@@ -33,6 +36,7 @@ impl Default for Limits {
             blob_read_bytes: 256 << 10,
             write_slice_bytes: 256 << 10,
             out_bytes_max: 1 << 30,
+            requests_ahead_max: 16,
             ahead_bytes_max: 1 << 20,
             latency_samples_max: 160,
             error_names_max: 128,

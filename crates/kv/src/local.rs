@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
+use keyspace::Foreseen;
 use resp::{Reply, ReplyLimits};
 use tokio::sync::{mpsc, oneshot};
 
@@ -94,7 +95,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
     // Whoever runs the machine runs the password.
     state.clients[key].authenticated = true;
     let replies = commands.iter().map(|args| {
-        let flow = state.command(key, args);
+        let flow = state.command(key, args, Foreseen::default());
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;

@@ -60,6 +60,8 @@ impl Server {
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
+            // What waits for a client is bounded by its class; more in the kernel saves wakeups with large values.
+            unsent_bytes_max: 4 << 20,
             ..reactor::Limits::default()
         };
         let addresses = addresses(&config)?;
@@ -274,7 +276,7 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
                     state.clock.begin_turn();
                     state.tick();
                 }
-                while shared.state.borrow_mut().turn() {
+                while turn(&shared) {
                     yield_now().await;
                 }
             }
@@ -286,6 +288,13 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
             }
         }
     }
+}
+
+/// Removes what is due, as far as one turn goes; whether there is more.
+fn turn(shared: &Shared) -> bool {
+    let mut state = shared.state.borrow_mut();
+    state.clock.begin_turn();
+    state.turn()
 }
 
 /// The addresses to listen on: those named, without what this host lacks and may lack.

@@ -12,6 +12,7 @@ pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
         databases: size(config.databases.0),
         string_bytes_max: config.proto_max_bulk_len.0 as usize,
         maxmemory_bytes: config.maxmemory.0,
+        maxmemory_blob_bytes: config.maxmemory_blobs.0,
         policy: config.maxmemory_policy.0,
         samples: size(config.maxmemory_samples.0),
         lfu_log_factor: config.lfu_log_factor.0 as u32,

@@ -31,6 +31,9 @@ pub(crate) struct Given {
     /// The server's program
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
     pub(crate) pelton: Option<PathBuf>,
+    /// Valkey's server, another peer of the store where it is there
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) valkey: Option<PathBuf>,
     /// The worker's program
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
     pub(crate) worker: Option<PathBuf>,

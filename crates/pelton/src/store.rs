@@ -9,6 +9,12 @@ use crate::log;
 use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
 
+/// Memory that was freed and is kept for what comes next.
+const KEPT_BYTES: usize = 64 << 20;
+/// From here on a value is mapped for itself, and its memory goes back with it. glibc's own bound for what it finds out
+/// by itself.
+const BLOCK_BYTES: usize = 32 << 20;
+
 /// Serves what redis-server's command line in `words` says.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let config = Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
@@ -17,6 +23,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
         LogLevel::Verbose | LogLevel::Notice => Level::INFO,
         LogLevel::Warning => Level::WARN,
     });
+    reactor::keep_freed(KEPT_BYTES, BLOCK_BYTES);
     // Every client takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;

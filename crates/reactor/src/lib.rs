@@ -92,7 +92,7 @@ mod stop;
 mod tests;
 
 pub use address::Network;
-pub use allocations::CountingAllocator;
+pub use allocations::{CountingAllocator, keep_freed};
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
 pub use core::Core;

@@ -1,6 +1,7 @@
 //! Requests off a read buffer.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytes::buf::Limit;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -11,12 +12,23 @@ use crate::{BLOB_BYTES_MIN, Limits, number};
 
 /// Takes requests off a read buffer, across reads. The arguments of the current request stay in it until the next is
 /// asked for.
+///
+/// ```text
+/// args   SET k v │ GET k │ GET k │ SET k         requests that were found ahead, and one that is not whole yet
+///        current   ahead           unfinished
+/// ```
 #[derive(Debug)]
 pub struct Parser {
     limits: Limits,
     authenticated: bool,
     args: Vec<Bytes>,
-    /// Bytes of `args`.
+    /// Where the requests that were found ahead end in `args`; those before `taken` were asked for.
+    ends: Vec<usize>,
+    taken: usize,
+    current: Range<usize>,
+    /// What follows the last of them is no request.
+    fault: Option<ProtocolError>,
+    /// Bytes of the arguments of the request that is not whole yet.
     args_bytes: usize,
     /// How many of `args` are no slices of the read buffer any more.
     own_args: usize,
@@ -25,7 +37,7 @@ pub struct Parser {
 
 #[derive(Debug)]
 enum State {
-    /// Between requests; `args` are those of the last one.
+    /// Between requests.
     Idle,
     /// So many arguments have not begun.
     Args { left: usize },
@@ -42,6 +54,10 @@ impl Parser {
             limits,
             authenticated: true,
             args: Vec::new(),
+            ends: Vec::new(),
+            taken: 0,
+            current: 0..0,
+            fault: None,
             args_bytes: 0,
             own_args: 0,
             state: State::Idle,
@@ -58,37 +74,95 @@ impl Parser {
         self.limits = limits;
     }
 
-    /// Takes the next request off `input`. False when more bytes are needed; then, if there is a [`Parser::blob_mut`],
-    /// that is where they go. Empty requests are skipped, as in Redis.
+    /// Takes the next request, off `input` unless it was found ahead. False when more bytes are needed; then, if there is
+    /// a [`Parser::blob_mut`], that is where they go. Empty requests are skipped, as in Redis.
     ///
     /// # Errors
     /// What follows cannot be understood. The connection is to be closed, after the error's text was sent.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
+        if !self.has_ahead() {
+            self.look_ahead(input, 1);
+        }
+        match self.ends.get(self.taken) {
+            Some(end) => {
+                self.current = self.current.end..*end;
+                self.taken += 1;
+                Ok(true)
+            }
+            None => self.fault.take().map_or(Ok(false), Err),
+        }
+    }
+
+    /// Finds up to so many requests before they are asked for, so that they can be looked at together. Lets go of the
+    /// current one. What is no request is told by [`Parser::next`], after those before it.
+    ///
+    /// # Panics
+    /// When there are requests ahead.
+    pub fn look_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
+        assert!(!self.has_ahead(), "requests are found once");
+        self.forget_current();
+        self.ends.clear();
+        self.taken = 0;
+        while self.fault.is_none() && self.ends.len() < requests_max {
+            match self.find(input) {
+                Ok(true) => self.ends.push(self.args.len()),
+                Ok(false) => return,
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+    }
+
+    /// Whether the next request was found already.
+    pub fn has_ahead(&self) -> bool {
+        self.taken < self.ends.len()
+    }
+
+    /// The requests that were found and not asked for yet.
+    pub fn ahead(&self) -> impl Iterator<Item = &[Bytes]> {
+        let begins =
+            std::iter::once(self.current.end).chain(self.ends[self.taken..].iter().copied());
+        let ends = self.ends[self.taken..].iter();
+        begins.zip(ends).map(|(begin, end)| &self.args[begin..*end])
+    }
+
+    /// Drops the arguments of the request that was asked for last, and of those before it.
+    fn forget_current(&mut self) {
+        let done = self.current.end;
+        self.current = 0..0;
+        if done == self.args.len() {
+            self.args.clear();
+        } else {
+            self.args.drain(..done);
+        }
+        self.own_args = self.own_args.saturating_sub(done);
+        for end in &mut self.ends[self.taken..] {
+            *end -= done;
+        }
+    }
+
+    /// Goes on until a request is whole.
+    fn find(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         loop {
             match &mut self.state {
-                State::Idle => {
-                    self.args.clear();
-                    self.args_bytes = 0;
-                    self.own_args = 0;
-                    match input.first() {
-                        None => return Ok(false),
-                        Some(b'*') => {
-                            let Some(count) = self.count(input)? else {
-                                return Ok(false);
-                            };
-                            if 0 < count {
-                                self.state = State::Args { left: count };
-                            }
+                State::Idle => match input.first() {
+                    None => return Ok(false),
+                    Some(b'*') => {
+                        let Some(count) = self.count(input)? else {
+                            return Ok(false);
+                        };
+                        if 0 < count {
+                            self.state = State::Args { left: count };
                         }
-                        Some(_) => match self.inline(input)? {
-                            None => return Ok(false),
-                            Some(true) => return Ok(true),
-                            Some(false) => {}
-                        },
                     }
-                }
+                    Some(_) => match self.inline(input)? {
+                        None => return Ok(false),
+                        Some(true) => return Ok(true),
+                        Some(false) => {}
+                    },
+                },
                 State::Args { left: 0 } => {
                     self.state = State::Idle;
+                    self.args_bytes = 0;
                     return Ok(true);
                 }
                 State::Args { left } => {
@@ -125,21 +199,21 @@ impl Parser {
 
     /// The arguments of the request that [`Parser::next`] found, the command's name first.
     pub fn args(&self) -> &[Bytes] {
-        &self.args
+        &self.args[self.current.clone()]
     }
 
     /// The same, to keep.
     pub fn take_args(&mut self) -> Vec<Bytes> {
-        std::mem::take(&mut self.args)
+        let current = self.current.clone();
+        self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
     /// Lets go of the read buffer at the end of a turn: drops the arguments of the last request, and copies those of
-    /// one that is not whole yet.
+    /// requests ahead and of one that is not whole yet.
     pub fn release(&mut self) {
-        if matches!(self.state, State::Idle) {
-            self.args.clear();
-            return;
-        }
+        self.forget_current();
+        self.ends.drain(..self.taken);
+        self.taken = 0;
         for arg in &mut self.args[self.own_args..] {
             if arg.len() < BLOB_BYTES_MIN {
                 *arg = Bytes::copy_from_slice(arg);
@@ -159,16 +233,18 @@ impl Parser {
 
     /// Whether what comes next begins a request.
     pub fn is_between(&self) -> bool {
-        matches!(self.state, State::Idle)
+        matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
-    /// Bytes that a request holds which is not whole yet; what is in the read buffer comes on top.
+    /// Bytes of requests ahead, and those that a request holds which is not whole yet; what is in the read buffer comes
+    /// on top.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
             State::Blob { blob, .. } => blob.get_ref().len(),
             _ => 0,
         };
-        self.args_bytes + blob
+        let ahead: usize = self.ahead().flatten().map(Bytes::len).sum();
+        ahead + self.args_bytes + blob
     }
 
     fn count(&self, input: &mut BytesMut) -> Result<Option<usize>, ProtocolError> {
@@ -256,8 +332,10 @@ impl Parser {
         };
         let line = input.split_to(end + 1);
         let line = line[..end].strip_suffix(b"\r").unwrap_or(&line[..end]);
-        self.args = split_line(line).ok_or(ProtocolError::Quotes)?;
-        Ok(Some(!self.args.is_empty()))
+        let words = split_line(line).ok_or(ProtocolError::Quotes)?;
+        let is_request = !words.is_empty();
+        self.args.extend(words);
+        Ok(Some(is_request))
     }
 }
 

@@ -130,6 +130,24 @@ fn a_blob_is_read_into_its_own_place() {
 }
 
 #[test]
+fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
+    let mut parser = Parser::new(Limits::default());
+    let mut input = BytesMut::from("PING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\nfoo\r\n");
+    parser.look_ahead(&mut input, 8);
+    let found: Vec<_> = parser.ahead().map(<[Bytes]>::to_vec).collect();
+    assert_eq!(found, [vec!["PING"], vec!["GET", "k"]]);
+    assert!(!parser.is_between());
+    assert_eq!(parser.next(&mut input), Ok(true));
+    // A turn may end with requests ahead.
+    parser.release();
+    assert_eq!(parser.held_bytes(), 4);
+    assert_eq!(parser.next(&mut input), Ok(true));
+    assert_eq!(parser.args(), ["GET", "k"]);
+    let fault = parser.next(&mut input).expect_err("what follows is none");
+    assert_eq!(fault.to_string(), "Protocol error: expected '$', got 'f'");
+}
+
+#[test]
 fn what_is_not_whole_does_not_hold_the_read_buffer() {
     let mut parser = Parser::new(Limits::default());
     let mut buffer = BytesMut::with_capacity(64);

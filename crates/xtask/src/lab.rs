@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use crate::stop::Stop;
-use crate::{debian, demo, media};
+use crate::{debian, demo, media, tools};
 
 /// The library that `lab scan` reads.
 const LIBRARY_TRACKS: u32 = 16_000;
@@ -30,6 +30,12 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
         .arg(&server)
         .arg("--worker")
         .arg(&worker);
+    if name == "store" {
+        match tools::valkey(build.cache()) {
+            Ok(valkey) => _ = command.arg("--valkey").arg(valkey),
+            Err(stop) => eprintln!("{stop}\nxtask: lab: goes on without Valkey"),
+        }
+    }
     command.arg(name);
     if name == "scan" {
         command

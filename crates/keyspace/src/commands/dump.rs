@@ -101,7 +101,7 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let body = body(&args[3]);
     let body = body.ok_or(Fault::of("ERR DUMP payload version or checksum are wrong"))?;
     let value = restored(cx, body).ok_or(Fault::of("ERR Bad data format"))?;
-    let was_there = options.replace && cx.remove(key).is_some();
+    let was_there = options.replace && cx.clear(key);
     let deadline_ms = match ttl {
         0 => NEVER,
         ttl if options.is_absolute => ttl,

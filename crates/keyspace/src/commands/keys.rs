@@ -121,7 +121,7 @@ pub(crate) fn renamenx(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 fn move_key(cx: &mut Context<'_>) {
     let args = cx.args;
-    cx.remove(&args[2]);
+    cx.clear(&args[2]);
     let tags = cx.tags_of(&args[1]);
     let entry = cx.remove(&args[1]).expect("the caller saw it");
     let slot = cx.insert(&args[2], entry.value, entry.deadline_ms);
@@ -163,10 +163,12 @@ pub(crate) fn move_to_db(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(0);
         return Ok(());
     }
+    let tags = cx.tags_of(key);
     let entry = cx.remove(key).expect("seen above");
     cx.changed(key, Class::Generic, "move_from");
     cx.db = to;
-    cx.insert(key, entry.value, entry.deadline_ms);
+    let slot = cx.insert(key, entry.value, entry.deadline_ms);
+    cx.ks.dbs[to].set_tags(slot, &tags);
     cx.changed(key, Class::Generic, "move_to");
     cx.db = from;
     out.int(1);
@@ -198,13 +200,15 @@ pub(crate) fn copy(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(0);
         return Ok(());
     };
+    let tags = cx.tags_of(&args[1]);
     cx.db = to;
     let is_taken = cx.exists(&args[2]);
     if is_taken && !replace {
         out.int(0);
     } else {
-        cx.remove(&args[2]);
-        cx.insert(&args[2], value, deadline_ms);
+        cx.clear(&args[2]);
+        let slot = cx.insert(&args[2], value, deadline_ms);
+        cx.ks.dbs[to].set_tags(slot, &tags);
         cx.changed(&args[2], Class::Generic, "copy_to");
         out.int(1);
     }

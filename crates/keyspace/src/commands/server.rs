@@ -253,14 +253,10 @@ pub(crate) fn command_getkeys(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn command_getkeysandflags(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let (command, keys) = keys_of(&cx.args[2..])?;
-    let is_write = command.flags.has(crate::command::Flags::WRITE);
-    let flags: &[&str] = if is_write {
-        &["RW", "UPDATE"]
-    } else {
-        &["RO", "ACCESS"]
-    };
+    let (first, rest) = table::uses(command, &cx.args[2..]);
     out.array(keys.len());
-    for key in keys {
+    for (index, key) in keys.into_iter().enumerate() {
+        let flags = if index == 0 { first } else { rest };
         out.array(2);
         out.bulk(key);
         out.set(flags.len());

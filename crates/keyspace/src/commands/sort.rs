@@ -193,15 +193,10 @@ fn sorted(
         };
         rows.push(Row { element, weight });
     }
-    let by_value = request.by.is_none();
     rows.sort_by(|left, right| {
-        let order = compare(&left.weight, &right.weight);
         // Equal weights are told apart by the elements, so that the result is always the same.
-        let order = if by_value {
-            order
-        } else {
-            order.then_with(|| left.element.cmp(&right.element))
-        };
+        let order = compare(&left.weight, &right.weight);
+        let order = order.then_with(|| left.element.cmp(&right.element));
         if request.descending {
             order.reverse()
         } else {

@@ -36,8 +36,10 @@ impl Aggregate {
         match self {
             // The sum of both infinities is none; Redis makes it zero.
             Self::Sum => number_or_zero(left + right),
-            Self::Min => left.min(right),
-            Self::Max => left.max(right),
+            // Of 0 and -0, which are equal, the first stays.
+            Self::Min if right < left => right,
+            Self::Max if left < right => right,
+            Self::Min | Self::Max => left,
         }
     }
 }
@@ -174,17 +176,19 @@ fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     inputs.collect()
 }
 
+/// What comes of it, in the form of large sorted sets: as in Redis, small ones lose the sign of a zero only when they are
+/// stored.
 fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zset {
     let growth = cx.growth();
     let inputs = inputs(cx, request.keys);
-    let mut result = Zset::new();
+    let mut result = Zset::large(growth.seed);
     let weighted = |score: f64, weight: f64| number_or_zero(score * weight);
     match operation {
         Operation::Union => {
             for (input, &weight) in inputs.iter().zip(&request.weights) {
                 input.each(|name, score| {
                     let score = weighted(score, weight);
-                    let old = result.score(name);
+                    let old = result.remove(name);
                     let score = old.map_or(score, |old| request.aggregate.combine(old, score));
                     result.set(name, score, growth);
                     true
@@ -232,7 +236,7 @@ fn send(cx: &mut Context<'_>, operation: Operation, name: &str, out: &mut Out) -
 
 fn store(cx: &mut Context<'_>, operation: Operation, name: &'static str, out: &mut Out) -> Done {
     let request = Request::parse(cx, 2, operation, name)?;
-    let zset = combine(cx, &request, operation);
+    let zset = combine(cx, &request, operation).pack(cx.growth());
     out.int(zset.len() as i64);
     let args = cx.args;
     let class = Class::Zset;

@@ -1,10 +1,13 @@
 //! Values as bytes.
 
+use resp::BLOB_BYTES_MIN;
+
 use super::{kind, lzf};
 use crate::string::Str;
 use crate::value::Value;
 
-/// Strings longer than this may be compressed.
+/// Strings longer than this may be compressed, but for blobs: those are pictures more often than text, and to compress
+/// one holds everybody up for longer than a turn may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
 /// Appends to a file or a payload.
@@ -41,7 +44,7 @@ impl Writer<'_> {
             return;
         }
         if self.compress
-            && COMPRESS_BYTES_MIN < text.len()
+            && (COMPRESS_BYTES_MIN + 1..BLOB_BYTES_MIN).contains(&text.len())
             && let Some(short) = lzf::compress(text)
         {
             self.to.push(0xc3);
@@ -88,34 +91,69 @@ pub(crate) fn value_kind(value: &Value) -> u8 {
 
 /// Appends the value behind its type (and its key, where it has one).
 pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
+    let rest = write_part(value, 0, usize::MAX, writer);
+    assert!(rest.is_none(), "nothing is that long");
+}
+
+/// Appends a value from a place on, the first of which is 0, until the writer holds about so many bytes; the place to go on
+/// from, unless the value is whole. Places hold until the value is changed.
+pub(crate) fn write_part(
+    value: &Value,
+    place: usize,
+    bytes_max: usize,
+    writer: &mut Writer<'_>,
+) -> Option<usize> {
+    if place == 0 {
+        match value {
+            Value::Str(Str::Blob(blob)) => writer.len(blob.len()),
+            Value::Str(_) => {}
+            Value::List(list) => writer.len(list.len()),
+            Value::Set(set) => writer.len(set.len()),
+            Value::Zset(zset) => writer.len(zset.len()),
+            Value::Hash(hash) => writer.len(hash.len()),
+        }
+    }
     match value {
-        Value::Str(string) => writer.str(string),
+        Value::Str(Str::Blob(blob)) => {
+            let room = bytes_max.saturating_sub(writer.to.len()).max(1);
+            let end = blob.len().min(place.saturating_add(room));
+            writer.to.extend_from_slice(&blob[place..end]);
+            (end < blob.len()).then_some(end)
+        }
+        Value::Str(string) => {
+            writer.str(string);
+            None
+        }
         Value::List(list) => {
-            writer.len(list.len());
-            list.iter().for_each(|piece| writer.string(piece.bytes()));
+            let mut next = place;
+            for piece in list.range(place..list.len()) {
+                writer.string(piece.bytes());
+                next += 1;
+                if bytes_max <= writer.to.len() {
+                    break;
+                }
+            }
+            (next < list.len()).then_some(next)
         }
-        Value::Set(set) => {
-            writer.len(set.len());
-            set.each(|name| {
-                writer.string(name);
-                true
-            });
-        }
+        Value::Set(set) => set.each_from(place, |name| {
+            writer.string(name);
+            writer.to.len() < bytes_max
+        }),
         Value::Zset(zset) => {
-            writer.len(zset.len());
+            let mut next = place;
             // The highest first, as Redis does, so that a skip list is built by insertions at its front.
-            zset.each(0..zset.len(), true, |name, score| {
+            zset.each(0..zset.len() - place, true, |name, score| {
                 writer.string(name);
                 writer.to.extend_from_slice(&score.to_le_bytes());
-                true
+                next += 1;
+                writer.to.len() < bytes_max
             });
+            (next < zset.len()).then_some(next)
         }
-        Value::Hash(hash) => {
-            writer.len(hash.len());
-            hash.each(|name, value| {
-                writer.string(name);
-                writer.string(value.bytes(&mut itoa::Buffer::new()));
-            });
-        }
+        Value::Hash(hash) => hash.each_from(place, |name, value| {
+            writer.string(name);
+            writer.string(value.bytes(&mut itoa::Buffer::new()));
+            writer.to.len() < bytes_max
+        }),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::decode::Reading;
-use super::{Cursor, Stop, VERSION_MAX, crc64, opcode, read_value};
+use super::{Cursor, Stop, TAGS_FIELD, VERSION_MAX, crc64, opcode, read_value};
 use crate::db::NEVER;
 use crate::evict::Until;
 use crate::keyspace::Keyspace;
@@ -54,6 +54,8 @@ pub struct Loader {
     crc: u64,
     version: Option<u16>,
     db: usize,
+    /// Tags of the key that comes next.
+    tags: Vec<Bytes>,
     is_done: bool,
 }
 
@@ -63,6 +65,7 @@ enum Item {
     Skip,
     Head(u16),
     Select(usize),
+    Tags(Vec<Bytes>),
     Entry {
         key: Bytes,
         value: Option<Value>,
@@ -81,6 +84,7 @@ impl Loader {
             crc: 0,
             version: None,
             db: 0,
+            tags: Vec::new(),
             is_done: false,
         }
     }
@@ -118,6 +122,7 @@ impl Loader {
             Item::Skip => {}
             Item::Head(version) => self.version = Some(version),
             Item::Select(db) => self.db = db,
+            Item::Tags(tags) => self.tags = tags,
             Item::End => self.is_done = true,
             Item::Entry {
                 key,
@@ -125,10 +130,14 @@ impl Loader {
                 deadline_ms,
             } => {
                 let now = self.options.now_ms as i64;
+                let tags = std::mem::take(&mut self.tags);
                 let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
                 if let Some(value) = value.filter(|_| !is_late) {
-                    keyspace.dbs[self.db].remove(&key);
-                    keyspace.insert(self.db, &key, value, Until { deadline_ms, now });
+                    keyspace.remove_key(self.db, &key);
+                    let hashed = (keyspace.seed.hash(&key), &key[..]);
+                    let until = Until { deadline_ms, now };
+                    let slot = keyspace.insert(self.db, hashed, value, until);
+                    keyspace.dbs[self.db].set_tags(slot, &tags);
                 }
             }
         }
@@ -154,9 +163,12 @@ impl Loader {
                 opcode::IDLE => _ = from.len()?,
                 opcode::FREQ => _ = from.byte()?,
                 opcode::AUX => {
-                    from.string(reading.string_bytes_max)?;
-                    from.string(reading.string_bytes_max)?;
-                    return Ok(Item::Skip);
+                    let name = from.string(reading.string_bytes_max)?.into_bytes();
+                    let value = from.string(reading.string_bytes_max)?.into_bytes();
+                    return match name == TAGS_FIELD {
+                        true => read_tags(&value, reading.string_bytes_max).map(Item::Tags),
+                        false => Ok(Item::Skip),
+                    };
                 }
                 opcode::RESIZE => {
                     from.len()?;
@@ -204,6 +216,19 @@ impl Loader {
         }
         Ok(Item::End)
     }
+}
+
+fn read_tags(value: &Bytes, string_bytes_max: usize) -> Result<Vec<Bytes>, Stop> {
+    let mut from = Cursor::new(value);
+    let mut tags = Vec::new();
+    while from.at < value.len() {
+        let tag = from.string(string_bytes_max);
+        tags.push(
+            tag.map_err(|_| Stop::Bad("tags that make no sense"))?
+                .into_bytes(),
+        );
+    }
+    Ok(tags)
 }
 
 fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {

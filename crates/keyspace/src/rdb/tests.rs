@@ -152,3 +152,115 @@ fn a_canceled_snapshot_leaves_no_trace() {
     let mut loaded = load(&file, 10_000).expect("sound");
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
 }
+
+/// A store whose values take more than a turn.
+fn huge() -> Keyspace {
+    let mut keyspace = Keyspace::new(Limits::default(), 1);
+    for first in (0..20_000).step_by(100) {
+        let numbers = || first..first + 100;
+        let words = |word: fn(usize) -> String| numbers().map(word).collect::<String>();
+        let list = words(|number| format!(" element{number}"));
+        let set = words(|number| format!(" member{number}"));
+        let hash = words(|number| format!(" field{number} value{number}"));
+        let zset = words(|number| format!(" {number} member{number}"));
+        run(&mut keyspace, &format!("RPUSH list{list}"));
+        run(&mut keyspace, &format!("SADD set{set}"));
+        run(&mut keyspace, &format!("HSET hash{hash}"));
+        run(&mut keyspace, &format!("ZADD zset{zset}"));
+    }
+    run(&mut keyspace, &format!("SET blob {}", "b".repeat(300_000)));
+    run(&mut keyspace, "SET small value TAG one two");
+    run(&mut keyspace, "SET other value PX 5000 TAG two");
+    keyspace
+}
+
+const HUGE_LOOKS: &[&str] = &[
+    "DBSIZE",
+    "LRANGE list 0 -1",
+    "SORT set ALPHA",
+    "HLEN hash",
+    "HGET hash field19999",
+    "ZRANGE zset 0 -1 WITHSCORES",
+    "GET blob",
+    "TAG GET small",
+    "TAG COUNT two",
+    "PTTL other",
+];
+
+#[test]
+fn large_values_are_written_in_parts() {
+    const BUDGET: usize = 10_000;
+    let mut keyspace = huge();
+    let expected: Vec<Bytes> = HUGE_LOOKS
+        .iter()
+        .map(|line| run(&mut keyspace, line))
+        .collect();
+    let options = Options {
+        version: 10,
+        compress: true,
+        aof_base: false,
+        now_ms: NOW_MS,
+    };
+    assert!(keyspace.snapshot_begin(options));
+    let mut file = Vec::new();
+    let mut parts = 0;
+    loop {
+        let before = file.len();
+        let is_done = keyspace.snapshot_next(BUDGET, &mut file);
+        parts += 1;
+        assert!(
+            file.len() - before < BUDGET + 100,
+            "{} bytes in one turn",
+            file.len() - before
+        );
+        if is_done {
+            break;
+        }
+    }
+    assert!(file.len() / BUDGET <= parts);
+    let mut loaded = load(&file, 5_000).expect("sound");
+    let found: Vec<Bytes> = HUGE_LOOKS
+        .iter()
+        .map(|line| run(&mut loaded, line))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_value_that_changes_while_it_is_written_is_as_it_was() {
+    let mut quiet = huge();
+    let expected: Vec<Bytes> = HUGE_LOOKS
+        .iter()
+        .map(|line| run(&mut quiet, line))
+        .collect();
+    // A change to each of them after each number of turns, and one that ends all.
+    for (turns, end) in [
+        (1, "FLUSHALL"),
+        (3, "SWAPDB 0 1"),
+        (20, "PING"),
+        (60, "FLUSHALL"),
+    ] {
+        let mut busy = huge();
+        let mut turn = 0;
+        let file = file(&mut busy, 10_000, |keyspace| {
+            turn += 1;
+            if turn % turns == 0 {
+                run(keyspace, "RPUSH list more");
+                run(keyspace, "SREM set member1");
+                run(keyspace, "SET small other");
+            }
+            if turn == turns + 1 {
+                run(keyspace, "APPEND blob x");
+                run(keyspace, "HDEL hash field7");
+                run(keyspace, "DEL zset");
+                run(keyspace, end);
+            }
+        });
+        let mut loaded = load(&file, 50_000).expect("sound");
+        let found: Vec<Bytes> = HUGE_LOOKS
+            .iter()
+            .map(|line| run(&mut loaded, line))
+            .collect();
+        assert_eq!(found, expected, "{end} after {turns}");
+    }
+}

@@ -165,6 +165,8 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("number_of_cached_scripts", 0);
     fields.add("maxmemory", maxmemory);
     fields.add("maxmemory_human", size(maxmemory));
+    fields.add("used_memory_blobs", state.keyspace.blob_bytes());
+    fields.add("maxmemory_blobs", state.config.maxmemory_blobs.0);
     fields.add("maxmemory_policy", state.config.maxmemory_policy.0.name());
     let ratio = resident as f64 / used.max(1) as f64;
     fields.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
@@ -180,14 +182,9 @@ fn memory(state: &State, fields: &mut Fields) {
         0,
     );
     fields.add("mem_allocator", "libc");
-    fields.all(
-        &[
-            "active_defrag_running",
-            "lazyfree_pending_objects",
-            "lazyfreed_objects",
-        ],
-        0,
-    );
+    fields.add("active_defrag_running", 0);
+    fields.add("lazyfree_pending_objects", state.keyspace.discarded());
+    fields.add("lazyfreed_objects", 0);
 }
 
 fn persistence(state: &State, fields: &mut Fields) {

@@ -86,6 +86,7 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
     directive!("latency-monitor-threshold", latency_monitor_threshold, true),
     directive!("enable-debug-command", enable_debug_command, false),
     directive!("maxmemory", maxmemory, true),
+    directive!("maxmemory-blobs", maxmemory_blobs, true),
     directive!("maxmemory-policy", maxmemory_policy, true),
     directive!("maxmemory-samples", maxmemory_samples, true),
     directive!(

@@ -370,3 +370,56 @@ fn what_is_no_request_is_told_and_ends_the_connection() {
          b< PONG",
     );
 }
+
+#[test]
+fn a_pipeline_goes_on_where_it_waited() {
+    check(
+        "",
+        r#"
+        a> SET k 1
+        a> BLPOP q 0
+        a> GET k
+        a> INCR k
+        a> *1
+        a< OK
+        a<
+        b> SET k 7
+        b> RPUSH q x
+        b< OK
+        b< 1
+        a< ["q" "x"]
+        a< "7"
+        a< 8
+        a> $7
+        a> UNKNOWN
+        a< -ERR unknown command 'UNKNOWN', with args beginning with: 
+        a> GET k
+        a> QUIT
+        a> GET k
+        a< "8"
+        a< OK
+        a closed
+        "#,
+    );
+}
+
+#[test]
+fn a_pipeline_may_begin_with_its_password() {
+    check(
+        "requirepass secret",
+        r#"
+        a> GET k
+        a> AUTH secret
+        a> SET k v
+        a> GET k
+        a> *1
+        a> foo
+        a< -NOAUTH Authentication required.
+        a< OK
+        a< OK
+        a< "v"
+        a< -ERR Protocol error: expected '$', got 'f'
+        a closed
+        "#,
+    );
+}

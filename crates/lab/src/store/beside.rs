@@ -38,7 +38,7 @@ pub(super) struct Beside {
 }
 
 pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Beside>, Stop> {
-    let contenders = contender::start(given, cpus, &[])?;
+    let contenders = contender::start(given, cpus, &NAMES, &[])?;
     for contender in &contenders {
         let mut client = contender.client()?;
         for (key, bytes) in [

@@ -1,4 +1,5 @@
-//! Who takes part: the store as it ships, and redis-server as Debian ships it, both without files.
+//! Who takes part: the store as it ships, redis-server as Debian ships it, and Valkey where there is one; all without
+//! files.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -12,6 +13,14 @@ use crate::stop::Stop;
 
 /// Ours first: ratios are ours over the other's.
 pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];
+/// Takes part in what it was given for.
+pub(super) const VALKEY: &str = "valkey";
+
+/// Who takes part where Valkey does too.
+pub(super) fn all_names(given: &Given) -> Vec<&'static str> {
+    let valkey = given.valkey.is_some().then_some(VALKEY);
+    NAMES.into_iter().chain(valkey).collect()
+}
 
 /// One of them, running on the server's core.
 pub(super) struct Contender {
@@ -26,13 +35,14 @@ impl Contender {
     }
 }
 
-/// Starts both, with `directives` in redis.conf's words.
+/// Starts these, with `directives` in redis.conf's words.
 pub(super) fn start(
     given: &Given,
     cpus: Cpus,
+    names: &[&'static str],
     directives: &[&str],
 ) -> Result<Vec<Contender>, Stop> {
-    NAMES
+    names
         .iter()
         .map(|name| {
             let files = Scratch::new(name)?;
@@ -41,6 +51,7 @@ pub(super) fn start(
             program.args(["--cpu-list", &cpus.server.to_string()]);
             match *name {
                 "redis" => program.arg("redis-server"),
+                VALKEY => program.args(&given.valkey),
                 _ => program.arg(given.pelton()?).arg("store"),
             };
             program.args(["--bind", "127.0.0.1", "--save", "", "--port"]);

@@ -43,7 +43,7 @@ pub(super) struct Expiry {
 }
 
 pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Expiry>, Stop> {
-    let contenders = contender::start(given, cpus, &[])?;
+    let contenders = contender::start(given, cpus, &NAMES, &[])?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
         eprintln!("lab: expiry: round {}", round + 1);

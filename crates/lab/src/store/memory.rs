@@ -36,9 +36,10 @@ pub(super) struct Memory {
 pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Memory>, Stop> {
     let value = vec![b'x'; definition.value_bytes];
     let mut samples = Vec::new();
+    let names = contender::all_names(given);
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
         eprintln!("lab: memory: round {}", round + 1);
-        for contender in contender::start(given, cpus, &[])? {
+        for contender in contender::start(given, cpus, &names, &[])? {
             let pid = contender.server.pid();
             let empty_bytes = Tree::look(pid)?.memory_bytes;
             contender.client()?.fill(definition.keys, |number| {
@@ -55,7 +56,7 @@ pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<
             });
         }
     }
-    print(&samples);
+    print(&names, &samples);
     Ok(samples)
 }
 
@@ -64,12 +65,12 @@ pub(super) fn key(number: usize) -> String {
     format!("key:{number:012}")
 }
 
-fn print(samples: &[Memory]) {
+fn print(names: &[&str], samples: &[Memory]) {
     let median = |name: &str| {
         let own = samples.iter().filter(|sample| sample.contender == name);
         Spread::of(&own.map(|sample| sample.bytes_a_key).collect::<Vec<_>>()).median
     };
-    let rows = NAMES.map(|name| {
+    let rows = names.iter().map(|name| {
         vec![
             name.to_owned(),
             format!("{:.1}", median(name)),
@@ -77,5 +78,5 @@ fn print(samples: &[Memory]) {
         ]
     });
     let head = ["contender", "bytes a key", "over redis"];
-    table::print("Memory", &head, &rows);
+    table::print("Memory", &head, &rows.collect::<Vec<_>>());
 }

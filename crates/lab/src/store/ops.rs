@@ -9,7 +9,7 @@ use resp::Reply;
 use serde::{Deserialize, Serialize};
 
 use super::Cpus;
-use super::contender::{self, Contender, NAMES};
+use super::contender::{self, Contender, NAMES, VALKEY};
 use crate::meter::{self, Sample};
 use crate::stats::{self, Ratio, Spread};
 use crate::stop::Stop;
@@ -52,6 +52,7 @@ fn fifty() -> u32 {
 pub(super) struct Cost {
     row: String,
     ours_over_redis: Ratio,
+    ours_over_valkey: Option<Ratio>,
     samples: Vec<Sample>,
 }
 
@@ -72,7 +73,7 @@ pub(super) fn run(
 }
 
 fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, Stop> {
-    let contenders = contender::start(given, cpus, &[])?;
+    let contenders = contender::start(given, cpus, &contender::all_names(given), &[])?;
     for contender in &contenders {
         verify(row, contender)?;
         if let Some(words) = &row.prepare {
@@ -99,9 +100,11 @@ fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, 
         }
     }
     let of = |name| meter::us_a_request(&samples, name);
+    let valkey = given.valkey.is_some();
     Ok(Cost {
         row: row.name.clone(),
         ours_over_redis: Ratio::of(&of(NAMES[0]), &of(NAMES[1])),
+        ours_over_valkey: valkey.then(|| Ratio::of(&of(NAMES[0]), &of(VALKEY))),
         samples,
     })
 }
@@ -196,10 +199,14 @@ fn print(costs: &[Cost]) {
                 format!("{:.0}", meter::rate(&cost.samples, name)),
             ]
         };
-        let Ratio { median, low, high } = cost.ours_over_redis;
+        let ratio = |ratio: &Ratio| {
+            let Ratio { median, low, high } = ratio;
+            format!("{median:.3} ({low:.3}…{high:.3})")
+        };
         let mut cells = vec![cost.row.clone()];
         cells.extend(NAMES.into_iter().flat_map(of));
-        cells.push(format!("{median:.3} ({low:.3}…{high:.3})"));
+        cells.push(ratio(&cost.ours_over_redis));
+        cells.push(cost.ours_over_valkey.as_ref().map_or(String::new(), ratio));
         cells
     });
     let head = [
@@ -209,6 +216,7 @@ fn print(costs: &[Cost]) {
         "redis µs",
         "ops/s",
         "ours/redis CPU (95 %)",
+        "ours/valkey CPU",
     ];
     table::print(
         "CPU time an operation (medians of rounds)",

@@ -54,7 +54,7 @@ pub(super) fn run(
     definition: &Definition,
     cpus: Cpus,
 ) -> Result<Vec<Snapshot>, Stop> {
-    let contenders = contender::start(given, cpus, &[])?;
+    let contenders = contender::start(given, cpus, &NAMES, &[])?;
     let value = vec![b'x'; definition.value_bytes];
     for contender in &contenders {
         let mut client = contender.client()?;

@@ -18,6 +18,7 @@ proptest! {
     fn requests_survive_any_cut(
         requests in prop::collection::vec(request(), 1..6),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ahead in 1..4usize,
     ) {
         let mut wire = Vec::new();
         for request in &requests {
@@ -37,8 +38,20 @@ proptest! {
         let mut seen = Vec::new();
         for cut in cuts.windows(2) {
             input.extend_from_slice(&wire[cut[0]..cut[1]]);
-            while parser.next(&mut input).expect("sound") {
+            loop {
+                if !parser.has_ahead() {
+                    parser.look_ahead(&mut input, ahead);
+                }
+                let foreseen = parser.ahead().next().map(<[Bytes]>::to_vec);
+                if !parser.next(&mut input).expect("sound") {
+                    break;
+                }
+                prop_assert_eq!(foreseen.as_deref(), Some(parser.args()));
                 seen.push(parser.take_args());
+                // As at the end of a turn, with or without requests ahead.
+                if seen.len() % 2 == 0 {
+                    parser.release();
+                }
             }
         }
         prop_assert_eq!(seen, requests);

@@ -11,28 +11,28 @@ use crate::stop::Stop;
 struct Long {
     name: &'static str,
     /// In `pelton`'s integration tests.
-    test: &'static str,
+    tests: &'static [&'static str],
     repetitions: &'static str,
 }
 
 /// Scans that are killed.
 const SCAN: Long = Long {
     name: "conform scan",
-    test: "scan::killed_anywhere_it_leaves_a_whole_index_and_the_next_comes_to_the_same",
+    tests: &["scan::killed_anywhere_it_leaves_a_whole_index_and_the_next_comes_to_the_same"],
     repetitions: "100",
 };
 
 /// Answers of all sizes, ranges and rows, with resets in between.
 const SOAK: Long = Long {
     name: "conform soak",
-    test: "soak::no_byte_is_wrong",
+    tests: &["soak::no_byte_is_wrong"],
     repetitions: "10000000",
 };
 
 /// New processes that take over under load.
 const UPGRADE: Long = Long {
     name: "conform upgrade",
-    test: "life::new_processes_take_over_and_no_request_fails",
+    tests: &["life::new_processes_take_over_and_no_request_fails"],
     repetitions: "100",
 };
 
@@ -47,7 +47,10 @@ pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
 /// A store that is killed while clients write and its journal is written anew.
 const STORE_KILL: Long = Long {
     name: "conform store-kill",
-    test: "store::kill_loses_no_acknowledged_write",
+    tests: &[
+        "store::kill_loses_no_acknowledged_write",
+        "store::kill_loses_a_second_at_most_where_that_was_chosen",
+    ],
     repetitions: "500",
 };
 
@@ -81,7 +84,7 @@ fn run(root: PathBuf, long: &Long, arguments: &[OsString]) -> Result<ExitCode, S
     let repetitions = arguments.first().map(OsString::as_os_str);
     let mut cargo = build.cargo("test");
     cargo.args(["--package", "pelton", "--test", "it", "--", "--exact"]);
-    cargo.arg("--nocapture").arg(long.test).env(
+    cargo.arg("--nocapture").args(long.tests).env(
         "CONFORM_REPETITIONS",
         repetitions.unwrap_or(OsStr::new(long.repetitions)),
     );
