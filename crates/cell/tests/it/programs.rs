@@ -73,7 +73,7 @@ fn run_in(
         plan: &(head.len() as u32).to_le_bytes(),
         size_px: None,
         limits,
-        wall_ms_max: 4_000,
+        wall_ms_max: 10_000,
         idle: false,
     })
 }
@@ -105,7 +105,7 @@ fn a_program_gets_its_job_as_streams_and_environment() {
 #[test]
 fn a_program_that_fails_is_told_in_one_line() {
     let limits = Limits {
-        max_request_time_ms: 1_000,
+        max_request_time_ms: 10_000,
         ..Limits::default()
     };
     for pool in pools(limits) {
@@ -188,7 +188,7 @@ fn kept() -> Limits {
         concurrency: 1,
         spare: 0,
         ephemeral: false,
-        max_request_time_ms: 1_000,
+        max_request_time_ms: 10_000,
         ..Limits::default()
     }
 }
@@ -252,4 +252,24 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
         "#]]
         .assert_eq(&told);
     }
+}
+
+/// One that is kept in a microVM boots until it first waits, for no longer than `max_boot_time`.
+#[test]
+fn a_program_that_never_waits_does_not_start() {
+    if microvms(Limits::default()).is_none() {
+        return;
+    }
+    let limits = Limits {
+        backend: Backend::Kvm,
+        max_boot_time_ms: 400,
+        ..kept()
+    };
+    let stalls = Program {
+        arguments: vec!["--stall".to_owned()],
+        ..program(&PROGRAM)
+    };
+    let error = Pool::start_program(&ATTACKER, &stalls, limits).expect_err("it never waits");
+    assert_eq!(error.kind, ErrorKind::Worker);
+    assert!(error.to_string().contains("not ready in time"), "{error}");
 }

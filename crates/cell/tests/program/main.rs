@@ -6,6 +6,11 @@ mod records;
 use std::io::{Read, Write};
 
 fn main() {
+    if std::env::args().any(|word| word == "--stall") {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
     if std::env::var_os("PELTON_REQUESTS").is_some_and(|how| how == "records") {
         return records::serve();
     }
