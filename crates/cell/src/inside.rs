@@ -10,6 +10,7 @@ pub(crate) mod guest;
 mod heap;
 mod helper;
 mod jail;
+mod kept;
 mod landlock;
 mod last_words;
 mod launcher;

@@ -194,7 +194,8 @@ impl Pool {
     }
 
     /// Starts a pool whose jobs are runs of `program`, with the environment that a job brings at the head of its
-    /// original, the rest of which is standard input. `worker` is what hosts it. [`Backend::Auto`] is a process here: a
+    /// original, the rest of which is standard input. Without [`Limits::ephemeral`] it is started once a cell, and both
+    /// are a record on its standard input ([`job::request_head`]). `worker` is what hosts it. [`Backend::Auto`] is a process here: a
     /// caller that wants to know better asks a pool of workers.
     ///
     /// # Errors
@@ -204,13 +205,6 @@ impl Pool {
             Backend::Process | Backend::Auto => Choice::process(),
             Backend::Kvm => Choice::kvm(),
         };
-        if !limits.ephemeral {
-            let action = format!(
-                "{}: a program is started anew for each job, so `ephemeral` cannot be false",
-                program.name
-            );
-            return Err(Error::new(ErrorKind::Limits, action));
-        }
         Pool::begin(worker, Some(program), limits, choice)
     }
 
@@ -239,7 +233,7 @@ impl Pool {
             return Err(Error::new(ErrorKind::Limits, action));
         }
         let machine = choice.backend == Backend::Kvm;
-        let cast = cast(worker, program, machine)?;
+        let cast = cast(worker, program, machine, limits.ephemeral)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
         let shared = Arc::new(Shared {

@@ -124,6 +124,16 @@ impl fmt::Display for Isolation {
     }
 }
 
+impl fmt::Display for HugePages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HugePages::On => "on",
+            HugePages::Off => "off",
+            HugePages::Refused => "refused by the host",
+        })
+    }
+}
+
 impl fmt::Display for Posture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let yes = |yes: bool| if yes { "yes" } else { "no" };
@@ -135,11 +145,6 @@ impl fmt::Display for Posture {
         let landlock = match self.landlock_abi {
             Some(abi) => format!("abi {abi}"),
             None => String::from("none"),
-        };
-        let hugepages = match self.hugepages {
-            HugePages::On => "on",
-            HugePages::Off => "off",
-            HugePages::Refused => "refused by the host",
         };
         writeln!(f, "backend          {}", self.backend)?;
         if let Some(why) = &self.fell_back {
@@ -162,7 +167,7 @@ impl fmt::Display for Posture {
         writeln!(f, "landlock         {landlock}")?;
         writeln!(f, "no new privs     {}", yes(self.no_new_privs))?;
         writeln!(f, "no capabilities  {}", yes(self.no_capabilities))?;
-        write!(f, "huge pages       {hugepages}")
+        write!(f, "huge pages       {}", self.hugepages)
     }
 }
 

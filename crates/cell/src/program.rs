@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// Most arguments, variables and paths of a program, together.
 const WORDS_MAX: usize = 64;
 
-/// A static program for Linux, which gets a job as its environment and standard input, and answers on standard output.
+/// A static program for Linux, which gets a job as its environment and standard input, and answers on standard output; or
+/// one that is kept, and speaks records.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// For messages, and the first of its arguments.
@@ -28,8 +29,16 @@ pub struct Program {
     pub allowed_paths: Vec<PathBuf>,
 }
 
+/// Tells a program that is kept how it gets its requests.
+const KEPT: &str = "PELTON_REQUESTS=records";
+
 /// What the zygotes of a pool are made of.
-pub(crate) fn cast(worker: &[u8], program: Option<&Program>, machine: bool) -> Result<Cast, Error> {
+pub(crate) fn cast(
+    worker: &[u8],
+    program: Option<&Program>,
+    machine: bool,
+    ephemeral: bool,
+) -> Result<Cast, Error> {
     let copy = |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("copy the worker", errno));
     let device = machine.then(device).transpose()?;
     let Some(program) = program else {
@@ -51,11 +60,15 @@ pub(crate) fn cast(worker: &[u8], program: Option<&Program>, machine: bool) -> R
         });
     };
     program.check()?;
+    let mut words = program.words()?;
+    if !ephemeral {
+        words.push((Word::Variable, KEPT.into(), None));
+    }
     Ok(Cast {
         worker: copy(worker)?,
         program: Some(copy(&program.elf)?),
         device,
-        words: program.words()?,
+        words,
     })
 }
 

@@ -1,7 +1,8 @@
 //! Messages between the server and a cell: one job out, one reply back. Bytes only; descriptors travel beside them.
 //!
 //! Principal types: [`Job`], sent with two descriptors (the original, read-only; the reply's memfd), and
-//! [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`].
+//! [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A program that is kept speaks records
+//! instead: [`request_head`] and [`AnswerRecord`].
 //!
 //! ```text
 //! server ── Job ─────────────────────────► cell
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod message;
+mod record;
 #[cfg(test)]
 mod tests;
 
@@ -24,3 +26,4 @@ pub use message::{
     AllegedReply, DETAIL_BYTES_MAX, Expect, JOB_HEADER_BYTES, Job, JobLimits, Lie,
     MESSAGE_BYTES_MAX, Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES, Reply, Status,
 };
+pub use record::{ANSWER_HEAD_BYTES, AnswerRecord, Excess, REQUEST_HEAD_BYTES, request_head};

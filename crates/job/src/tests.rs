@@ -1,6 +1,6 @@
 use crate::{
-    AllegedReply, Expect, Job, JobLimits, Lie, Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES,
-    Status,
+    AllegedReply, AnswerRecord, Excess, Expect, Job, JobLimits, Lie, Malformed, PLAN_BYTES_MAX,
+    REPLY_HEADER_BYTES, Status, request_head,
 };
 use proptest::prelude::*;
 
@@ -115,7 +115,52 @@ fn a_workers_text_cannot_drive_the_operators_terminal() {
     );
 }
 
+#[test]
+fn a_request_says_how_long_its_parts_are() {
+    assert_eq!(request_head(1, 0x0403_0201), [1, 0, 0, 0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn an_answer_is_whole_when_all_that_it_announced_came() {
+    let mut answer = AnswerRecord::default();
+    assert!(!answer.is_whole());
+    assert_eq!(answer.take(&[2, 0]), Ok(&[][..]));
+    assert_eq!(answer.announced_bytes(), None);
+    assert_eq!(answer.take(&[0, 0, b'a']), Ok(&b"a"[..]));
+    assert_eq!(
+        (answer.announced_bytes(), answer.body_bytes()),
+        (Some(2), 1)
+    );
+    assert_eq!(answer.take(b"bc"), Err(Excess));
+    assert_eq!(answer.take(b"b"), Ok(&b"b"[..]));
+    assert!(answer.is_whole());
+    assert_eq!(answer.take(b"c"), Err(Excess));
+    let mut empty = AnswerRecord::default();
+    assert_eq!(empty.take(&[0; 4]), Ok(&[][..]));
+    assert!(empty.is_whole());
+}
+
 proptest! {
+    /// However it is cut, an answer is the same.
+    #[test]
+    fn an_answer_is_that_of_any_pieces(
+        body in proptest::collection::vec(any::<u8>(), 0..40),
+        cuts in proptest::collection::vec(1_usize..9, 1..9),
+    ) {
+        let bytes = [&(body.len() as u32).to_le_bytes()[..], &body].concat();
+        let (mut answer, mut found, mut rest) = (AnswerRecord::default(), vec![0; 0], &bytes[..]);
+        for cut in cuts.iter().cycle() {
+            let (piece, behind) = rest.split_at(*cut.min(&rest.len()));
+            found.extend(answer.take(piece).expect("no longer than announced"));
+            rest = behind;
+            prop_assert_eq!(answer.is_whole(), rest.is_empty());
+            if rest.is_empty() {
+                break;
+            }
+        }
+        prop_assert_eq!(found, body);
+    }
+
     #[test]
     fn no_bytes_reach_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..REPLY_HEADER_BYTES + PLAN_BYTES_MAX + 9)) {
         if let Ok(job) = Job::from_bytes(&bytes) {

@@ -11,6 +11,7 @@ mod front;
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::process;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread, quantile, sorted};
 use crate::stop::{Stop, at};
+use crate::usage::Tree;
 use crate::{Given, stats, table};
 use contender::{Contender, Plain, Setting, Work};
 use costs::{Cost, Wipe};
@@ -52,6 +54,8 @@ struct Sample {
     round: usize,
     requests: usize,
     per_second: f64,
+    /// CPU time of clients, front, workers and what stands around those, for each request.
+    cpu_us: f64,
     p50_us: f64,
     p90_us: f64,
     p99_us: f64,
@@ -64,6 +68,9 @@ struct Summary {
     per_second: Spread,
     /// Its throughput over that of plain processes.
     ratio: Ratio,
+    cpu_us: Spread,
+    /// What plain processes take of CPU over what it takes.
+    cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,
 }
@@ -235,13 +242,16 @@ impl Lab<'_> {
             eprintln!("lab: cells: round {} of {rounds}", round + 1);
             for index in stats::order(contenders.len(), round) {
                 let (name, contender) = &contenders[index];
+                let before_us = Tree::cpu_us(process::id())?;
                 let asked = front::ask(contender, &self.work, load, expected)?;
+                let spent_us = Tree::cpu_us(process::id())? - before_us;
                 let times_us = sorted(&asked.times_us);
                 samples.push(Sample {
                     contender: name.clone(),
                     round,
                     requests: times_us.len(),
                     per_second: times_us.len() as f64 / asked.wall_s,
+                    cpu_us: spent_us as f64 / times_us.len() as f64,
                     p50_us: quantile(&times_us, 0.5),
                     p90_us: quantile(&times_us, 0.9),
                     p99_us: quantile(&times_us, 0.99),
@@ -377,12 +387,16 @@ fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
         own.map(figure).collect()
     };
     let plain = of("plain", |sample| sample.per_second);
+    let plain_us = of("plain", |sample| sample.cpu_us);
     let summary = |(name, _): &Named| {
         let per_second = of(name, |sample| sample.per_second);
+        let cpu_us = of(name, |sample| sample.cpu_us);
         Summary {
             contender: name.clone(),
             ratio: Ratio::of(&per_second, &plain),
             per_second: Spread::of(&per_second),
+            cpu_us: Spread::of(&cpu_us),
+            cpu_ratio: Ratio::of(&plain_us, &cpu_us),
             p50_us: Spread::of(&of(name, |sample| sample.p50_us)),
             p99_us: Spread::of(&of(name, |sample| sample.p99_us)),
         }
@@ -402,6 +416,8 @@ fn print(summaries: &[Summary]) {
             ),
             format!("{median:.3}"),
             format!("{low:.3}…{high:.3}"),
+            format!("{:.0}", summary.cpu_us.median),
+            format!("{:.3}", summary.cpu_ratio.median),
             format!("{:.0}", summary.p50_us.median),
             format!("{:.0}", summary.p99_us.median),
         ]
@@ -412,6 +428,8 @@ fn print(summaries: &[Summary]) {
         "range",
         "of plain",
         "95 %",
+        "CPU µs",
+        "of plain",
         "p50 µs",
         "p99 µs",
     ];

@@ -15,6 +15,7 @@
 
 mod boot;
 mod reply;
+mod status;
 mod told;
 mod unit;
 
@@ -27,6 +28,7 @@ use origin::mount::{Mount, Mounts};
 use crate::config::{Config, Entry, OnError};
 use crate::report::Error;
 use boot::{Bootable, Stamp};
+use status::Status;
 use told::Told;
 use unit::{Counts, Unit};
 
@@ -83,10 +85,14 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The paths that programs answer at, and that of what there is to tell of cells.
+    /// The paths that programs answer at, and those of what there is to tell of cells.
     pub(crate) fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
         let told: Arc<dyn Mount> = Arc::new(Told(Arc::clone(self)));
-        let mut mounts = vec![(told::PATH.to_owned(), told)];
+        let status: Arc<dyn Mount> = Arc::new(Status(Arc::clone(self)));
+        let mut mounts = vec![
+            (told::PATH.to_owned(), told),
+            (status::PATH.to_owned(), status),
+        ];
         for route in &self.table().routes {
             let programs: Arc<dyn Mount> = Arc::<Programs>::clone(self);
             mounts.push((route.path.clone(), programs));

@@ -87,6 +87,8 @@ fn name(path: &Path) -> String {
 fn limits(config: &Config) -> Result<Limits, Error> {
     let limits = Limits {
         spare: 0,
+        // One run of a program leaves nothing to keep.
+        ephemeral: true,
         ..house::cell_limits(config, 1)
     };
     if limits.backend != Backend::Auto {

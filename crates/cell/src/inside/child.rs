@@ -9,6 +9,7 @@ use crate::control::{Report, Rested};
 use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
+use crate::vm::guest::Files;
 use job::{AllegedReply, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{DupFlags, Errno, dup3};
@@ -16,7 +17,7 @@ use rustix::net::RecvFlags;
 use rustix::process::Resource;
 use std::fs::File;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 /// Where a child has its socket to the pool.
@@ -61,16 +62,7 @@ pub(super) fn run(
 /// One job, from its arrival to its reply.
 fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
-    let flags = RecvFlags::empty();
-    let Ok((len, descriptors)) = channel::receive(socket.as_fd(), &mut bytes, flags) else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
-        exit(EXIT_ABANDONED);
-    };
+    let (job, Files { original, answer }) = receive(socket.as_fd(), &mut bytes);
     last_words::to_job(job.id);
     if let Err(errno) = limit(&job.limits, rules) {
         last_words::fail(&refused("setrlimit")(errno));
@@ -88,7 +80,30 @@ fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -
     };
     let usage = usage();
     let reply = reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage));
-    if rustix::io::write(socket, &reply.to_bytes()).is_err() {
+    say(socket.as_fd(), &reply.to_bytes());
+}
+
+/// Waits for a job. A server that is gone, or talks nonsense, leaves this process nothing to do.
+pub(super) fn receive<'a>(
+    socket: BorrowedFd<'_>,
+    bytes: &'a mut [u8; MESSAGE_BYTES_MAX],
+) -> (Job<'a>, Files) {
+    let received = channel::receive(socket, bytes, RecvFlags::empty());
+    let Ok((len @ 1.., descriptors)) = received else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
+        exit(EXIT_ABANDONED);
+    };
+    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        exit(EXIT_ABANDONED);
+    };
+    (job, Files { original, answer })
+}
+
+/// Sends a reply or a report to the pool.
+pub(super) fn say(socket: BorrowedFd<'_>, bytes: &[u8]) {
+    if rustix::io::write(socket, bytes).is_err() {
         exit(EXIT_ABANDONED);
     }
 }

@@ -72,10 +72,10 @@ impl Devices {
             .rewind()
             .and_then(|()| program.read_to_end(&mut elf));
         read.map_err(|error| format!("read the program: {error}"))?;
-        let speaks = if start.program {
-            Speaks::Streams
-        } else {
-            Speaks::Jobs
+        let speaks = match (start.program, start.ephemeral) {
+            (true, true) => Speaks::Streams,
+            (true, false) => Speaks::Records,
+            (false, _) => Speaks::Jobs,
         };
         let plan = Plan {
             elf: &elf,

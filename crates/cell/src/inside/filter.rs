@@ -178,6 +178,9 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
     allow(libc::SYS_pipe2, Always),
     allow(libc::SYS_prctl, Is(0, libc::PR_SET_PDEATHSIG as u32)),
+    // The launcher of a program that is kept: its ends of the pipes never wait, and it waits for all at once.
+    allow(libc::SYS_fcntl, Is(1, libc::F_SETFL as u32)),
+    allow(libc::SYS_ppoll, Always),
     // How programs in C, Rust and Go start.
     allow(libc::SYS_arch_prctl, Always),
     allow(libc::SYS_set_tid_address, Always),

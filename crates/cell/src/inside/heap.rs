@@ -78,18 +78,22 @@ pub(super) fn align() {
 }
 
 /// Takes every block that warm-up freed, after giving their pages back: a child's first blocks would lie there, each page
-/// a copy of the zygote's.
+/// a copy of the zygote's. libc keeps small blocks by their sizes, so each size is asked for.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
-    const HOLE_BYTES_MIN: usize = 32;
+    const HALVINGS: usize = 6;
+    const SMALL_BYTES_MIN: usize = 24;
+    const SMALL_STEP: usize = 16;
+    const SMALL_SIZES: usize = 64;
     // SAFETY: gives back what is free, and moves no block.
     unsafe { libc::malloc_trim(0) };
     let top = top();
-    let mut bytes = HOLE_BYTES_MAX;
-    while HOLE_BYTES_MIN <= bytes {
+    let large = (0..HALVINGS).map(|halvings| HOLE_BYTES_MAX >> halvings);
+    let small = (0..SMALL_SIZES).rev();
+    let small = small.map(|steps| SMALL_BYTES_MIN + steps * SMALL_STEP);
+    for bytes in large.chain(small) {
         // The first that does not fit into a hole comes from the top, or not at all.
         while (1..top).contains(&(block(bytes) as usize)) {}
-        bytes /= 2;
     }
 }
 

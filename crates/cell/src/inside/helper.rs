@@ -7,13 +7,11 @@ use super::child::{self, give_way};
 use super::filter::Program;
 use super::last_words::exit;
 use super::{EXIT_ABANDONED, EXIT_FAILED};
-use crate::channel;
 use crate::control::{Report, Rested};
 use crate::probe::PROBE_FILTER;
-use crate::vm::guest::{Files, Guest, Running, Wiped};
-use job::{AllegedReply, Job, MESSAGE_BYTES_MAX, Status};
+use crate::vm::guest::{Guest, Running, Wiped};
+use job::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use kvm_ioctls::Kvm;
-use rustix::net::RecvFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -49,7 +47,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         let now = child::cpu_us(&child::usage());
         rested.cpu_us = now - cpu_us;
         cpu_us = now;
-        say(socket.as_fd(), &Report::Rested(rested).to_bytes());
+        child::say(socket.as_fd(), &Report::Rested(rested).to_bytes());
         if !serve(socket.as_fd(), &mut running) {
             exit(0);
         }
@@ -77,27 +75,17 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
 /// One job. False when the machine cannot be used again.
 fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
-    let Ok((len @ 1.., descriptors)) = channel::receive(socket, &mut bytes, RecvFlags::empty())
-    else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
-        exit(EXIT_ABANDONED);
-    };
+    let (job, files) = child::receive(socket, &mut bytes);
     let before_us = child::cpu_us(&child::usage());
     if child::set_timer(job.limits.cpu_ms_max).is_err() || give_way(job.idle).is_err() {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
         // The wall behind the machine's.
-        say(socket, &child::probe_filter(&job).to_bytes());
+        child::say(socket, &child::probe_filter(&job).to_bytes());
         return false;
     }
-    let files = Files { original, answer };
-    let (reply, sound) = match running.run(&job, &bytes[..len], files) {
+    let (reply, sound) = match running.run(&job, files) {
         Ok(ended) => (ended.reply, ended.sound),
         Err(why) => {
             let reply = AllegedReply::new(job.id, Status::Failed, (0, 0), 0);
@@ -113,18 +101,12 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         // The server calls it a lie.
         Err(bytes) => bytes,
     };
-    say(socket, &reply);
+    child::say(socket, &reply);
     sound && stopped
-}
-
-fn say(socket: BorrowedFd<'_>, bytes: &[u8]) {
-    if rustix::io::write(socket, bytes).is_err() {
-        exit(EXIT_ABANDONED);
-    }
 }
 
 /// A machine that does not start is told where its readiness would be.
 fn refuse(socket: BorrowedFd<'_>, why: &str) -> ! {
-    say(socket, &Report::Broken(why.to_owned()).to_bytes());
+    child::say(socket, &Report::Broken(why.to_owned()).to_bytes());
     exit(EXIT_FAILED)
 }

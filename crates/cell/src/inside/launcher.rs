@@ -8,18 +8,17 @@
 //! The program ends with its launcher, so that whoever kills the one kills the other.
 
 use super::EXIT_ABANDONED;
-use super::child::{self, JOB_FD, cpu_us, give_way, memory_peak_bytes, probe_filter, set_timer};
+use super::child::{self, cpu_us, give_way, memory_peak_bytes, probe_filter, set_timer};
 use super::filter::Program as Filter;
 use super::jail::set_limit;
 use super::last_words::{self, exit};
-use crate::channel;
+use crate::control;
 use crate::probe::PROBE_FILTER;
 use crate::syscall::checked;
-use crate::vm::guest::{Words, environment_bytes};
-use job::{AllegedReply, DETAIL_BYTES_MAX, Job, MESSAGE_BYTES_MAX, Status};
+use crate::vm::guest::{Files, Words, environment_bytes};
+use job::{AllegedReply, DETAIL_BYTES_MAX, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
-use rustix::net::RecvFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Signal, set_parent_process_death_signal};
 use std::ffi::CString;
@@ -33,18 +32,34 @@ pub(super) struct Launch {
     pub(super) words: Words,
     /// Address space of a program before it takes any for its job.
     pub(super) max_memory_bytes: u64,
+    /// What it may take for a job.
+    pub(super) max_work_memory_bytes: u64,
+    /// It is started anew for each job.
+    pub(super) ephemeral: bool,
+}
+
+impl Launch {
+    pub(super) fn new(program: OwnedFd, words: Words, start: &control::Start) -> Launch {
+        Launch {
+            program,
+            words,
+            max_memory_bytes: start.max_memory_bytes,
+            max_work_memory_bytes: start.max_work_memory_bytes,
+            ephemeral: start.ephemeral,
+        }
+    }
 }
 
 /// Everything that a program's start needs, made before there is a process for it.
-struct Start {
-    program: i32,
-    arguments: Strings,
-    environment: Strings,
-    streams: [i32; 3],
-    filter: Filter,
-    memory_bytes_max: u64,
-    answer_bytes_max: u64,
-    cpu_ms_max: u32,
+pub(super) struct Start {
+    pub(super) program: i32,
+    pub(super) arguments: Strings,
+    pub(super) environment: Strings,
+    pub(super) streams: [i32; 3],
+    pub(super) filter: Filter,
+    pub(super) memory_bytes_max: u64,
+    /// Bounds of a program that runs for one job, which the kernel holds it to.
+    pub(super) once: Option<JobLimits>,
 }
 
 /// Serves `socket` for the one job it brings.
@@ -52,41 +67,25 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
         exit(EXIT_ABANDONED);
     };
-    assert_eq!(socket.as_raw_fd(), JOB_FD, "`place` put it there");
     let mut bytes = [0; MESSAGE_BYTES_MAX];
-    let received = channel::receive(socket.as_fd(), &mut bytes, RecvFlags::empty());
-    let Ok((len @ 1.., descriptors)) = received else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok(job) = Job::from_bytes(&bytes[..len]) else {
-        exit(EXIT_ABANDONED);
-    };
-    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
-        exit(EXIT_ABANDONED);
-    };
+    let (job, files) = child::receive(socket.as_fd(), &mut bytes);
     last_words::to_job(job.id);
     if job.idle && give_way(true).is_err() {
         last_words::fail("sched_setscheduler");
     }
     let reply = match job.plan {
         PROBE_FILTER => probe_filter(&job),
-        _ => match launched(launch, &job, &original, &answer) {
+        _ => match launched(launch, &job, &files) {
             Ok(reply) => reply,
             Err(errno) => last_words::fail(&format!("start the program: {errno}")),
         },
     };
-    match rustix::io::write(&*socket, &reply.to_bytes()) {
-        Ok(_) => exit(0),
-        Err(_) => exit(EXIT_ABANDONED),
-    }
+    child::say(socket.as_fd(), &reply.to_bytes());
+    exit(0)
 }
 
-fn launched(
-    launch: &Launch,
-    job: &Job<'_>,
-    original: &OwnedFd,
-    answer: &OwnedFd,
-) -> Result<AllegedReply, Errno> {
+fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedReply, Errno> {
+    let Files { original, answer } = files;
     let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
     let mut head = vec![0; environment_bytes as usize];
     let read = pread(original, &mut head, 0)?;
@@ -99,7 +98,7 @@ fn launched(
     );
     seek(original, SeekFrom::Start(environment_bytes.into()))?;
     let (heard, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    let start = Start {
+    let pid = start(&Start {
         program: launch.program.as_raw_fd(),
         arguments: Strings::new(words.arguments),
         environment: Strings::new(words.environment),
@@ -108,14 +107,8 @@ fn launched(
         memory_bytes_max: launch
             .max_memory_bytes
             .saturating_add(job.limits.memory_bytes_max),
-        answer_bytes_max: job.limits.answer_bytes_max,
-        cpu_ms_max: job.limits.cpu_ms_max,
-    };
-    // SAFETY: this process has one thread, so the child's copy of every lock is free.
-    let pid = match checked(unsafe { libc::fork() })? {
-        0 => become_program(&start),
-        pid => pid,
-    };
+        once: Some(job.limits),
+    })?;
     drop(said);
     let (status, usage) = wait(pid)?;
     let mut words = vec![0; DETAIL_BYTES_MAX];
@@ -132,20 +125,34 @@ fn launched(
 
 /// What a program's end means.
 fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedReply {
-    let gap = if words.is_empty() { "" } else { ": " };
-    let without = |status, how: &str| {
-        AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
-    };
-    if libc::WIFSIGNALED(status) {
-        return match libc::WTERMSIG(status) {
-            libc::SIGPROF | libc::SIGXCPU => without(Status::TimedOut, "CPU time is up"),
-            libc::SIGXFSZ => without(Status::TooLarge, "wrote beyond its answer"),
-            signal => without(Status::Failed, &format!("died by signal {signal}")),
-        };
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+        let reply = AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes);
+        return reply.with_detail(words);
     }
-    match libc::WEXITSTATUS(status) {
-        0 => AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes).with_detail(words),
-        code => without(Status::Failed, &format!("exit code {code}")),
+    let (status, how) = how_it_ended(status);
+    let gap = if words.is_empty() { "" } else { ": " };
+    AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
+}
+
+/// An end without an answer.
+pub(super) fn how_it_ended(status: i32) -> (Status, String) {
+    if !libc::WIFSIGNALED(status) {
+        let code = libc::WEXITSTATUS(status);
+        return (Status::Failed, format!("exit code {code}"));
+    }
+    match libc::WTERMSIG(status) {
+        libc::SIGPROF | libc::SIGXCPU => (Status::TimedOut, "CPU time is up".to_owned()),
+        libc::SIGXFSZ => (Status::TooLarge, "wrote beyond its answer".to_owned()),
+        signal => (Status::Failed, format!("died by signal {signal}")),
+    }
+}
+
+/// Starts the program in a process of its own.
+pub(super) fn start(start: &Start) -> Result<i32, Errno> {
+    // SAFETY: this process has one thread, so the child's copy of every lock is free.
+    match checked(unsafe { libc::fork() })? {
+        0 => become_program(start),
+        pid => Ok(pid),
     }
 }
 
@@ -186,16 +193,18 @@ fn arrange(start: &Start) -> Result<(), Errno> {
         // that they are there for the program.
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
     }
-    set_limit(Resource::Fsize, start.answer_bytes_max)?;
-    set_limit(Resource::Cpu, u64::from(start.cpu_ms_max / 1_000) + 1)?;
-    // An interval timer survives the start of a program.
-    set_timer(start.cpu_ms_max)?;
+    if let Some(limits) = &start.once {
+        set_limit(Resource::Fsize, limits.answer_bytes_max)?;
+        set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
+        // An interval timer survives the start of a program.
+        set_timer(limits.cpu_ms_max)?;
+    }
     start.filter.install()?;
     // Last: what this process itself has mapped counts, too.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 
-fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
+pub(super) fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
@@ -211,13 +220,13 @@ fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
 }
 
 /// Strings as `execve` takes them.
-struct Strings {
+pub(super) struct Strings {
     pointers: Vec<*const libc::c_char>,
     _strings: Vec<CString>,
 }
 
 impl Strings {
-    fn new(words: Vec<Vec<u8>>) -> Strings {
+    pub(super) fn new(words: Vec<Vec<u8>>) -> Strings {
         // What follows a zero byte no program sees.
         let strings = words.into_iter().map(|mut word| {
             let end = word.iter().position(|byte| *byte == 0);

@@ -1,6 +1,6 @@
-//! The program's code in huge pages.
+//! The program's code and constants in huge pages.
 //!
-//! Code mapped from a file is mapped anew in every child, sixteen small pages at a fault. Anonymous huge pages are
+//! What is mapped from a file is mapped anew in every child, sixteen small pages at a fault. Anonymous huge pages are
 //! inherited by `fork`, one entry for 2 MB.
 
 use crate::syscall::checked;
@@ -10,35 +10,87 @@ use std::ops::Range;
 use std::ptr;
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+const PAGE_BYTES: usize = 4 << 10;
 
-/// Moves the whole huge pages of the program's code into anonymous memory, where the host gives such pages: what fails
-/// before the move leaves the code where it was, which costs jobs time and nothing else. For a process without other
-/// threads, before its filter denies executable memory.
+/// A part of the program that nobody writes to.
+struct Segment {
+    range: Range<usize>,
+    executable: bool,
+}
+
+/// Moves the program's code and constants into anonymous memory, where the host gives huge pages: what fails before a move
+/// leaves that part where it was, which costs jobs time and nothing else. For a process without other threads, before its
+/// filter denies executable memory.
 pub(super) fn enlarge() -> Result<(), Errno> {
-    let code = code();
-    let begin = code.start.next_multiple_of(HUGE_PAGE_BYTES);
-    let end = code.end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-    if end <= begin {
-        return Ok(());
+    segments().iter().try_for_each(Segment::enlarge)
+}
+
+impl Segment {
+    /// The linker keeps segments in huge pages of their own (the worker's `build.rs`), so the rest of the first and of the
+    /// last one is empty, unless the kernel has put something else there.
+    fn huge(&self) -> Range<usize> {
+        let (begin, end) = (self.range.start, self.range.end);
+        let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+        let last = end.next_multiple_of(HUGE_PAGE_BYTES);
+        let before = first..begin / PAGE_BYTES * PAGE_BYTES;
+        let behind = end.next_multiple_of(PAGE_BYTES)..last;
+        Range {
+            start: if reserved(before) {
+                first
+            } else {
+                begin.next_multiple_of(HUGE_PAGE_BYTES)
+            },
+            end: if reserved(behind) {
+                last
+            } else {
+                end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+            },
+        }
     }
-    let bytes = end - begin;
-    let copy = reserve(bytes + HUGE_PAGE_BYTES)?;
-    let aligned = copy.next_multiple_of(HUGE_PAGE_BYTES);
-    // SAFETY: advice on memory that was reserved above.
-    checked(unsafe { libc::madvise(pointer(aligned), bytes, libc::MADV_HUGEPAGE) })?;
-    // SAFETY: reads code, which is mapped readable, and writes memory that was reserved above for nothing else.
-    unsafe { ptr::copy_nonoverlapping(pointer(begin), pointer(aligned), bytes) };
-    let executable = libc::PROT_READ | libc::PROT_EXEC;
-    // SAFETY: memory that was reserved above, which nobody writes again.
-    checked(unsafe { libc::mprotect(pointer(aligned), bytes, executable) })?;
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: puts equal bytes in place of the code in one system call, during which no thread of this process runs. Breaks
-    // if the code could have changed since it was copied.
-    let moved = unsafe { libc::mremap(pointer(aligned), bytes, bytes, flags, pointer(begin)) };
-    if moved == libc::MAP_FAILED {
-        return Err(Errno::NOMEM);
+
+    fn enlarge(&self) -> Result<(), Errno> {
+        let huge = self.huge();
+        if huge.end <= huge.start {
+            return Ok(());
+        }
+        let bytes = huge.end - huge.start;
+        let copy = reserve(bytes + HUGE_PAGE_BYTES)?;
+        let aligned = copy.next_multiple_of(HUGE_PAGE_BYTES);
+        // SAFETY: advice on memory that was reserved above.
+        checked(unsafe { libc::madvise(pointer(aligned), bytes, libc::MADV_HUGEPAGE) })?;
+        let begin = self.range.start.max(huge.start);
+        let end = self.range.end.min(huge.end);
+        let to = pointer(aligned + (begin - huge.start));
+        // SAFETY: reads a segment, which is mapped readable, and writes memory that was reserved above for nothing else.
+        unsafe { ptr::copy_nonoverlapping(pointer(begin), to, end - begin) };
+        let protection = match self.executable {
+            true => libc::PROT_READ | libc::PROT_EXEC,
+            false => libc::PROT_READ,
+        };
+        // SAFETY: memory that was reserved above, which nobody writes again.
+        checked(unsafe { libc::mprotect(pointer(aligned), bytes, protection) })?;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let place = pointer(huge.start);
+        // SAFETY: puts equal bytes in place of the segment in one system call, during which no thread of this process
+        // runs; around it lies what `reserved` took. Breaks if the segment could have changed since it was copied.
+        let moved = unsafe { libc::mremap(pointer(aligned), bytes, bytes, flags, place) };
+        if moved == libc::MAP_FAILED {
+            return Err(Errno::NOMEM);
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// Reserves addresses that nothing lies at. False when something does.
+fn reserved(range: Range<usize>) -> bool {
+    if range.is_empty() {
+        return true;
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let flags = flags | libc::MAP_FIXED_NOREPLACE;
+    let (place, bytes) = (pointer(range.start), range.len());
+    // SAFETY: asks for memory where there is none, and gets none elsewhere.
+    place == unsafe { libc::mmap(place, bytes, libc::PROT_NONE, flags, -1, 0) }
 }
 
 fn pointer(address: usize) -> *mut c_void {
@@ -56,33 +108,36 @@ fn reserve(bytes: usize) -> Result<usize, Errno> {
     Ok(memory.expose_provenance())
 }
 
-/// Where the program's code lies.
-fn code() -> Range<usize> {
-    let mut code = 0..0;
-    // SAFETY: calls `look` with `code`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut code).cast()) };
-    code
+/// The program's parts that nobody writes to.
+fn segments() -> Vec<Segment> {
+    let mut segments = Vec::new();
+    // SAFETY: calls `look` with `segments`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut segments).cast()) };
+    segments
 }
 
 /// Takes the first object, which is the program.
 unsafe extern "C" fn look(
     object: *mut libc::dl_phdr_info,
     _bytes: libc::size_t,
-    code: *mut c_void,
+    segments: *mut c_void,
 ) -> c_int {
     // SAFETY: libc passes a valid description for the time of the call.
     let object = unsafe { &*object };
     // SAFETY: the program's headers stay mapped as long as it runs.
     let headers =
         unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
-    let executable = |header: &&libc::Elf64_Phdr| {
-        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+    // SAFETY: `segments` is the list that `segments()` passed.
+    let segments = unsafe { &mut *segments.cast::<Vec<Segment>>() };
+    let constant = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0
     };
-    if let Some(header) = headers.iter().find(executable) {
+    segments.extend(headers.iter().filter(constant).map(|header| {
         let begin = (object.dlpi_addr + header.p_vaddr) as usize;
-        let range = begin..begin + header.p_memsz as usize;
-        // SAFETY: `code` is the range that `code()` passed.
-        unsafe { code.cast::<Range<usize>>().write(range) };
-    }
+        Segment {
+            range: begin..begin + header.p_memsz as usize,
+            executable: header.p_flags & libc::PF_X != 0,
+        }
+    }));
     1
 }

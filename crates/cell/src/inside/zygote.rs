@@ -7,6 +7,7 @@ use super::filter::Program as Filter;
 use super::heap;
 use super::helper::{self, Host};
 use super::jail::{self, Refusal, refused};
+use super::kept;
 use super::last_words::{self, exit};
 use super::launcher::{self, Launch};
 use super::text;
@@ -84,11 +85,7 @@ impl Zygote {
             }
             Brood::Helpers(Box::new(host))
         } else if let Some(program) = devices.program {
-            Brood::Launchers(Launch {
-                program,
-                words: devices.words,
-                max_memory_bytes: start.max_memory_bytes,
-            })
+            Brood::Launchers(Launch::new(program, devices.words, &start))
         } else {
             heap::keep_small();
             warm_up();
@@ -178,7 +175,8 @@ impl Zygote {
         match checked(unsafe { libc::fork() }) {
             Ok(0) => match &self.brood {
                 Brood::Workers(rules) => child::run(socket, rules, work),
-                Brood::Launchers(launch) => launcher::run(socket, launch),
+                Brood::Launchers(launch) if launch.ephemeral => launcher::run(socket, launch),
+                Brood::Launchers(launch) => kept::run(socket, launch),
                 Brood::Helpers(host) => helper::run(socket, host, self.signals.as_fd()),
             },
             Err(errno) => report(

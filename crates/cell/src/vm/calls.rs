@@ -7,6 +7,7 @@
 mod files;
 mod memory;
 mod process;
+mod records;
 
 pub(super) use process::find_clock;
 
@@ -39,6 +40,8 @@ pub(crate) enum Next {
     },
     /// The guest's reply to its job.
     Reply(Vec<u8>),
+    /// A program that is kept has answered, by a call that is to return this.
+    Answered(u64),
     /// It cannot come up, in its own words.
     Broken(Vec<u8>),
     Exited(i32),
@@ -94,6 +97,9 @@ enum Open {
     Answer {
         at: u64,
     },
+    /// Requests and answers of a program that is kept.
+    Requests,
+    Answers,
     /// Words for the log.
     Errors,
     /// One of those allowed.
@@ -120,6 +126,8 @@ pub(crate) struct Linux {
     answer_bytes_max: u64,
     /// How far the answer was written.
     answer_bytes: u64,
+    /// Of a program that is kept.
+    exchange: Option<records::Exchange>,
     errors: Vec<u8>,
     refused: BTreeMap<u64, u32>,
     pub(crate) calls: u64,
@@ -134,6 +142,7 @@ impl Linux {
             files: None,
             answer_bytes_max: 0,
             answer_bytes: 0,
+            exchange: None,
             errors: Vec::new(),
             refused: BTreeMap::new(),
             calls: 0,

@@ -12,6 +12,7 @@ use super::stack;
 use crate::elf::Image;
 use job::{AllegedReply, Job, Status};
 use kvm_ioctls::Kvm;
+use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::rc::Rc;
 
@@ -28,6 +29,8 @@ pub(crate) enum Speaks {
     Jobs,
     /// Its input and output are its job: it is started anew for each.
     Streams,
+    /// Its input and output are requests and answers, one after another.
+    Records,
 }
 
 /// What a guest is made of.
@@ -76,10 +79,13 @@ impl Guest {
                 machine.prepare(&layout, entry, layout.stack_top)?;
                 (layout.stack_top, (0, 0))
             }
-            Speaks::Jobs => {
+            Speaks::Jobs | Speaks::Records => {
                 let stack = push(&mut machine, &image, &layout, &plan.words)?;
                 machine.prepare(&layout, entry, stack)?;
-                linux.speak_job();
+                match plan.speaks {
+                    Speaks::Records => linux.speak_records(),
+                    _ => linux.speak_job(),
+                }
                 let wait = until_wait(&mut machine, &mut linux)?;
                 (machine.stack_pointer(), wait)
             }
@@ -152,15 +158,15 @@ pub(crate) struct Ended {
 
 impl Running<'_> {
     /// Runs one job until its reply.
-    pub(crate) fn run(
-        &mut self,
-        job: &Job<'_>,
-        bytes: &[u8],
-        files: Files,
-    ) -> Result<Ended, String> {
+    pub(crate) fn run(&mut self, job: &Job<'_>, files: Files) -> Result<Ended, String> {
         self.linux.begin(files, &job.limits);
         match self.guest.speaks {
-            Speaks::Jobs => self.deliver(bytes)?,
+            Speaks::Jobs => self.deliver(&job.to_bytes())?,
+            Speaks::Records => {
+                if let Err(why) = self.ask(job)? {
+                    return Ok(self.failed(job, &why));
+                }
+            }
             Speaks::Streams => {
                 if let Err(why) = self.launch(job)? {
                     return Ok(self.failed(job, &why));
@@ -176,27 +182,34 @@ impl Running<'_> {
                     sound: true,
                 }
             }
-            Next::Exited(0) if self.guest.speaks == Speaks::Streams => {
-                let bytes = self.linux.answer_bytes();
-                let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
-                Ended {
-                    reply: Ok(reply.with_detail(&self.linux.last_words())),
-                    sound: true,
-                }
+            Next::Answered(bytes) => {
+                self.replied = bytes;
+                self.done(job)
             }
+            Next::Exited(0) if self.guest.speaks == Speaks::Streams => self.done(job),
             Next::Exited(code) => self.failed(job, &format!("exit code {code}")),
             Next::Died(how) => self.failed(job, &format!("died {how}")),
             Next::TooLarge => {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 Ended {
                     reply: Ok(reply.with_detail("wrote beyond its answer")),
-                    sound: true,
+                    // Half a record would stand before the next.
+                    sound: self.guest.speaks != Speaks::Records,
                 }
             }
             Next::Wait { .. } => self.failed(job, "asked for a job before it replied to this"),
             Next::Broken(words) => self.failed(job, &String::from_utf8_lossy(&words)),
             Next::Go => unreachable!("`until` goes on"),
         })
+    }
+
+    fn done(&self, job: &Job<'_>) -> Ended {
+        let bytes = self.linux.answer_bytes();
+        let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
+        Ended {
+            reply: Ok(reply.with_detail(&self.linux.last_words())),
+            sound: true,
+        }
     }
 
     fn failed(&self, job: &Job<'_>, how: &str) -> Ended {
@@ -229,6 +242,16 @@ impl Running<'_> {
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
         self.machine.answer(bytes as i64)
+    }
+
+    /// Gives the request to a program that waits for it. The inner error is the job's.
+    fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
+        let asked = environment_bytes(job).ok_or(Errno::INVAL);
+        if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
+            return Ok(Err(format!("hand the request over: {errno}")));
+        }
+        let result = self.linux.hand_over(&mut self.machine, self.wait);
+        self.machine.answer(result).map(Ok)
     }
 
     /// Starts a program with the environment that its job brings. The inner error is the job's.
@@ -267,7 +290,7 @@ impl Running<'_> {
         })
     }
 
-    /// Without a wipe: a worker goes on in the memory it has until it asks for its next job.
+    /// Without a wipe: what runs goes on in the memory it has until it asks for its next job.
     pub(crate) fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
         self.wait = until_wait(&mut self.machine, &mut self.linux)?;
@@ -294,7 +317,7 @@ fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), St
             "died before it asked for a job, {how} {}",
             linux.last_words()
         )),
-        Next::Reply(_) | Next::TooLarge | Next::Go => {
+        Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {
             Err("answered before it asked for a job".to_owned())
         }
     }

@@ -187,6 +187,9 @@ impl Memory {
 
     /// Drops every page that a job may have written to.
     pub(crate) fn wipe(&mut self) -> Result<(), Errno> {
+        if cfg!(feature = "fault") {
+            return Ok(());
+        }
         let mut wiped = self.wiped.iter();
         wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
     }

@@ -364,3 +364,24 @@ fn page_tables_of_a_guest_can_be_looked_at() {
     );
     assert!(!tables.contains("rwx"), "{tables}");
 }
+
+/// P6: an answer is there before its machine is wiped, and what wipes take is told apart from what jobs do.
+#[test]
+fn p6_no_answer_waits_for_its_wipe() {
+    const ROUNDS: u64 = 20;
+    const DIRTY_BYTES: u64 = 32 << 20;
+    let Some(pool) = microvms(poison::one_cell(true)) else {
+        return;
+    };
+    let mut not_yet_wiped = 0;
+    for _ in 0..ROUNDS {
+        run(&pool, &format!("touch {DIRTY_BYTES}")).expect("memory within its limit");
+        let stats = pool.stats();
+        not_yet_wiped += u64::from(stats.wipes < stats.runs);
+    }
+    // Whoever is kept from its CPU for long enough finds the wipe done.
+    assert!(ROUNDS / 2 < not_yet_wiped, "{not_yet_wiped}");
+    let stats = pool.stats();
+    assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");
+    assert!(0 < stats.wipe_us, "{stats:?}");
+}

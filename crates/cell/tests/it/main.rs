@@ -4,6 +4,8 @@
 //! with fewer rights (`host`).
 
 mod attacks;
+#[cfg(feature = "fault")]
+mod fault;
 mod host;
 mod kvm;
 mod life;

@@ -106,7 +106,7 @@ fn p1_ephemeral_false_keeps_memory_in_both_backends() {
     }
 }
 
-fn one_cell(ephemeral: bool) -> Limits {
+pub(crate) fn one_cell(ephemeral: bool) -> Limits {
     Limits {
         concurrency: 1,
         spare: 0,

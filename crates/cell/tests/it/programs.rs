@@ -73,7 +73,7 @@ fn run_in(
         plan: &(head.len() as u32).to_le_bytes(),
         size_px: None,
         limits,
-        wall_ms_max: 4_000,
+        wall_ms_max: 10_000,
         idle: false,
     })
 }
@@ -105,7 +105,7 @@ fn a_program_gets_its_job_as_streams_and_environment() {
 #[test]
 fn a_program_that_fails_is_told_in_one_line() {
     let limits = Limits {
-        max_request_time_ms: 1_000,
+        max_request_time_ms: 10_000,
         ..Limits::default()
     };
     for pool in pools(limits) {
@@ -181,4 +181,95 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
         cell: program: truncated: a segment lies beyond the end of the file
     "#]];
     expected.assert_eq(&(lines.join("\n") + "\n"));
+}
+
+fn kept() -> Limits {
+    Limits {
+        concurrency: 1,
+        spare: 0,
+        ephemeral: false,
+        max_request_time_ms: 10_000,
+        ..Limits::default()
+    }
+}
+
+/// P1: the owner may ask for a program's state to be kept, by name.
+#[test]
+fn p1_a_program_that_is_kept_counts_its_requests() {
+    for pool in pools(kept()) {
+        let backend = pool.posture().backend;
+        assert!(!pool.posture().ephemeral);
+        for count in 1..=20 {
+            let answer = run(&pool, &["DO=count"], b"");
+            assert_eq!(answer, Ok(count.to_string()), "{backend}");
+        }
+        assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
+        assert_eq!(run(&pool, &["DO=echo"], b"body").as_deref(), Ok("body"));
+        assert_eq!(run(&pool, &["DO=slowly"], b"body").as_deref(), Ok("body"));
+        // More than a pipe holds, both ways.
+        let long = "0123456789abcdef".repeat(20_000);
+        let answer = run(&pool, &["DO=echo"], long.as_bytes());
+        assert!(answer.as_deref() == Ok(&long), "{backend}");
+        let said = run_in(&pool, &["DO=words"], b"", JOB_LIMITS).expect("it answers");
+        assert_eq!(said.remark, "number 25", "{backend}");
+        let stats = pool.stats();
+        assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
+        eprintln!("cell: proved: {backend}: a program that is kept has its state");
+    }
+}
+
+/// Whatever such a program does wrong ends it, is told, and costs the next request its state and nothing else.
+#[test]
+fn a_program_that_is_kept_and_fails_begins_anew() {
+    let limits = JobLimits {
+        answer_bytes_max: 1_000,
+        cpu_ms_max: 100,
+        ..JOB_LIMITS
+    };
+    for pool in pools(kept()) {
+        let mut told = String::new();
+        for what in ["fail", "leave", "loop", "long", "more", "hasty"] {
+            for _ in 0..2 {
+                run(&pool, &["DO=count"], b"").expect("it counts");
+            }
+            let ask = [format!("DO={what}")];
+            let body = vec![0; 100_000];
+            let end = match run_in(&pool, &ask.each_ref().map(String::as_str), &body, limits) {
+                Ok(finished) => format!("answers {}", text(&finished)),
+                Err(failure) => failure.to_string(),
+            };
+            let end = end.split(" after ").next().expect("split yields one");
+            let next = run(&pool, &["DO=count"], b"").expect("another counts");
+            told.push_str(&format!("{what}: {end}; then {next}\n"));
+        }
+        expect![[r#"
+            fail: cell: crashed: exit code 3: no luck; then 1
+            leave: cell: crashed: exit code 0; then 1
+            loop: cell: timed out: CPU time is up; then 1
+            long: cell: too large: wrote beyond its answer; then 1
+            more: cell: crashed: wrote more than its answer; then 1
+            hasty: cell: crashed: answered before it had read its request; then 1
+        "#]]
+        .assert_eq(&told);
+    }
+}
+
+/// One that is kept in a microVM boots until it first waits, for no longer than `max_boot_time`.
+#[test]
+fn a_program_that_never_waits_does_not_start() {
+    if microvms(Limits::default()).is_none() {
+        return;
+    }
+    let limits = Limits {
+        backend: Backend::Kvm,
+        max_boot_time_ms: 400,
+        ..kept()
+    };
+    let stalls = Program {
+        arguments: vec!["--stall".to_owned()],
+        ..program(&PROGRAM)
+    };
+    let error = Pool::start_program(&ATTACKER, &stalls, limits).expect_err("it never waits");
+    assert_eq!(error.kind, ErrorKind::Worker);
+    assert!(error.to_string().contains("not ready in time"), "{error}");
 }

@@ -1,8 +1,19 @@
-//! A program that knows nothing of cells: it does what its environment says, with standard input and output.
+//! A program that knows nothing of cells: it does what its environment says, with standard input and output. Where it is
+//! kept it reads records instead.
+
+mod records;
 
 use std::io::{Read, Write};
 
 fn main() {
+    if std::env::args().any(|word| word == "--stall") {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+    if std::env::var_os("PELTON_REQUESTS").is_some_and(|how| how == "records") {
+        return records::serve();
+    }
     let what = std::env::var("DO").unwrap_or_else(|_| String::from("nothing"));
     match what.as_str() {
         "nothing" => {}

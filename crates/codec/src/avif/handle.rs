@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use libavif_sys as avif;
 use picture::Size;
 
+use super::check;
 use crate::{Error, ErrorKind};
 
 /// What libavif calls a result.
@@ -96,12 +97,16 @@ pub(super) fn new_image(
 pub(super) struct File(avif::avifRWData);
 
 impl File {
-    /// No file yet.
-    pub(super) fn empty() -> File {
-        File(avif::avifRWData {
+    /// No file yet, and room for one of so many bytes; a longer one grows by a megabyte at a time. Without room even a
+    /// short one would begin with a megabyte.
+    pub(super) fn with_room(bytes: usize) -> Result<File, Error> {
+        let mut file = File(avif::avifRWData {
             data: std::ptr::null_mut(),
             size: 0,
-        })
+        });
+        // SAFETY: empty so far; the callee allocates, or changes nothing.
+        check(unsafe { avif::avifRWDataRealloc(file.slot(), bytes) })?;
+        Ok(file)
     }
 
     /// Where a call stores what it allocates.

@@ -30,7 +30,7 @@ fn write(
     encoder.speed = 9;
     encoder.quality = 100;
     encoder.qualityAlpha = 100;
-    let mut file = File::empty();
+    let mut file = File::with_room(0).expect("no room takes no memory");
     // SAFETY: the planes have 33 × 31 samples each, which is the stride and the rows of luma, and more than those of
     // chroma; `change` sets what keeps that true.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
@@ -245,7 +245,7 @@ fn premultiplied_rgb_becomes_straight() {
     image.alphaRowBytes = 1;
     let mut encoder = new_encoder().expect("an encoder");
     (encoder.quality, encoder.qualityAlpha, encoder.speed) = (100, 100, 9);
-    let mut file = File::empty();
+    let mut file = File::with_room(0).expect("no room takes no memory");
     // SAFETY: a picture of one pixel, with planes of one byte, which live until the end of this function.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
     assert_eq!(result, avif::AVIF_RESULT_OK);

@@ -124,9 +124,6 @@ impl Entry {
         let fault = match () {
             () if self.name == INPUT => "the name is taken: on_error = \"input\" is the body",
             () if has_path == self.is_chain() => "expected either path or programs",
-            () if !self.ephemeral => {
-                "a program is started anew for each request, so ephemeral cannot be false"
-            }
             () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
             () if !is_route(&self.route) => {
                 "route: expected a path, such as \"/x/resize\", neither / nor below /-/"

@@ -188,7 +188,6 @@ fn programs_that_make_no_sense_are_refused() {
         "\"a b\" = { path = \"/a\" }",
         "a = {}",
         "a = { path = \"/a\", programs = [\"a\"] }",
-        "a = { path = \"/a\", ephemeral = false }",
         "a = { path = \"/a\", route = \"/\" }",
         "a = { path = \"/a\", route = \"/-/a\" }",
         "a = { path = \"/a\", route = \"x/a\" }",
@@ -213,7 +212,6 @@ fn programs_that_make_no_sense_are_refused() {
         "a b" is no name: letters, digits, - and _ are
         a: expected either path or programs
         a: expected either path or programs
-        a: a program is started anew for each request, so ephemeral cannot be false
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: route: expected a path, such as "/x/resize", neither / nor below /-/

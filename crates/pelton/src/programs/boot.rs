@@ -57,7 +57,15 @@ pub(super) struct Booted {
 impl Bootable {
     pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Bootable {
         let millis = |time: crate::config::Timeout| time.0.as_millis() as u32;
+        let common = house::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
+            // What is kept needs no spare while another is wiped, and a renewal would lose its state.
+            spare: if entry.ephemeral { common.spare } else { 0 },
+            jobs_per_zygote: if entry.ephemeral {
+                common.jobs_per_zygote
+            } else {
+                u32::MAX
+            },
             max_boot_time_ms: millis(entry.max_boot_time),
             max_request_time_ms: millis(entry.max_request_time),
             max_memory_bytes: entry.max_memory.0,
@@ -67,7 +75,7 @@ impl Bootable {
             request_hugepages: entry.request_hugepages,
             ephemeral: entry.ephemeral,
             backend,
-            ..house::cell_limits(config, entry.concurrency.get() as usize)
+            ..common
         };
         Bootable {
             entry: entry.clone(),
@@ -90,6 +98,7 @@ impl Bootable {
                 tracing::info!(program = name, "{line}");
             }
         }
+        tracing::info!(program = name, around = %pool.posture().line(), "cells");
         for _ in 0..self.entry.warmup {
             self.warm(&pool)?;
         }

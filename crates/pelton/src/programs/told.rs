@@ -133,6 +133,7 @@ fn posture(posture: &Posture) -> Value {
         "landlock_abi": posture.landlock_abi,
         "no_new_privs": posture.no_new_privs,
         "no_capabilities": posture.no_capabilities,
+        "hugepages": posture.hugepages.to_string(),
     })
 }
 

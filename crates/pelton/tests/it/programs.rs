@@ -3,6 +3,7 @@
 mod changes;
 mod failures;
 mod foreign;
+mod kept;
 
 use std::fs;
 use std::path::Path;

@@ -1,11 +1,12 @@
 //! Messages between the server and its cells.
 
-use job::{AllegedReply, Expect, Job, MESSAGE_BYTES_MAX, Status};
+use job::{AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status};
 use picture::Plan;
 
 /// What somebody on the other side sent: it is one message of the present version or none, and a reply that is believed
-/// fits the job.
+/// fits the job; and the answer of a program that is kept is the same however it is cut.
 pub fn message(bytes: &[u8]) {
+    answer(bytes);
     if let Ok(job) = Job::from_bytes(bytes) {
         assert!(bytes.len() <= MESSAGE_BYTES_MAX);
         let again = job.to_bytes();
@@ -29,6 +30,22 @@ pub fn message(bytes: &[u8]) {
             assert_eq!(reply.status == Status::Done, reply.answer_bytes != 0);
             assert!(reply.detail.bytes().all(|byte| matches!(byte, b' '..=b'~')));
         }
+    }
+}
+
+/// Byte by byte it is what it is at once.
+fn answer(bytes: &[u8]) {
+    let (mut whole, mut cut) = (AnswerRecord::default(), AnswerRecord::default());
+    let at_once = whole.take(bytes);
+    let mut body = Vec::new();
+    let each: Result<(), Excess> = bytes.chunks(1).try_for_each(|byte| {
+        body.extend(cut.take(byte)?);
+        Ok(())
+    });
+    assert_eq!(at_once.is_ok(), each.is_ok());
+    if let Ok(at_once) = at_once {
+        assert_eq!((at_once, whole), (&body[..], cut));
+        assert_eq!(whole.body_bytes(), body.len() as u64);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::stop::Stop;
 /// Jobs that hide a secret, and as many that look for it, in each backend.
 const ROUNDS: &str = "10000";
 
-/// Runs them whole. The tests say which backends they proved.
+/// Runs them whole, then those that show that a wipe which forgets is found out. The tests say which backends they proved.
 ///
 /// # Errors
 /// When they cannot be built, or one fails.
@@ -21,5 +21,12 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     cargo.args(["p1_", "n3_", "n11_"]);
     cargo.env("CELL_IT_ROUNDS", ROUNDS);
     timed("conform cells", || succeed(&mut cargo))?;
+    // The same tests would prove nothing if they could not fail: here wipes forget.
+    let mut forgetful = build.cargo("test");
+    forgetful.args(["--package", "cell", "--features", "fault"]);
+    forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
+    timed("conform cells, wipes that forget", || {
+        succeed(&mut forgetful)
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Calls about descriptors. The host's are never the guest's: a guest's number leads to a row of its table, and that to
 //! what its job brought.
 
-use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails};
+use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails, records};
 use crate::vm::machine::Machine;
 use rustix::fs::fstat as host_fstat;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,6 +16,7 @@ pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
     let (Open::Original { at, .. } | Open::File { at, .. }) = open else {
         return match open {
             Open::Job => Err(Stop::Next(Next::Wait { address, bytes })),
+            Open::Requests => linux.read_request(machine, (address, bytes)),
             Open::Null | Open::Control => Ok(0),
             _ => fails(libc::EBADF),
         };
@@ -57,7 +58,8 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
             linux.seek_to(descriptor, at + written);
             Ok(written)
         }
-        Open::Original { .. } | Open::File { .. } => fails(libc::EBADF),
+        Open::Answers => linux.write_answer(machine, (address, bytes)),
+        Open::Original { .. } | Open::File { .. } | Open::Requests => fails(libc::EBADF),
     }
 }
 
@@ -94,7 +96,10 @@ fn each_part(
         if bytes == 0 {
             continue;
         }
-        let part = one(linux, machine, [descriptor, address, bytes, 0, 0, 0])?;
+        let part = match one(linux, machine, [descriptor, address, bytes, 0, 0, 0]) {
+            Ok(part) => part,
+            Err(stop) => return records::behind(done, stop),
+        };
         done += part;
         if part < bytes {
             break;
@@ -154,7 +159,8 @@ fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> A
     let (mode, bytes) = match open {
         Open::Null => (libc::S_IFCHR | 0o666, 0),
         Open::Control | Open::Job => (libc::S_IFSOCK | 0o600, 0),
-        Open::Errors => (libc::S_IFIFO | 0o200, 0),
+        Open::Requests => (libc::S_IFIFO | 0o400, 0),
+        Open::Answers | Open::Errors => (libc::S_IFIFO | 0o200, 0),
         Open::Original { .. } | Open::File { .. } => (libc::S_IFREG | 0o444, linux.len(open)?),
         Open::Answer { .. } => (libc::S_IFREG | 0o600, linux.len(open)?),
     };
@@ -207,8 +213,8 @@ pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
         libc::F_GETFD => Ok(0),
         libc::F_SETFD | libc::F_SETFL => Ok(0),
         libc::F_GETFL => Ok(match open {
-            Open::Original { .. } | Open::File { .. } => libc::O_RDONLY as u64,
-            Open::Errors => libc::O_WRONLY as u64,
+            Open::Original { .. } | Open::File { .. } | Open::Requests => libc::O_RDONLY as u64,
+            Open::Answers | Open::Errors => libc::O_WRONLY as u64,
             _ => libc::O_RDWR as u64,
         }),
         _ => fails(libc::EINVAL),
@@ -274,18 +280,23 @@ impl Linux {
             Open::Original { begin, .. } => Ok((files()?.original.as_fd(), begin)),
             Open::Answer { .. } => Ok((files()?.answer.as_fd(), 0)),
             Open::File { index, .. } => Ok((self.allowed[index].file.as_fd(), 0)),
-            Open::Null | Open::Control | Open::Job | Open::Errors => fails(libc::ESPIPE),
+            Open::Null
+            | Open::Control
+            | Open::Job
+            | Open::Requests
+            | Open::Answers
+            | Open::Errors => fails(libc::ESPIPE),
         }
     }
 
-    fn len(&self, open: Open) -> Result<u64, Stop> {
+    pub(super) fn len(&self, open: Open) -> Result<u64, Stop> {
         let (file, begin) = self.host(open)?;
         let bytes = host_fstat(file)?.st_size as u64;
         Ok(bytes.saturating_sub(begin))
     }
 
     /// Reads straight into the guest's memory.
-    fn read_at(
+    pub(super) fn read_at(
         &self,
         machine: &mut Machine,
         open: Open,
@@ -300,7 +311,12 @@ impl Linux {
     }
 
     /// Writes to the answer straight from the guest's memory.
-    fn write_at(&mut self, machine: &Machine, at: u64, (address, bytes): (u64, u64)) -> Answer {
+    pub(super) fn write_at(
+        &mut self,
+        machine: &Machine,
+        at: u64,
+        (address, bytes): (u64, u64),
+    ) -> Answer {
         let (file, _) = self.host(Open::Answer { at })?;
         let place = machine.memory.slice(address, bytes)?;
         let end = at.checked_add(bytes);

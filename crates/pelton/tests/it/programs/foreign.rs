@@ -40,7 +40,7 @@ func main() {
 "#;
 
 /// Writes a source and has a compiler make a program of it.
-fn build(home: &Home, source: &str, name: &str, command: &mut Command) -> PathBuf {
+pub(super) fn build(home: &Home, source: &str, name: &str, command: &mut Command) -> PathBuf {
     let (from, to) = (
         home.directory().join(name),
         home.directory().join("program"),

@@ -1,0 +1,310 @@
+//! A launcher whose program is kept: it starts the program once, and brings it one request after another.
+//!
+//! ```text
+//! launcher ── requests ──► program: 0, a pipe
+//!      ▲ ◄─── answers ──────────── 1, a pipe
+//!      └───── words ────────────── 2, a pipe
+//! ```
+//!
+//! Requests and answers are the records of [`job::request_head`] and [`job::AnswerRecord`]. A program that breaks their
+//! order, or ends, is over: what it had in mind may belong to another request. The program ends with its launcher.
+
+use super::EXIT_FAILED;
+use super::child;
+use super::filter::Program as Filter;
+use super::last_words::{self, exit};
+use super::launcher::{Launch, Start, Strings, how_it_ended, start, wait};
+use crate::control::{Report, Rested};
+use crate::probe::PROBE_FILTER;
+use crate::slot::timespec;
+use crate::vm::guest::{Files, environment_bytes};
+use job::{AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
+use rustix::io::{Errno, pread, pwrite};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How long a program that ended before its first request stays so: a program that cannot run costs a start a second.
+const LINGER: Duration = Duration::from_secs(1);
+/// How often a program's CPU time is looked at; nothing else could end one that takes more with several threads.
+const LOOK: Duration = Duration::from_millis(10);
+/// What is moved at a time.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A program that runs, and the launcher's ends of its pipes.
+struct Kept {
+    pid: i32,
+    requests: OwnedFd,
+    answers: OwnedFd,
+    words: OwnedFd,
+    /// It has answered at least once.
+    answered: bool,
+}
+
+/// Starts the program and serves `socket` until it closes, or the program is over.
+pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
+    let Ok(socket) = child::place(socket) else {
+        exit(super::EXIT_ABANDONED);
+    };
+    let mut kept = match Kept::start(launch) {
+        Ok(kept) => kept,
+        Err(errno) => {
+            let why = format!("start the program: {errno}");
+            child::say(socket.as_fd(), &Report::Broken(why).to_bytes());
+            exit(EXIT_FAILED);
+        }
+    };
+    let mut told_us = 0;
+    loop {
+        let now_us = kept.cpu_us().unwrap_or(told_us);
+        let rested = Rested {
+            cpu_us: now_us - told_us,
+            ..Rested::default()
+        };
+        told_us = now_us;
+        child::say(socket.as_fd(), &Report::Rested(rested).to_bytes());
+        if !kept.waits(socket.as_fd()) && (kept.answered || !readable(socket.as_fd(), LINGER)) {
+            exit(EXIT_FAILED);
+        }
+        if !kept.serve(socket.as_fd()) {
+            exit(0);
+        }
+    }
+}
+
+/// Whether `descriptor` can be read from, or is at its end, within `time`.
+fn readable(descriptor: BorrowedFd<'_>, time: Duration) -> bool {
+    let mut watched = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    poll(&mut watched, Some(&timespec(time))).is_ok_and(|ready| 0 < ready)
+}
+
+impl Kept {
+    fn start(launch: &Launch) -> Result<Kept, Errno> {
+        let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (words, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        // The launcher's own ends only: a program's may wait.
+        fcntl_setfl(&requests, OFlags::NONBLOCK)?;
+        fcntl_setfl(&answers, OFlags::NONBLOCK)?;
+        let pid = start(&Start {
+            program: launch.program.as_raw_fd(),
+            arguments: Strings::new(launch.words.arguments.clone()),
+            environment: Strings::new(launch.words.environment.clone()),
+            streams: [&requested, &answered, &said].map(AsRawFd::as_raw_fd),
+            filter: Filter::threads(),
+            memory_bytes_max: launch
+                .max_memory_bytes
+                .saturating_add(launch.max_work_memory_bytes),
+            once: None,
+        })?;
+        Ok(Kept {
+            pid,
+            requests,
+            answers,
+            words,
+            answered: false,
+        })
+    }
+
+    /// Until there is a job. False when the program ended, or spoke without having been asked.
+    fn waits(&self, socket: BorrowedFd<'_>) -> bool {
+        let mut watched = [
+            PollFd::from_borrowed_fd(socket, PollFlags::IN),
+            PollFd::new(&self.answers, PollFlags::IN),
+        ];
+        while poll(&mut watched, None) == Err(Errno::INTR) {}
+        watched[1].revents().is_empty()
+    }
+
+    /// One job. False when there cannot be another.
+    fn serve(&mut self, socket: BorrowedFd<'_>) -> bool {
+        let mut bytes = [0; job::MESSAGE_BYTES_MAX];
+        let (job, files) = child::receive(socket, &mut bytes);
+        last_words::to_job(job.id);
+        if job.plan == PROBE_FILTER {
+            child::say(socket, &child::probe_filter(&job).to_bytes());
+            return false;
+        }
+        let before_us = self.cpu_us().unwrap_or_default();
+        let (reply, sound) = match self.exchange(&job, &files) {
+            Ok(bytes) => {
+                self.answered = true;
+                let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
+                (reply.with_detail(&self.last_words()), true)
+            }
+            Err(end) => (self.told(&job, end), false),
+        };
+        let spent_us = self.cpu_us().map_or(0, |now| now - before_us);
+        child::say(socket, &reply.with_usage(0, spent_us).to_bytes());
+        sound
+    }
+
+    /// Sends the request and receives the answer, whose length it returns.
+    fn exchange(&self, job: &Job<'_>, files: &Files) -> Result<u64, End> {
+        let mut request = Request::new(job, files)?;
+        let mut answer = AnswerRecord::default();
+        let mut piece = vec![0; PIECE_BYTES];
+        let cpu_us_max = self.cpu_us()? + u64::from(job.limits.cpu_ms_max) * 1_000;
+        loop {
+            if answer.is_whole() {
+                return match request.is_sent() {
+                    true => Ok(answer.body_bytes()),
+                    false => Err(End::Disorder("answered before it had read its request")),
+                };
+            }
+            if cpu_us_max < self.cpu_us()? {
+                return Err(End::OutOfTime);
+            }
+            let mut watched = [
+                PollFd::new(&self.answers, PollFlags::IN),
+                PollFd::new(&self.requests, PollFlags::OUT),
+            ];
+            let count = if request.is_sent() { 1 } else { 2 };
+            match poll(&mut watched[..count], Some(&timespec(LOOK))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            if !watched[0].revents().is_empty() {
+                self.take(&mut answer, &mut piece, job, files)?;
+            }
+            if !watched[1].revents().is_empty() {
+                request.send(&self.requests, &mut piece)?;
+            }
+        }
+    }
+
+    /// What there is of the answer.
+    fn take(
+        &self,
+        answer: &mut AnswerRecord,
+        piece: &mut [u8],
+        job: &Job<'_>,
+        files: &Files,
+    ) -> Result<(), End> {
+        let len = match rustix::io::read(&self.answers, &mut *piece) {
+            Ok(0) => return Err(End::Over),
+            Ok(len) => len,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        };
+        let at = answer.body_bytes();
+        let body = answer.take(&piece[..len]);
+        let body = body.map_err(|job::Excess| End::Disorder("wrote more than its answer"))?;
+        let announced = answer.announced_bytes();
+        if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
+            return Err(End::TooLarge);
+        }
+        let mut done = 0;
+        while done < body.len() {
+            done += pwrite(&files.answer, &body[done..], at + done as u64)?;
+        }
+        Ok(())
+    }
+
+    /// CPU time of the program so far.
+    fn cpu_us(&self) -> Result<u64, Errno> {
+        // What clock_getcpuclockid(3) makes of a process's id.
+        const SCHEDULED: i32 = 2;
+        let clock = !self.pid << 3 | SCHEDULED;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: writes a structure of this frame.
+        crate::syscall::checked(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+        Ok(time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000)
+    }
+
+    /// The first of what it said since it was last asked. The rest is nobody's.
+    fn last_words(&self) -> String {
+        let mut heard = vec![0; PIECE_BYTES];
+        let len = rustix::io::read(&self.words, &mut heard).unwrap_or(0);
+        let words = &heard[..len.min(DETAIL_BYTES_MAX)];
+        String::from_utf8_lossy(words).trim().to_owned()
+    }
+
+    /// The reply to a job that it did not answer.
+    fn told(&self, job: &Job<'_>, end: End) -> AllegedReply {
+        let (status, how) = match end {
+            End::Over => match wait(self.pid) {
+                Ok((status, _)) => how_it_ended(status),
+                Err(errno) => (Status::Failed, format!("wait: {errno}")),
+            },
+            End::Disorder(how) => (Status::Failed, how.to_owned()),
+            End::TooLarge => (Status::TooLarge, "wrote beyond its answer".to_owned()),
+            End::OutOfTime => (Status::TimedOut, "CPU time is up".to_owned()),
+            End::Host(errno) => (Status::Failed, format!("speak with the program: {errno}")),
+        };
+        let words = self.last_words();
+        let gap = if words.is_empty() { "" } else { ": " };
+        AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
+    }
+}
+
+/// Why a program did not answer.
+enum End {
+    /// It closed its standard output, most likely by its end.
+    Over,
+    Disorder(&'static str),
+    TooLarge,
+    OutOfTime,
+    Host(Errno),
+}
+
+impl From<Errno> for End {
+    fn from(errno: Errno) -> End {
+        End::Host(errno)
+    }
+}
+
+/// A request on its way.
+struct Request<'a> {
+    head: [u8; REQUEST_HEAD_BYTES],
+    original: &'a OwnedFd,
+    original_bytes: u64,
+    /// Bytes of head and original that are sent.
+    sent: u64,
+}
+
+impl<'a> Request<'a> {
+    fn new(job: &Job<'_>, files: &'a Files) -> Result<Request<'a>, Errno> {
+        let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
+        let original_bytes = seek(&files.original, SeekFrom::End(0))?;
+        let body_bytes = original_bytes.checked_sub(environment_bytes.into());
+        let body_bytes = body_bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        Ok(Request {
+            head: job::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
+            original: &files.original,
+            original_bytes,
+            sent: 0,
+        })
+    }
+
+    fn is_sent(&self) -> bool {
+        self.sent == REQUEST_HEAD_BYTES as u64 + self.original_bytes
+    }
+
+    /// As much as the pipe takes. One that the program closed takes nothing, which its end explains.
+    fn send(&mut self, pipe: &OwnedFd, piece: &mut [u8]) -> Result<(), Errno> {
+        let written = match self.sent.checked_sub(REQUEST_HEAD_BYTES as u64) {
+            None => rustix::io::write(pipe, &self.head[self.sent as usize..]),
+            Some(at) => {
+                let len = pread(self.original, &mut *piece, at)?;
+                if len == 0 {
+                    return Err(Errno::IO);
+                }
+                rustix::io::write(pipe, &piece[..len])
+            }
+        };
+        match written {
+            Ok(bytes) => self.sent += bytes as u64,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            // Not in a hurry: what it still has to say comes first.
+            Err(Errno::PIPE) => std::thread::yield_now(),
+            Err(errno) => return Err(errno),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Requests and answers of a program that is kept, on its standard input and output: the records of
+//! [`job::request_head`] and [`job::AnswerRecord`].
+
+use super::{Answer, Linux, Next, Open, Stop};
+use crate::vm::machine::Machine;
+use job::{AnswerRecord, REQUEST_HEAD_BYTES};
+use rustix::io::Errno;
+
+/// One request and its answer.
+#[derive(Clone)]
+pub(super) struct Exchange {
+    head: [u8; REQUEST_HEAD_BYTES],
+    /// Of head, environment and body.
+    bytes: u64,
+    /// How much of that the program has read.
+    read: u64,
+    answer: AnswerRecord,
+}
+
+impl Linux {
+    /// Puts a request at the program's standard input: the original, of which so many bytes are environment.
+    pub(crate) fn ask(&mut self, environment_bytes: u32) -> Result<(), Errno> {
+        let original = self.len(Open::Original { begin: 0, at: 0 });
+        let original_bytes = original.map_err(|_| Errno::IO)?;
+        let body_bytes = original_bytes.checked_sub(environment_bytes.into());
+        let body_bytes = body_bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        self.exchange = Some(Exchange {
+            head: job::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
+            bytes: REQUEST_HEAD_BYTES as u64 + original_bytes,
+            read: 0,
+            answer: AnswerRecord::default(),
+        });
+        Ok(())
+    }
+
+    /// What the call returns that waited for a request, to an address and for no more than so many bytes.
+    pub(crate) fn hand_over(&mut self, machine: &mut Machine, wait: (u64, u64)) -> i64 {
+        match self.read_request(machine, wait) {
+            Ok(bytes) => bytes as i64,
+            Err(Stop::Errno(errno)) => -i64::from(errno),
+            Err(Stop::Next(_)) => {
+                unreachable!("`ask` put a request there, of which nothing is read")
+            }
+        }
+    }
+
+    /// The next piece of the request. A program that has read it whole waits for the next.
+    pub(super) fn read_request(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
+        const HEAD_BYTES: u64 = REQUEST_HEAD_BYTES as u64;
+        let (address, bytes) = place;
+        let (head, read) = match &self.exchange {
+            Some(exchange) if exchange.read < exchange.bytes => (exchange.head, exchange.read),
+            _ => return Err(Stop::Next(Next::Wait { address, bytes })),
+        };
+        let piece = match read.checked_sub(HEAD_BYTES) {
+            Some(at) => {
+                let original = Open::Original { begin: 0, at: 0 };
+                self.read_at(machine, original, at, place)?
+            }
+            None => {
+                let left = &head[read as usize..];
+                let bytes = bytes.min(left.len() as u64);
+                let place = machine.memory.slice_mut(address, bytes)?;
+                place.copy_from_slice(&left[..bytes as usize]);
+                bytes
+            }
+        };
+        let exchange = self.exchange.as_mut().expect("found above");
+        exchange.read += piece;
+        Ok(piece)
+    }
+
+    /// Takes the next piece of the answer. The guest stops where it is whole, with what its call then returns.
+    pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
+        let (address, bytes) = place;
+        let disorder = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
+        let Some(exchange) = &mut self.exchange else {
+            return disorder("wrote before it was asked");
+        };
+        let at = exchange.answer.body_bytes();
+        let piece = machine.memory.slice(address, bytes)?;
+        let Ok(body) = exchange.answer.take(piece) else {
+            return disorder("wrote more than its answer");
+        };
+        let body_bytes = body.len() as u64;
+        let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
+        if answer
+            .announced_bytes()
+            .is_some_and(|announced| self.answer_bytes_max < announced)
+        {
+            return Err(Stop::Next(Next::TooLarge));
+        }
+        self.write_at(machine, at, (address + bytes - body_bytes, body_bytes))?;
+        match answer.is_whole() {
+            false => Ok(bytes),
+            true if unread => disorder("answered before it had read its request"),
+            true => Err(Stop::Next(Next::Answered(bytes))),
+        }
+    }
+
+    /// Descriptors of a program that is kept.
+    pub(crate) fn speak_records(&mut self) {
+        self.open = vec![
+            Some(Open::Requests),
+            Some(Open::Answers),
+            Some(Open::Errors),
+        ];
+    }
+}
+
+/// Part after part of a list has become one call's: what was done before counts, and a wait is not begun behind it.
+pub(super) fn behind(done: u64, stop: Stop) -> Answer {
+    match stop {
+        Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),
+        Stop::Next(Next::Wait { .. }) if 0 < done => Ok(done),
+        Stop::Errno(_) if 0 < done => Ok(done),
+        stop => Err(stop),
+    }
+}

@@ -1,0 +1,34 @@
+//! In a build whose wipes forget (`--features fault`), what looks for that must find it.
+
+use crate::kvm::microvms;
+use crate::poison::one_cell;
+use crate::run;
+
+/// N2: canaries tell within some hundred jobs, the machine is replaced, and jobs go on.
+#[test]
+fn n2_canaries_tell_of_wipes_that_forget() {
+    // One wipe of 64 plants one; not to meet any in so many is as good as impossible.
+    const JOBS: u32 = 5_000;
+    let Some(pool) = microvms(one_cell(true)) else {
+        return;
+    };
+    let told = (0..JOBS).find(|_| {
+        run(&pool, "echo").expect("an honest job");
+        pool.stats().wipe_leaks != 0
+    });
+    assert!(told.is_some(), "{:?}", pool.stats());
+    crate::assert_works(&pool);
+    eprintln!("cell: proved: a canary told of a wipe that forgot after {told:?} jobs");
+}
+
+/// P1: the search of the long proof finds what such a wipe leaves.
+#[test]
+fn p1_the_search_finds_what_a_wipe_forgets() {
+    let Some(pool) = microvms(one_cell(true)) else {
+        return;
+    };
+    let hidden = run(&pool, "poison").expect("memory can be written");
+    let found = run(&pool, &format!("seek {hidden}")).expect("memory can be read");
+    let found: u32 = found.parse().expect("it answers with a number");
+    assert!(1_000 < found, "{found}");
+}

@@ -1,0 +1,54 @@
+//! What stands around every cell, in words: `/-/status`.
+
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use cell::Posture;
+use origin::mount::{Mount, Reply, Visit};
+
+use super::Programs;
+use super::reply::not_here;
+
+/// Where it is told.
+pub(super) const PATH: &str = "/-/status";
+
+/// The posture of conversions and of each program, as `pelton cell --probe` prints it.
+pub(super) struct Status(pub(super) Arc<Programs>);
+
+impl Mount for Status {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let reply = match visit.method {
+            "GET" | "HEAD" => Reply::Whole {
+                status: 200,
+                fields: vec![
+                    ("content-type".into(), "text/plain; charset=utf-8".into()),
+                    ("cache-control".into(), "no-store".into()),
+                    ("x-content-type-options".into(), "nosniff".into()),
+                ],
+                body: self.text().into(),
+            },
+            _ => not_here("GET, HEAD"),
+        };
+        Box::pin(std::future::ready(reply))
+    }
+}
+
+impl Status {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        around(&mut text, "conversions", &self.0.conversions.posture());
+        for (name, unit) in &self.0.table().units {
+            around(&mut text, &format!("program {name}"), &unit.posture());
+        }
+        text
+    }
+}
+
+fn around(text: &mut String, whom: &str, posture: &Posture) {
+    let gap = if text.is_empty() { "" } else { "\n" };
+    writeln!(text, "{gap}{whom}").expect("strings take everything");
+    for line in posture.to_string().lines() {
+        writeln!(text, "  {line}").expect("strings take everything");
+    }
+}
