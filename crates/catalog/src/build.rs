@@ -1,9 +1,11 @@
 //! Writing the file.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
 
+use hashbrown::HashMap;
 use tags::{Role, Splits};
 
+use crate::fact::{Fact, Title};
 use crate::fold::{fold, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
@@ -288,51 +290,54 @@ impl Writer {
     }
 
     fn words(&mut self, library: &Library) {
-        let mut found: Vec<(Box<str>, u32)> = Vec::new();
-        let mut add = |kind: u32, row: usize, folded: &str| {
-            let posting = kind << 30 | number(row);
-            found.extend(words(folded).map(|word| (word.into(), posting)));
-        };
+        let mut found = FoundWords::default();
         for (row, artist) in library.artists.iter().enumerate() {
-            add(layout::ARTIST_KIND, row, &fold(&artist.name));
-            add(layout::ARTIST_KIND, row, &fold(&artist.sort));
+            let name = fold(&artist.name);
+            found.begin(layout::ARTIST_KIND, row, &name);
+            found.add(&name, true);
+            found.add(&fold(&artist.sort), false);
         }
         let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
         for (row, album) in library.albums.iter().enumerate() {
-            let artist = fold(&album.artist);
-            add(layout::ALBUM_KIND, row, &fold(&album.title));
-            add(layout::ALBUM_KIND, row, &artist);
+            let (title, artist) = (fold(&album.title), fold(&album.artist));
+            found.begin(layout::ALBUM_KIND, row, &title);
+            found.add(&title, true);
+            found.add(&artist, false);
             album_artists.push(artist);
         }
         for (row, song) in library.songs.iter().enumerate() {
-            add(layout::TRACK_KIND, row, &fold(&song.track.title));
+            let title = fold(&song.track.title);
+            found.begin(layout::TRACK_KIND, row, &title);
+            found.add(&title, true);
             // Who searches for the album's artist wants the artist and the albums, not every track.
             let known = &album_artists[song.album];
-            let people = song
-                .track
-                .people
-                .iter()
-                .filter(|person| person.role == Role::Artist);
-            let names: Vec<String> = people.map(|person| fold(&person.name)).collect();
-            let others = names
-                .iter()
-                .filter(|name| !words(name).all(|word| words(known).any(|k| k == word)));
-            others.for_each(|name| add(layout::TRACK_KIND, row, name));
+            let people = song.track.people.iter();
+            for person in people.filter(|person| person.role == Role::Artist) {
+                let name = fold(&person.name);
+                if name != *known && !words(&name).all(|word| words(known).any(|it| it == word)) {
+                    found.add(&name, false);
+                }
+            }
         }
-        found.sort_unstable();
-        found.dedup();
-        let mut last: Option<&str> = None;
-        let mut postings = Vec::with_capacity(found.len());
-        for (word, posting) in &found {
+        let (texts, postings) = found.sorted();
+        let mut last = None;
+        let mut rows = Vec::with_capacity(postings.len());
+        let mut facts = Vec::with_capacity(postings.len());
+        for (word, posting, fact) in postings {
             if last != Some(word) {
-                let row = [self.text(word), number(postings.len())];
+                let row = [self.text(&texts[word as usize]), number(rows.len())];
                 self.words32(Section::Words, &row);
                 last = Some(word);
             }
-            postings.push(*posting);
+            rows.push(posting);
+            facts.push(fact);
         }
-        self.words32(Section::Words, &[0, number(postings.len())]);
-        self.words32(Section::Postings, &postings);
+        self.words32(Section::Words, &[0, number(rows.len())]);
+        self.words32(Section::Postings, &rows);
+        let out = self.section(Section::Facts);
+        facts
+            .iter()
+            .for_each(|fact| out.extend(fact.0.to_le_bytes()));
     }
 
     fn finish(mut self) -> Vec<u8> {
@@ -360,5 +365,58 @@ impl Writer {
         let hash = blake3::hash(&out[HEAD_BYTES..]);
         out[layout::HASH].copy_from_slice(&hash.as_bytes()[..layout::HASH.len()]);
         out
+    }
+}
+
+/// Words of all names, as they come.
+#[derive(Default)]
+struct FoundWords {
+    numbers: HashMap<Box<str>, u32>,
+    /// Word, posting, and what is known of the one in the other.
+    postings: Vec<(u32, u32, Fact)>,
+    /// What words are added to, and its title.
+    now: Option<(u32, Title)>,
+}
+
+impl FoundWords {
+    /// Words are of this thing from now on.
+    fn begin(&mut self, kind: u32, row: usize, title: &str) {
+        let title = Title::new(title, words(title).count());
+        self.now = Some((kind << 30 | number(row), title));
+    }
+
+    fn add(&mut self, folded: &str, in_title: bool) {
+        let (posting, title) = self.now.expect("something was begun");
+        for (place, word) in words(folded).enumerate() {
+            let word = match self.numbers.get(word) {
+                Some(&known) => known,
+                None => {
+                    let new = number(self.numbers.len());
+                    self.numbers.insert(word.into(), new);
+                    new
+                }
+            };
+            self.postings
+                .push((word, posting, title.fact(in_title, place)));
+        }
+    }
+
+    /// Words in their order, and the postings by the places of their words there; of one word in one thing the best.
+    fn sorted(self) -> (Vec<Box<str>>, Vec<(u32, u32, Fact)>) {
+        let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
+        texts.sort_unstable();
+        let mut places = vec![0; texts.len()];
+        for (place, (_, word)) in (0..).zip(&texts) {
+            places[*word as usize] = place;
+        }
+        let mut postings = self.postings;
+        for (word, ..) in &mut postings {
+            *word = places[*word as usize];
+        }
+        postings.sort_unstable_by_key(|(word, posting, fact)| {
+            (u64::from(*word) << 32 | u64::from(*posting), Reverse(*fact))
+        });
+        postings.dedup_by_key(|(word, posting, _)| (*word, *posting));
+        (texts.into_iter().map(|(text, _)| text).collect(), postings)
     }
 }

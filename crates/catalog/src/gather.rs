@@ -1,7 +1,10 @@
 //! Artists, albums and genres from the tags of single files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
+use hashbrown::HashMap;
 use tags::{Date, Role, Splits, Track};
 
 use crate::fold::fold;
@@ -68,10 +71,11 @@ const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 pub(crate) fn gather(entries: &[Entry], splits: &Splits) -> Library {
     let mut songs = songs(entries, splits);
     number_ids(entries, &mut songs);
-    let ids = ArtistIds::new(&songs);
+    let names = Names::default();
+    let ids = ArtistIds::new(&songs, &names);
     let mut artists = order_artists(&songs, &ids);
-    let genres = order_genres(&mut songs);
-    let mut albums = order_albums(entries, &mut songs);
+    let genres = order_genres(&mut songs, &names);
+    let mut albums = order_albums(entries, &mut songs, &names);
     let rows: HashMap<u64, usize> = (0..)
         .zip(&artists)
         .map(|(row, artist)| (artist.id, row))
@@ -144,34 +148,43 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
 
 /// Which artist a name is: MusicBrainz's id where any file gives exactly one for it.
 struct ArtistIds {
-    by_name: HashMap<String, BTreeSet<String>>,
+    /// For each name as it is written, the ids that stand with it, or none, and ours.
+    known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 
 impl ArtistIds {
-    fn new(songs: &[Song]) -> ArtistIds {
-        let mut by_name: HashMap<String, BTreeSet<String>> = HashMap::new();
+    fn new(songs: &[Song], names: &Names) -> ArtistIds {
+        let mut known: HashMap<String, Vec<(Option<String>, u64)>> = HashMap::new();
+        let mut by_name: HashMap<Rc<str>, BTreeSet<String>> = HashMap::new();
         for person in songs.iter().flat_map(|song| &song.track.people) {
+            let written = known.entry_ref(&*person.name).or_default();
+            if written.iter().any(|(id, _)| *id == person.id) {
+                continue;
+            }
+            written.push((person.id.clone(), 0));
             if let Some(id) = &person.id {
-                by_name
-                    .entry(name_key(&person.name))
-                    .or_default()
-                    .insert(id.clone());
+                let ids = by_name.entry(names.key(&person.name)).or_default();
+                ids.insert(id.clone());
             }
         }
-        ArtistIds { by_name }
+        for (name, written) in &mut known {
+            let key = names.key(name);
+            let only = by_name.get(&key).filter(|ids| ids.len() == 1);
+            for (given, ours) in written {
+                let id = given.as_ref().or_else(|| only.and_then(BTreeSet::first));
+                *ours = match id {
+                    Some(id) => hash(&[b"musicbrainz artist", id.as_bytes()]),
+                    None => hash(&[b"artist", key.as_bytes()]),
+                };
+            }
+        }
+        ArtistIds { known }
     }
 
     fn id(&self, person: &tags::Person) -> u64 {
-        let key = name_key(&person.name);
-        let only = self.by_name.get(&key).filter(|ids| ids.len() == 1);
-        let known = person
-            .id
-            .as_ref()
-            .or_else(|| only.and_then(BTreeSet::first));
-        match known {
-            Some(id) => hash(&[b"musicbrainz artist", id.as_bytes()]),
-            None => hash(&[b"artist", key.as_bytes()]),
-        }
+        let mut written = self.known[&person.name].iter();
+        let found = written.find(|(id, _)| *id == person.id);
+        found.expect("everybody was looked at").1
     }
 
     fn rows(&self, rows: &HashMap<u64, usize>, track: &Track, role: Role) -> Vec<usize> {
@@ -186,6 +199,24 @@ impl ArtistIds {
     }
 }
 
+/// Names as they are compared, each folded once: most stand in many files.
+#[derive(Default)]
+struct Names(RefCell<HashMap<String, Rc<str>>>);
+
+impl Names {
+    fn key(&self, name: &str) -> Rc<str> {
+        let mut known = self.0.borrow_mut();
+        match known.get(name) {
+            Some(key) => Rc::clone(key),
+            None => {
+                let key: Rc<str> = name_key(name).into();
+                known.insert(name.to_owned(), Rc::clone(&key));
+                key
+            }
+        }
+    }
+}
+
 /// Names that fold to nothing, as `!!!` does, are themselves.
 fn name_key(name: &str) -> String {
     let folded = fold(name);
@@ -197,7 +228,7 @@ fn name_key(name: &str) -> String {
 }
 
 fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
-    let mut found: BTreeMap<u64, ArtistRow> = BTreeMap::new();
+    let mut found: HashMap<u64, ArtistRow> = HashMap::new();
     for person in songs.iter().flat_map(|song| &song.track.people) {
         if !matches!(person.role, Role::Artist | Role::AlbumArtist) {
             continue;
@@ -214,6 +245,7 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
             artist.sort.clone_from(sort);
         }
     }
+    // In the order of names, and then of ids: that of the map does not show.
     let mut artists: Vec<ArtistRow> = found.into_values().collect();
     artists.sort_by_cached_key(|artist| {
         let name = if artist.sort.is_empty() {
@@ -226,34 +258,36 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
     artists
 }
 
-fn order_genres(songs: &mut [Song]) -> Vec<GenreRow> {
-    let mut found: BTreeMap<String, GenreRow> = BTreeMap::new();
+fn order_genres(songs: &mut [Song], names: &Names) -> Vec<GenreRow> {
+    let mut found: BTreeMap<Rc<str>, GenreRow> = BTreeMap::new();
     for genre in songs.iter().flat_map(|song| &song.track.genres) {
-        found.entry(name_key(genre)).or_insert_with(|| GenreRow {
+        found.entry(names.key(genre)).or_insert_with(|| GenreRow {
             name: genre.clone(),
             ..GenreRow::default()
         });
     }
-    let rows: HashMap<&String, usize> = found.keys().zip(0..).collect();
+    let rows: HashMap<Rc<str>, usize> = found.keys().cloned().zip(0..).collect();
     for song in songs {
-        let genres = song.track.genres.iter().map(|genre| rows[&name_key(genre)]);
+        let genres = song.track.genres.iter();
+        let genres = genres.map(|genre| rows[&names.key(genre)]);
         song.genres = genres.collect::<BTreeSet<_>>().into_iter().collect();
     }
     found.into_values().collect()
 }
 
 /// Sorts albums by title and songs by album, and tells each which is which.
-fn order_albums(entries: &[Entry], songs: &mut [Song]) -> Vec<AlbumRow> {
-    let mut keys: HashMap<u64, String> = HashMap::new();
-    let ids: Vec<u64> = songs.iter().map(|song| album_id(entries, song)).collect();
+fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<AlbumRow> {
+    let mut keys: HashMap<u64, Rc<str>> = HashMap::new();
+    let ids = songs.iter().map(|song| album_id(entries, song, names));
+    let ids: Vec<u64> = ids.collect();
     for (song, &id) in songs.iter().zip(&ids) {
         let track = &song.track;
         let title = track.album_sort.as_ref().or(track.album.as_ref());
         keys.entry(id)
-            .or_insert_with(|| title.map_or_else(String::new, |title| name_key(title)));
+            .or_insert_with(|| title.map_or_else(|| "".into(), |title| names.key(title)));
     }
-    let mut order: Vec<(u64, &String)> = keys.iter().map(|(&id, key)| (id, key)).collect();
-    order.sort_by_key(|&(id, key)| (key, id));
+    let mut order: Vec<(u64, &Rc<str>)> = keys.iter().map(|(&id, key)| (id, key)).collect();
+    order.sort_unstable_by_key(|&(id, key)| (key, id));
     let rows: HashMap<u64, usize> = order
         .iter()
         .zip(0..)
@@ -315,13 +349,13 @@ fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow
 }
 
 /// MusicBrainz's release, else names, else where the file lies.
-fn album_id(entries: &[Entry], song: &Song) -> u64 {
+fn album_id(entries: &[Entry], song: &Song, names: &Names) -> u64 {
     let track = &song.track;
     match (&track.release_id, &track.album) {
         (Some(release), _) => hash(&[b"musicbrainz release", release.as_bytes()]),
         (None, Some(title)) => {
-            let artist = name_key(&track.album_artist);
-            hash(&[b"album", artist.as_bytes(), name_key(title).as_bytes()])
+            let (artist, title) = (names.key(&track.album_artist), names.key(title));
+            hash(&[b"album", artist.as_bytes(), title.as_bytes()])
         }
         (None, None) => hash(&[b"folder", folder(&entries[song.entry].path)]),
     }

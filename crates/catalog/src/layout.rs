@@ -19,6 +19,7 @@
 //! PHOTOS    0 taken s i64 · 8 file · 12 unused                                         sorted by time
 //! WORDS     0 word · 4 first posting                                                   sorted by word, one more at the end
 //! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
+//! FACTS     u16 each, one a posting: see fact.rs
 //! ```
 //! What has no width is a u32; names and titles are references to STRINGS, plurals of rows to LISTS.
 
@@ -26,7 +27,7 @@ use std::ops::Range;
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
@@ -50,9 +51,10 @@ pub(crate) enum Section {
     Photos,
     Words,
     Postings,
+    Facts,
 }
 
-pub(crate) const SECTIONS: usize = 16;
+pub(crate) const SECTIONS: usize = 17;
 
 pub(crate) const FOLDER_BYTES: usize = 8;
 pub(crate) const DEVICE_BYTES: usize = 8;
@@ -64,6 +66,8 @@ pub(crate) const ARTIST_BYTES: usize = 24;
 pub(crate) const GENRE_BYTES: usize = 12;
 pub(crate) const PHOTO_BYTES: usize = 16;
 pub(crate) const WORD_BYTES: usize = 8;
+pub(crate) const POSTING_BYTES: usize = 4;
+pub(crate) const FACT_BYTES: usize = 2;
 
 /// Bits of a track's or album's flags.
 pub(crate) const COMPILATION: u16 = 1;

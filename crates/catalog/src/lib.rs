@@ -36,6 +36,7 @@ mod read;
 
 mod cover;
 
+mod fact;
 mod search;
 
 mod fold;

@@ -1,11 +1,18 @@
 //! Search by words, each the beginning of a word, best first.
 //!
-//! The rarest word of a query gives the candidates; what they are called tells whether the other words are there too. So
-//! a query costs what its rarest word costs, and [`Limits::candidates_max`] bounds that for a query of one letter.
+//! ```text
+//! words  …  hom · home · homely …        a beginning is a run of words, and so a run of postings
+//! postings  │ row │ row │ row │          with a fact each, which is all that a score needs
+//! ```
+//! One word: its postings in one sweep, of which the best stay. Several: what the rarest finds, held against a sweep over
+//! the postings of each of the others. A sweep reads six bytes a posting and no name, so that even a query of one letter in a
+//! million tracks costs a few milliseconds.
 
 use crate::Catalog;
-use crate::fold::{fold, words};
+use crate::fact::Fact;
+use crate::fold::fold;
 use crate::layout::{self, Section};
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// What a search may cost and return.
@@ -13,7 +20,7 @@ use std::ops::Range;
 pub struct Limits {
     /// Words of a query; more are ignored.
     pub words_max: usize,
-    /// Things that are looked at, of each kind.
+    /// Things with all words of a query that are compared, of all kinds together.
     pub candidates_max: usize,
     /// Things that are returned, of each kind.
     pub found_max: usize,
@@ -23,7 +30,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             words_max: 8,
-            candidates_max: 4000,
+            candidates_max: 16_000,
             found_max: 250,
         }
     }
@@ -38,36 +45,67 @@ pub struct Found {
     pub tracks: Vec<u32>,
 }
 
+/// A word of the query, and the words of the index that begin with it.
+struct Wanted<'q> {
+    text: &'q [u8],
+    words: Range<u32>,
+    postings: Range<u32>,
+}
+
+/// One thing that was found, and what is known of it so far.
+#[derive(Clone, Copy)]
+struct Candidate {
+    posting: u32,
+    score: u32,
+    fact: Fact,
+    /// Every word so far is a whole word of the title.
+    is_whole: bool,
+}
+
+impl Candidate {
+    /// What is called exactly so comes first, then what has the words whole, early and among few others.
+    fn rank(&self, words: usize) -> u32 {
+        let is_name = self.is_whole && self.fact.title_words() == words;
+        self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
+    }
+}
+
 impl<B: AsRef<[u8]>> Catalog<B> {
     /// Finds what has, for each word of the query, a word that begins with it.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = fold(query);
-        let wanted: Vec<&str> = folded.split(' ').filter(|word| !word.is_empty()).collect();
-        let wanted = &wanted[..wanted.len().min(limits.words_max)];
-        let ranges = wanted.iter().map(|word| self.postings(word));
-        let Some(rarest) = ranges.min_by_key(Range::len) else {
-            return Found::default();
+        let words = folded.split(' ').filter(|word| !word.is_empty());
+        let mut wanted: Vec<Wanted<'_>> = words
+            .take(limits.words_max)
+            .map(|word| self.wanted(word.as_bytes()))
+            .collect();
+        wanted.sort_by_key(|word| word.postings.len());
+        let found = match &wanted[..] {
+            [] => return Found::default(),
+            [only] => self.best(only, limits.found_max),
+            [rarest, others @ ..] => self.having_all(rarest, others, limits),
         };
-        let mut candidates = [Vec::new(), Vec::new(), Vec::new()];
-        for index in rarest {
-            let [posting] = self.numbers(Section::Postings, index).unwrap_or([u32::MAX]);
-            let kind = candidates.get_mut((posting >> 30) as usize);
-            if let Some(rows) = kind.filter(|rows| rows.len() < limits.candidates_max) {
-                rows.push(posting & (u32::MAX >> 2));
-            }
-        }
-        let mut kinds = (0..).zip(candidates).map(|(kind, mut rows)| {
-            rows.sort_unstable();
-            rows.dedup();
-            let scored = rows
-                .into_iter()
-                .filter_map(|row| Some((self.score(kind, row, wanted)?, row)));
-            let mut scored: Vec<(u32, u32)> = scored.collect();
-            scored.sort_unstable_by_key(|&(score, row)| (std::cmp::Reverse(score), row));
-            scored.truncate(limits.found_max);
-            scored.into_iter().map(|(_, row)| row).collect()
-        });
+        self.ordered(found, wanted.len(), limits.found_max)
+    }
+
+    /// By kind, best first.
+    fn ordered(&self, found: Vec<Candidate>, words: usize, found_max: usize) -> Found {
+        let counts = self.counts();
+        let mut kinds = [
+            (layout::ARTIST_KIND, counts.artists),
+            (layout::ALBUM_KIND, counts.albums),
+            (layout::TRACK_KIND, counts.tracks),
+        ]
+        .map(|(kind, rows)| {
+            let of_kind = found.iter().filter(|found| found.posting >> 30 == kind);
+            let ranked = of_kind.map(|found| (Reverse(found.rank(words)), row(found.posting)));
+            let mut ranked: Vec<_> = ranked.filter(|(_, row)| *row < rows).collect();
+            ranked.sort_unstable();
+            ranked.truncate(found_max);
+            ranked.into_iter().map(|(_, row)| row).collect()
+        })
+        .into_iter();
         let mut next = || kinds.next().expect("there are three kinds");
         Found {
             artists: next(),
@@ -76,79 +114,216 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// Postings of all words that begin so.
-    fn postings(&self, start: &str) -> Range<u32> {
+    /// The words that begin so, and their postings.
+    fn wanted<'q>(&self, text: &'q [u8]) -> Wanted<'q> {
         let rows = self
             .rows(Section::Words, layout::WORD_BYTES)
             .saturating_sub(1);
-        let word = |row| {
-            let [word, _] = self.numbers(Section::Words, row).unwrap_or([0, 0]);
-            self.string(word)
-        };
-        let first = partition(rows, |row| word(row) < start.as_bytes());
-        let last = partition(rows, |row| {
-            let word = word(row);
-            word < start.as_bytes() || word.starts_with(start.as_bytes())
-        });
+        let first = partition(0..rows, |row| self.word(row) < text);
+        let last = partition(first..rows, |row| self.word(row).starts_with(text));
         let posting = |row| {
-            self.numbers::<2>(Section::Words, row)
-                .map_or(0, |[_, first]| first)
+            let found = self.numbers::<2>(Section::Words, row);
+            found.map_or(0, |[_, first]| first)
         };
-        posting(first)..posting(last.max(first))
-    }
-
-    /// How well something fits; nothing when a word is missing. What is called exactly so comes first, then what has the
-    /// words whole, early and among few others.
-    fn score(&self, kind: u32, row: u32, wanted: &[&str]) -> Option<u32> {
-        let (title, others) = match kind {
-            layout::ARTIST_KIND => {
-                let artist = self.artist(row)?;
-                (artist.name, artist.sort)
-            }
-            layout::ALBUM_KIND => {
-                let album = self.album(row)?;
-                (album.title, album.artist)
-            }
-            _ => {
-                let track = self.track(row)?;
-                (track.title, track.artist)
-            }
-        };
-        let (title, others) = (fold(title), fold(others));
-        let mut score = 0;
-        for want in wanted {
-            let in_title = words(&title)
-                .zip(0..)
-                .filter(|(word, _)| word.starts_with(want));
-            let best = in_title
-                .map(|(word, place)| word_score(word, want, place) + 40)
-                .max();
-            let in_others = words(&others)
-                .zip(0..)
-                .filter(|(word, _)| word.starts_with(want));
-            let other = in_others
-                .map(|(word, place)| word_score(word, want, place))
-                .max();
-            score += best.max(other)?;
+        let first_posting = posting(first);
+        Wanted {
+            text,
+            words: first..last,
+            postings: first_posting..posting(last).max(first_posting),
         }
-        let is_name = words(&title).eq(wanted.iter().copied());
-        let length = title.len().min(99) as u32;
-        Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - length)
+    }
+
+    fn word(&self, row: u32) -> &[u8] {
+        let [word, _] = self.numbers(Section::Words, row).unwrap_or([0, 0]);
+        self.string(word)
+    }
+
+    /// Calls `each` with every posting of a word of the query.
+    fn sweep(&self, wanted: &Wanted<'_>, mut each: impl FnMut(Candidate)) {
+        let postings = self.section(Section::Postings);
+        let facts = self.section(Section::Facts);
+        for row in wanted.words.clone() {
+            let [word, first] = self.numbers(Section::Words, row).unwrap_or([0, 0]);
+            let [_, end] = self.numbers(Section::Words, row + 1).unwrap_or([0, 0]);
+            let word = self.string(word);
+            let is_whole = word.len() == wanted.text.len();
+            let part = |bytes, width: usize| {
+                let range = first as usize * width..end as usize * width;
+                <[u8]>::get(bytes, range).unwrap_or_default()
+            };
+            let postings = part(postings, layout::POSTING_BYTES).as_chunks().0;
+            let facts = part(facts, layout::FACT_BYTES).as_chunks().0;
+            for (posting, fact) in postings.iter().zip(facts) {
+                let fact = Fact(u16::from_le_bytes(*fact));
+                each(Candidate {
+                    posting: u32::from_le_bytes(*posting),
+                    score: fact.score(word, wanted.text),
+                    fact,
+                    is_whole: is_whole && fact.in_title(),
+                });
+            }
+        }
+    }
+
+    /// The best of what has one word, of each kind.
+    fn best(&self, wanted: &Wanted<'_>, found_max: usize) -> Vec<Candidate> {
+        let mut kinds = [const { Vec::new() }; 3];
+        let mut least = [0; 3];
+        // Twice as many, since a thing may have two words that begin so.
+        let room = 4 * found_max.max(64);
+        self.sweep(wanted, |candidate| {
+            let kind = (candidate.posting >> 30) as usize;
+            let rank = candidate.rank(1);
+            if least.get(kind).is_none_or(|least| rank < *least) {
+                return;
+            }
+            let best: &mut Vec<Candidate> = &mut kinds[kind];
+            best.push(candidate);
+            if best.len() == room {
+                least[kind] = keep_best(best, found_max);
+            }
+        });
+        let mut all = Vec::new();
+        for mut best in kinds {
+            keep_best(&mut best, found_max);
+            all.append(&mut best);
+        }
+        all
+    }
+
+    /// What has all of several words.
+    fn having_all(
+        &self,
+        rarest: &Wanted<'_>,
+        others: &[Wanted<'_>],
+        limits: &Limits,
+    ) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        if rarest.postings.len() <= limits.candidates_max {
+            self.sweep(rarest, |candidate| candidates.push(candidate));
+        } else {
+            // Too many to compare: only those that have the other words, too.
+            let others: Vec<Rows> = others.iter().map(|other| self.rows_with(other)).collect();
+            self.sweep(rarest, |candidate| {
+                let has_all = others.iter().all(|rows| rows.has(candidate.posting));
+                if has_all && candidates.len() < limits.candidates_max {
+                    candidates.push(candidate);
+                }
+            });
+        }
+        keep_best_of_each(&mut candidates);
+        for other in others {
+            self.narrow(&mut candidates, other);
+        }
+        candidates
+    }
+
+    /// Leaves what has another word, too, and adds the best score of that.
+    fn narrow(&self, candidates: &mut Vec<Candidate>, other: &Wanted<'_>) {
+        let mut rows = self.no_rows();
+        candidates.iter().for_each(|it| rows.add(it.posting));
+        let mut best: Vec<Option<(u32, Fact, bool)>> = vec![None; candidates.len()];
+        self.sweep(other, |found| {
+            if !rows.has(found.posting) {
+                return;
+            }
+            let at = candidates.binary_search_by_key(&found.posting, |it| it.posting);
+            let Ok(at) = at else { return };
+            let new = (found.score, found.fact, found.is_whole);
+            if best[at].is_none_or(|(score, ..)| score < found.score) {
+                best[at] = Some(new);
+            }
+        });
+        let mut found = best.into_iter();
+        candidates.retain_mut(|candidate| {
+            let Some((score, _, is_whole)) = found.next().flatten() else {
+                return false;
+            };
+            candidate.score += score;
+            candidate.is_whole &= is_whole;
+            true
+        });
+    }
+
+    /// The rows that have a word.
+    fn rows_with(&self, wanted: &Wanted<'_>) -> Rows {
+        let mut rows = self.no_rows();
+        self.sweep(wanted, |found| rows.add(found.posting));
+        rows
+    }
+
+    fn no_rows(&self) -> Rows {
+        let counts = self.counts();
+        Rows::new([counts.artists, counts.albums, counts.tracks])
     }
 }
 
-fn word_score(word: &str, want: &str, place: u32) -> u32 {
-    let whole = if word.len() == want.len() {
-        60
-    } else {
-        60 * want.len() as u32 / word.len() as u32 / 2
-    };
-    whole + 10_u32.saturating_sub(place)
+/// A set of rows of all kinds, a bit each.
+struct Rows {
+    bits: Vec<u64>,
+    /// Where each kind begins, and the last one ends.
+    starts: [usize; 4],
 }
 
-/// The first row for which `before` is false.
-fn partition(rows: u32, before: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut high) = (0, rows);
+impl Rows {
+    fn new(counts: [u32; 3]) -> Rows {
+        let mut starts = [0; 4];
+        for (kind, count) in counts.into_iter().enumerate() {
+            starts[kind + 1] = starts[kind] + count as usize;
+        }
+        Rows {
+            bits: vec![0; starts[3].div_ceil(64)],
+            starts,
+        }
+    }
+
+    /// The bit of a posting. One that a broken index has may be another's, or none at all.
+    fn place(&self, posting: u32) -> usize {
+        let start = self.starts[(posting >> 30) as usize];
+        start + row(posting) as usize
+    }
+
+    fn add(&mut self, posting: u32) {
+        let place = self.place(posting);
+        if let Some(word) = self.bits.get_mut(place / 64) {
+            *word |= 1 << (place % 64);
+        }
+    }
+
+    fn has(&self, posting: u32) -> bool {
+        let place = self.place(posting);
+        let word = self.bits.get(place / 64);
+        word.is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+}
+
+fn row(posting: u32) -> u32 {
+    posting & (u32::MAX >> 2)
+}
+
+/// Sorts by posting, and leaves the best of each.
+fn keep_best_of_each(candidates: &mut Vec<Candidate>) {
+    candidates.sort_unstable_by_key(|it| (it.posting, Reverse(it.rank(1))));
+    candidates.dedup_by_key(|it| it.posting);
+}
+
+/// Leaves the best, each thing once, and gives the least rank that a further one needs.
+fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
+    keep_best_of_each(candidates);
+    if found_max == 0 || candidates.len() <= found_max {
+        candidates.truncate(found_max);
+        return 0;
+    }
+    let order = |it: &Candidate| (Reverse(it.rank(1)), it.posting);
+    let (_, least, _) = candidates.select_nth_unstable_by_key(found_max - 1, order);
+    let least = least.rank(1);
+    candidates.truncate(found_max);
+    least
+}
+
+/// The first row of a range for which `before` is false.
+fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (rows.start, rows.end);
     while low < high {
         let middle = low + (high - low) / 2;
         if before(middle) {

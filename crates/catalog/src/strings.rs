@@ -1,6 +1,6 @@
 //! Strings, each once.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::layout::put_number;
 

@@ -335,7 +335,10 @@ impl Representation {
                 Payload::Memory(Arc::clone(bytes), start as usize..end as usize)
             }
             Bytes::File(file) => Payload::File(Arc::clone(file), start..end),
-            Bytes::Sealed(sealed) => Payload::Sealed(Arc::clone(sealed), start..end),
+            Bytes::Sealed(sealed) => {
+                let range = sealed.start + start..sealed.start + end;
+                Payload::Sealed(Arc::clone(sealed), range)
+            }
         }
     }
 }

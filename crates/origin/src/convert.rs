@@ -3,18 +3,21 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cell::{Failure, FailureKind, Pool};
-use picture::{Plan, Target};
+use picture::{
+    LOOK_BYTES, Look, ORDER_PLANS_MAX, Order, Plan, Target, lengths_bytes, split_answers,
+};
 
 use crate::clock;
 use crate::ledger::{Change, Ledger, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
+use crate::looks::Looks;
 use crate::metrics::Metrics;
 use crate::quarantine::Quarantine;
-use crate::source::FileSource;
 use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
 /// A job may take this many times the CPU time its plan was estimated at …
@@ -88,6 +91,8 @@ pub struct Converter {
     pub variants: Arc<Variants>,
     /// Sandboxes.
     pub pool: Arc<Pool>,
+    /// What originals look like.
+    pub looks: Arc<Looks>,
     /// Counters.
     pub metrics: Arc<Metrics>,
     /// The record of what was made, if there is one.
@@ -101,41 +106,99 @@ pub struct Converter {
 impl Converter {
     /// Does `task`, however it ends.
     pub fn convert(&self, task: &Task) -> Outcome {
-        let original = match self.library.open_original(&task.path) {
-            Ok((file, identity)) if identity == task.identity => file,
-            Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => return Outcome::Changed,
+        let mut outcomes = self.convert_all(std::slice::from_ref(task));
+        outcomes.pop().expect("an outcome a task")
+    }
+
+    /// Does several tasks of one version of one original by one job, if one decode serves them; an outcome for each.
+    ///
+    /// # Panics
+    /// When there are none, or more than [`ORDER_PLANS_MAX`], or they are of several originals: a bug of the caller.
+    pub fn convert_all(&self, tasks: &[Task]) -> Vec<Outcome> {
+        let first = &tasks[0];
+        let same = |task: &Task| (&task.path, task.identity) == (&first.path, first.identity);
+        assert!(tasks.iter().all(same), "tasks of several originals");
+        let original = match self.library.open_original(&first.path) {
+            Ok((file, identity)) if identity == first.identity => file,
+            Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => {
+                return vec![Outcome::Changed; tasks.len()];
+            }
             Err(Missing::Host(err)) => {
-                tracing::error!(path = %task.path.as_path().display(), %err, "original cannot be opened");
-                return Outcome::Refused;
+                tracing::error!(path = %first.path.as_path().display(), %err, "original cannot be opened");
+                return vec![Outcome::Refused; tasks.len()];
             }
         };
-        if let Some(known) = self.variants.recall(&task.key, clock::unix_ms()) {
-            return Outcome::Kept(known);
-        }
-        if self.is_quarantined(task, &original) {
-            self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
-            return Outcome::Kept(self.remember(task, Verdict::Faulty));
-        }
-        self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
-        let made = self.run(task, &original);
-        self.note(|| Change::Ended(task.key));
-        let outcome = match made {
-            Ok(body) if task.original_competes && task.identity.size_bytes <= body.bytes => {
-                self.keep(task, Kind::Verdict(Verdict::Larger), None)
+        let now_ms = clock::unix_ms();
+        let known = tasks
+            .iter()
+            .map(|task| Some(Outcome::Kept(self.variants.recall(&task.key, now_ms)?)));
+        let mut outcomes: Vec<Option<Outcome>> = known.collect();
+        let missing = (0..tasks.len()).filter(|at| outcomes[*at].is_none());
+        for group in shared_decodes(tasks, missing.collect()) {
+            let group_tasks: Vec<&Task> = group.iter().map(|at| &tasks[*at]).collect();
+            for (at, outcome) in group
+                .iter()
+                .zip(self.convert_group(&group_tasks, &original))
+            {
+                outcomes[*at] = Some(outcome);
             }
-            Ok(body) => {
-                let made = task.made(body.cpu_us);
-                let kind = Kind::Picture(task.plan.encoding.target());
-                let outcome = self.keep(task, kind, Some(body));
-                if let Outcome::Kept(_) = outcome {
-                    self.note(|| Change::Made(made));
-                }
-                outcome
+        }
+        let outcomes = outcomes.into_iter();
+        outcomes
+            .map(|outcome| outcome.expect("each was known, or in a group"))
+            .collect()
+    }
+
+    /// Does tasks that one decode serves.
+    fn convert_group(&self, tasks: &[&Task], original: &File) -> Vec<Outcome> {
+        if self.is_quarantined(tasks[0], original) {
+            let faulty = tasks.iter().map(|task| {
+                self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+                Outcome::Kept(self.remember(task, Verdict::Faulty))
+            });
+            return faulty.collect();
+        }
+        for task in tasks {
+            self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
+        }
+        let made = self.run(tasks, original);
+        for task in tasks {
+            self.note(|| Change::Ended(task.key));
+        }
+        match made {
+            Ok(bodies) => {
+                let each = tasks.iter().zip(bodies);
+                each.map(|(task, body)| self.take(task, body)).collect()
+            }
+            // What is too much together may go one by one.
+            Err(failure)
+                if 1 < tasks.len()
+                    && matches!(failure.kind, FailureKind::TooLarge | FailureKind::TimedOut) =>
+            {
+                let each = tasks.iter();
+                each.flat_map(|task| self.convert_group(&[*task], original))
+                    .collect()
             }
             Err(failure) => {
-                self.suspect(task, &original, &failure);
-                self.judge(task, &failure)
+                self.suspect(tasks[0], original, &failure);
+                let each = tasks.iter();
+                each.map(|task| self.judge(task, &failure)).collect()
             }
+        }
+    }
+
+    /// Keeps what was made for a task, if it is worth that.
+    fn take(&self, task: &Task, body: Sealed) -> Outcome {
+        let outcome = if task.original_competes && task.identity.size_bytes <= body.bytes {
+            self.keep(task, Kind::Verdict(Verdict::Larger), None)
+        } else {
+            let made = task.made(body.cpu_us);
+            let kind = Kind::Picture(task.plan.encoding.target());
+            let outcome = self.keep(task, kind, Some(body));
+            if let Outcome::Kept(_) = outcome {
+                self.note(|| Change::Made(made));
+            }
+            outcome
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
             && variant.is_useful()
@@ -169,18 +232,28 @@ impl Converter {
         }
     }
 
-    fn run(&self, task: &Task, original: &File) -> Result<Sealed, Failure> {
-        let sealed = run(
+    /// A body for each task; and notes what the original looks like, where nobody knew.
+    fn run(&self, tasks: &[&Task], original: &File) -> Result<Vec<Sealed>, Failure> {
+        let identity = &tasks[0].identity;
+        let plans: Vec<Plan> = tasks.iter().map(|task| task.plan).collect();
+        let order = Order::new(&plans, self.looks.find(identity).is_none());
+        let (sealed, look) = run_order(
             &self.pool,
-            &task.plan,
+            &order,
             original,
             self.wall_ms_max,
-            task.pace,
+            tasks[0].pace,
         )?;
-        self.metrics.conversions.fetch_add(1, Ordering::Relaxed);
+        if let Some(look) = look {
+            self.looks.keep(identity, look);
+        }
+        let cpu_us: u64 = sealed.iter().map(|sealed| sealed.cpu_us).sum();
+        self.metrics
+            .conversions
+            .fetch_add(sealed.len() as u64, Ordering::Relaxed);
         self.metrics
             .conversion_cpu_us
-            .fetch_add(sealed.cpu_us, Ordering::Relaxed);
+            .fetch_add(cpu_us, Ordering::Relaxed);
         Ok(sealed)
     }
 
@@ -225,14 +298,33 @@ impl Converter {
     }
 }
 
+/// Which of these tasks one decode serves, in groups that one order takes.
+fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for number in numbers {
+        let plan = &tasks[number].plan;
+        let mut open = groups.iter_mut();
+        let fitting = open.find(|group| {
+            group.len() < ORDER_PLANS_MAX && plan.shares_decode(&tasks[group[0]].plan)
+        });
+        match fitting {
+            Some(group) => group.push(number),
+            None => groups.push(vec![number]),
+        }
+    }
+    groups
+}
+
 /// Bytes that a cell gave back, in memory and beyond anybody's reach.
 #[derive(Debug)]
 pub struct Sealed {
-    /// A sealed memory file that begins with them.
-    pub file: File,
+    /// A sealed memory file that holds them.
+    pub file: Arc<File>,
+    /// Where they begin in it.
+    pub start: u64,
     /// How many there are.
     pub bytes: u64,
-    /// CPU time it took to make them, in the worker's words.
+    /// CPU time it took to make them, in the worker's words; of several that were made at once, their share.
     pub cpu_us: u64,
 }
 
@@ -248,20 +340,42 @@ pub fn run(
     wall_ms_max: u32,
     pace: Pace,
 ) -> Result<Sealed, Failure> {
-    let cost = plan.cost();
-    let cpu_ms_max = u32::try_from(cost.cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
+    let order = Order::new(std::slice::from_ref(plan), false);
+    let (mut sealed, _) = run_order(pool, &order, original, wall_ms_max, pace)?;
+    Ok(sealed.pop().expect("an answer a plan"))
+}
+
+/// The same for several plans, and a look where the order wants one.
+fn run_order(
+    pool: &Pool,
+    order: &Order,
+    original: &File,
+    wall_ms_max: u32,
+    pace: Pace,
+) -> Result<(Vec<Sealed>, Option<Look>), Failure> {
+    let plans = order.plans();
+    let costs = plans.iter().map(Plan::cost);
+    let cpu_ms: u64 = costs.clone().map(|cost| cost.cpu_ms).sum();
+    let memory_bytes = costs.map(|cost| cost.memory_bytes).max().unwrap_or(0);
+    let cpu_ms_max = u32::try_from(cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
+    let (bytes, size_px) = match plans {
+        [plan] if !order.look() => {
+            let size = (plan.target.width_px, plan.target.height_px);
+            (plan.to_bytes().to_vec(), Some(size))
+        }
+        _ => (order.to_bytes(), None),
+    };
     let limits = job::JobLimits {
-        answer_bytes_max: answer_bytes_max(plan),
-        memory_bytes_max: cost
-            .memory_bytes
+        answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + order.extra_bytes(),
+        memory_bytes_max: memory_bytes
             .saturating_mul(2)
             .saturating_add(MEMORY_FLOOR_BYTES),
         cpu_ms_max,
     };
     let finished = pool.run(cell::Task {
         original: original.as_fd(),
-        plan: &plan.to_bytes(),
-        size_px: Some((plan.target.width_px, plan.target.height_px)),
+        plan: &bytes,
+        size_px,
         limits,
         // Waiting for a busy core is no fault of the job's.
         wall_ms_max: if pace == Pace::Idle {
@@ -271,29 +385,68 @@ pub fn run(
         },
         idle: pace == Pace::Idle,
     })?;
-    let sealed = Sealed {
-        file: finished.body,
-        bytes: finished.answer_bytes,
-        cpu_us: finished.cpu_us,
-    };
-    if sealed.is_what_was_asked(plan) {
-        return Ok(sealed);
-    }
-    let detail = "the answer is not the picture that was asked for".to_owned();
-    Err(Failure {
+    let is_single = size_px.is_some();
+    verified(order, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::Lied,
-        detail,
+        detail: "the answer is not the picture that was asked for".to_owned(),
     })
+}
+
+/// What a cell gave back, where it is what was asked for.
+fn verified(
+    order: &Order,
+    finished: cell::Finished,
+    is_single: bool,
+) -> Option<(Vec<Sealed>, Option<Look>)> {
+    let file = Arc::new(finished.body);
+    let total = finished.answer_bytes;
+    let mut ranges = if is_single {
+        vec![0..total]
+    } else {
+        let mut lengths = vec![0; lengths_bytes(order.answers())];
+        let at = total.checked_sub(lengths.len() as u64)?;
+        file.read_exact_at(&mut lengths, at).ok()?;
+        split_answers(&lengths, total)?
+    };
+    let look = match order.look() {
+        true => {
+            let range = ranges.pop()?;
+            let mut bytes = [0; LOOK_BYTES];
+            let fits = range.end - range.start == LOOK_BYTES as u64;
+            file.read_exact_at(&mut bytes, range.start).ok()?;
+            Some(Look::from_bytes(&bytes).filter(|_| fits)?)
+        }
+        false => None,
+    };
+    let share_us = finished.cpu_us / order.plans().len() as u64;
+    let sealed = order.plans().iter().zip(ranges).map(|(plan, range)| {
+        let sealed = Sealed {
+            file: Arc::clone(&file),
+            start: range.start,
+            bytes: range.end - range.start,
+            cpu_us: share_us,
+        };
+        sealed.is_what_was_asked(plan).then_some(sealed)
+    });
+    Some((sealed.collect::<Option<Vec<Sealed>>>()?, look))
 }
 
 impl Sealed {
     /// The worker's bytes are only alleged to be a picture: format and size are read back from them.
     fn is_what_was_asked(&self, plan: &Plan) -> bool {
-        let facts = picture::probe(&FileSource(&self.file), self.bytes);
+        let facts = picture::probe(self, self.bytes);
         let format = plan.encoding.target().format();
         facts.is_ok_and(|facts| {
             facts.format == format && facts.stored == plan.target && !facts.animated
         })
+    }
+}
+
+impl picture::ReadAt for Sealed {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.bytes.saturating_sub(offset);
+        let count = usize::try_from(left).map_or(buf.len(), |left| left.min(buf.len()));
+        FileExt::read_at(&*self.file, &mut buf[..count], self.start + offset)
     }
 }
 

@@ -1,17 +1,22 @@
 //! `meta=full`: a picture's facts as JSON, under the names WebP Server Go gives them.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use picture::{Recipe, Stage, Target};
+use picture::{Accepts, Look, Recipe, Stage, Target};
 
-use crate::library::LibraryPath;
+use crate::library::{Identity, LibraryPath};
 use crate::problem::{Problem, json_string};
-use crate::service::{Known, Service};
+use crate::service::{Known, Service, blocking};
+
+/// Side of the variant that is made for its look's sake.
+const TINY_PX: u32 = 64;
 
 impl Service {
     /// The size and format that a request without `meta` and with no format asked for would start from.
     ///
-    /// Of WebP Server Go's members `blurhash` is missing: it needs the pixels.
+    /// `blurhash`, `thumbhash` and `colour` need the pixels: where nothing was made of the original yet, a tiny variant is. A
+    /// picture that is not converted goes without them.
     ///
     /// # Errors
     /// [`Problem`]: not found, or no picture.
@@ -51,7 +56,37 @@ impl Service {
             facts.animated, facts.alpha
         )
         .expect("strings take everything");
+        if let Some(look) = self.look(path, &identity).await {
+            for (name, value) in [
+                ("colour", look.colour()),
+                ("blurhash", look.blurhash().to_owned()),
+                ("thumbhash", look.thumbhash()),
+            ] {
+                write!(out, ",\"{name}\":").expect("strings take everything");
+                json_string(&mut out, &value);
+            }
+        }
         out.push_str("}\n");
         Ok(out)
+    }
+
+    /// What an original looks like. Making the smallest variant tells that, and is bounded as every conversion is.
+    async fn look(&self, path: &LibraryPath, identity: &Identity) -> Option<Look> {
+        let find = || {
+            let (looks, identity) = (Arc::clone(self.looks()), *identity);
+            blocking(move || looks.find(&identity))
+        };
+        if let Some(look) = find().await {
+            return Some(look);
+        }
+        let tiny = Recipe {
+            width_px: Some(TINY_PX),
+            height_px: Some(TINY_PX),
+            format: Some(Target::Webp),
+            ..Recipe::default()
+        };
+        // Whatever kept it from being made, there is no look then; who asks for the picture is told why.
+        self.choose(path, tiny, Accepts::default()).await.ok()?;
+        find().await
     }
 }

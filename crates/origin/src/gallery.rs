@@ -4,12 +4,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::library::{Library, LibraryPath, Listed, Missing, encode};
+use crate::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 use crate::problem::Problem;
 use crate::service::{Service, blocking};
 
 /// Where the page lives; folders follow.
 pub(crate) const PAGE: &str = "/-/";
+/// Where the page to listen at is mounted, if it is.
+const MUSIC: &str = "/-/music";
 /// Nothing but our own pictures and the style in the page itself.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /// Extensions of files that are shown as pictures; what is inside is judged when it is asked for.
@@ -36,10 +38,18 @@ impl Service {
         };
         let library: Arc<Library> = Arc::clone(self.library());
         let limit = self.settings.limits.gallery_entries_max;
-        let (listed, folder) =
-            blocking(move || (library.list_folder(folder.as_ref(), limit), folder)).await;
-        match listed {
-            Ok(entries) => Ok(render(folder.as_ref(), &entries)),
+        let looks = Arc::clone(self.looks());
+        let has_music = self.mounts.find(MUSIC).is_some();
+        let page = move || {
+            let listed = library.list_folder(folder.as_ref(), limit)?;
+            let colour = |path: &LibraryPath| {
+                let identity = library.identify(path, Wait::Allowed).ok()?;
+                Some(looks.find(&identity)?.colour())
+            };
+            Ok(render(folder.as_ref(), &listed, has_music, colour))
+        };
+        match blocking(page).await {
+            Ok(page) => Ok(page),
             Err(Missing::NotFound | Missing::WouldSleep) => Err(Problem::NotFound),
             Err(Missing::Host(err)) => {
                 tracing::error!(folder = below, %err, "folder cannot be listed");
@@ -49,7 +59,13 @@ impl Service {
     }
 }
 
-fn render(folder: Option<&LibraryPath>, listed: &Listed) -> String {
+/// `colour` is that of a picture, as CSS has it, where it is known: it stands there until the picture does.
+fn render(
+    folder: Option<&LibraryPath>,
+    listed: &Listed,
+    has_music: bool,
+    colour: impl Fn(&LibraryPath) -> Option<String>,
+) -> String {
     let path = folder.map_or(String::new(), |folder| {
         folder.as_path().to_string_lossy().into_owned()
     });
@@ -88,14 +104,21 @@ fn render(folder: Option<&LibraryPath>, listed: &Listed) -> String {
             &escaped(&name.to_string_lossy()),
         );
     }
+    if has_music && folder.is_none() {
+        link(&mut out, MUSIC, "♪ Music");
+    }
     out.push_str("</nav><ul>");
     let pictures = listed.files.iter().filter(|name| is_shown(name.as_ref()));
     for name in pictures {
         let target = format!("/{base}{}", encode(name.as_ref()));
         let label = escaped(&name.to_string_lossy());
+        let style = LibraryPath::from_target(&target).and_then(|path| colour(&path));
+        let style = style.map_or_else(String::new, |colour| {
+            format!(" style=\"background:{colour}\"")
+        });
         write!(
             out,
-            "<li><a href=\"{target}\"><img loading=\"lazy\" alt=\"{label}\" src=\"{target}?w=480&amp;h=360&amp;fit=cover\"></a><span>{label}</span>"
+            "<li><a href=\"{target}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{target}?w=480&amp;h=360&amp;fit=cover\"></a><span>{label}</span>"
         )
         .expect("strings take everything");
     }

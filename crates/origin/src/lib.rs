@@ -49,6 +49,8 @@ mod source;
 
 pub mod variants;
 
+pub mod looks;
+
 pub mod ledger;
 
 mod describe;

@@ -1,5 +1,4 @@
-//! Makes variants ahead of any request, in every enabled format, as well as they can be made. Requests then find them under
-//! the same keys.
+//! Makes variants ahead of any request, in every enabled format. Requests then find them under the same keys.
 
 use std::fs;
 use std::path::Path;
@@ -50,70 +49,71 @@ impl Service {
         found
     }
 
-    /// Makes what is missing for these recipes of originals, on as many threads as there are conversions at a time; `tally` may be watched
-    /// from another thread.
-    pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], tally: &Tally) {
+    /// Makes what is missing for these recipes of originals, as requests get it first or as well as it can be made, on as many
+    /// threads as there are conversions at a time; `tally` may be watched from another thread. Recipes of one original that
+    /// follow each other are made of one decode where that serves them.
+    pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+        let originals: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..self.settings.flight.concurrency {
                 scope.spawn(|| {
-                    while let Some((path, recipe)) =
-                        wanted.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        self.prefetch_one(path, *recipe, tally);
-                        tally.files.fetch_add(1, Ordering::Relaxed);
+                    while let Some(of_one) = originals.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        self.prefetch_one(of_one, stage, tally);
+                        tally
+                            .files
+                            .fetch_add(of_one.len() as u64, Ordering::Relaxed);
                     }
                 });
             }
         });
     }
 
-    fn prefetch_one(&self, path: &LibraryPath, recipe: Recipe, tally: &Tally) {
+    /// Makes what is missing of one original.
+    fn prefetch_one(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+        let path = &wanted[0].0;
         let looked = look(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = looked else {
             return;
         };
-        let candidates = picture::candidates(&facts, &recipe, self.settings.formats);
-        let recipe = self.planned(recipe);
-        for target in candidates.targets() {
-            let plan = picture::plan(
-                &facts,
-                &recipe,
-                target,
-                Stage::Better,
-                &self.settings.picture,
-            );
-            let quick = picture::plan(
-                &facts,
-                &recipe,
-                target,
-                Stage::Quick,
-                &self.settings.picture,
-            );
-            let (Ok(plan), Ok(quick)) = (plan, quick) else {
-                continue;
-            };
-            let key = Key::new(&identity, &plan);
-            if self
-                .variants()
-                .find_on_disk(&key, clock::unix_ms())
-                .is_some()
-            {
-                tally.known.fetch_add(1, Ordering::Relaxed);
-                continue;
+        let mut tasks: Vec<Task> = Vec::new();
+        for (_, recipe) in wanted {
+            let candidates = picture::candidates(&facts, recipe, self.settings.formats);
+            let recipe = self.planned(*recipe);
+            let limits = &self.settings.picture;
+            for target in candidates.targets() {
+                let plan = |stage| picture::plan(&facts, &recipe, target, stage, limits);
+                let (Ok(better), Ok(quick)) = (plan(Stage::Better), plan(Stage::Quick)) else {
+                    continue;
+                };
+                let keys = (Key::new(&identity, &better), Key::new(&identity, &quick));
+                let (key, plan, replaces) = match stage {
+                    Stage::Better => (keys.0, better, Some(keys.1)),
+                    Stage::Quick => (keys.1, quick, None),
+                };
+                let is_there = |key| {
+                    let found = self.variants().find_on_disk(key, clock::unix_ms());
+                    found.is_some()
+                };
+                if is_there(&keys.0) || is_there(&key) {
+                    tally.known.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                tasks.push(Task {
+                    key,
+                    plan,
+                    path: path.clone(),
+                    identity,
+                    original_competes: candidates.original_competes,
+                    replaces: replaces.filter(|quick| *quick != key),
+                    pace: Pace::Awaited,
+                });
             }
-            let replaces = Some(Key::new(&identity, &quick)).filter(|quick| *quick != key);
-            let original_competes = candidates.original_competes;
-            let task = Task {
-                key,
-                plan,
-                path: path.clone(),
-                identity,
-                original_competes,
-                replaces,
-                pace: Pace::Awaited,
-            };
-            tally.count(&identity, &self.flights.converter().convert(&task));
+        }
+        if !tasks.is_empty() {
+            let outcomes = self.flights.converter().convert_all(&tasks);
+            let counted = outcomes.iter();
+            counted.for_each(|outcome| tally.count(&identity, outcome));
         }
     }
 }

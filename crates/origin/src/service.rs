@@ -16,6 +16,7 @@ use crate::flight::{self, Flights};
 use crate::h2;
 use crate::ledger::{self, Ledger, Store};
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
+use crate::looks::Looks;
 use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, Readings};
 use crate::mount::Mounts;
@@ -66,6 +67,8 @@ pub struct Limits {
     pub variants_bytes_max: u64,
     /// Originals whose facts are kept in memory; about 150 bytes each.
     pub facts_max: NonZeroUsize,
+    /// Originals whose looks are kept, in memory and on disk; about 150 bytes each.
+    pub looks_max: NonZeroUsize,
     /// Bodies up to this size are sent from memory, larger ones by `sendfile`.
     pub memory_body_bytes_max: u64,
     /// Bytes of bodies that one core keeps in memory.
@@ -101,6 +104,7 @@ impl Default for Limits {
         Limits {
             variants_bytes_max: 4 << 30,
             facts_max: NonZeroUsize::new(65_536).expect("not zero"),
+            looks_max: NonZeroUsize::new(65_536).expect("not zero"),
             memory_body_bytes_max: 64 << 10,
             core_body_bytes_max: 128 << 20,
             core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
@@ -205,6 +209,7 @@ impl Service {
             library: Arc::clone(&library),
             variants: Arc::clone(&variants),
             pool: pool.into(),
+            looks: Arc::new(Looks::open(&settings.data, settings.limits.looks_max)),
             metrics: Arc::clone(&metrics),
             ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
@@ -270,6 +275,12 @@ impl Service {
     #[must_use]
     pub fn variants(&self) -> &Arc<Variants> {
         &self.variants
+    }
+
+    /// What originals look like, as far as anything was made of them.
+    #[must_use]
+    pub fn looks(&self) -> &Arc<Looks> {
+        &self.flights.converter().looks
     }
 
     /// The access log, unless it is off.

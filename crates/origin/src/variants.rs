@@ -28,7 +28,7 @@ use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-const ENCODER_VERSION: u32 = 2;
+const ENCODER_VERSION: u32 = 3;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
 /// How often times of use are written to the files.
@@ -426,7 +426,7 @@ impl Variants {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = scratch.join(format!("{}-{number}", std::process::id()));
         let made = create(&temporary).and_then(|file| match body {
-            Some(body) => copy(&body.file, &file, body.bytes),
+            Some(body) => copy(body, &file),
             None => Ok(()),
         });
         let shelf = self.shelf(&variant.key);
@@ -645,13 +645,15 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-fn copy(from: &File, to: &File, bytes: u64) -> io::Result<()> {
+fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     const SLICE_BYTES: usize = 256 << 10;
+    let bytes = from.bytes;
     let mut slice = vec![0; SLICE_BYTES.min(bytes as usize)];
     let mut offset = 0;
     while offset < bytes {
         let wanted = slice.len().min((bytes - offset) as usize);
-        from.read_exact_at(&mut slice[..wanted], offset)?;
+        from.file
+            .read_exact_at(&mut slice[..wanted], from.start + offset)?;
         to.write_all_at(&slice[..wanted], offset)?;
         offset += wanted as u64;
     }

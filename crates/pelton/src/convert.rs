@@ -91,7 +91,7 @@ fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     name.push(format!(".{}.part", std::process::id()));
     let beside: PathBuf = output.with_file_name(name);
     let mut file = File::create_new(&beside)?;
-    let written = io::copy(&mut (&sealed.file).take(sealed.bytes), &mut file);
+    let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
         .and_then(|_| fs::rename(&beside, output))
         .inspect_err(|_| {

@@ -10,11 +10,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, Catalog, CoverRules, Covered, TrackId};
-use origin::library::LibraryPath;
+use origin::Service;
+use origin::library::{Library, LibraryPath, Wait};
+use origin::looks::Looks;
 use origin::mount::{Mount, Reply, Visit};
+use picture::Look;
 use scan::{CoverLimits, Keeper, TakeError};
 
 use crate::config::Config;
@@ -26,6 +29,8 @@ pub(crate) struct Covers {
     rules: CoverRules,
     /// None where the data directory cannot be written.
     inside: Option<scan::Covers>,
+    /// Once there is a service.
+    seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
 }
 
 impl Covers {
@@ -51,7 +56,30 @@ impl Covers {
                     None
                 }
             },
+            seen: OnceLock::new(),
         }
+    }
+
+    /// Takes what `service` knows of looks.
+    pub(crate) fn attach(&self, service: &Service) {
+        let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
+        assert!(self.seen.set(seen).is_ok(), "one service a process");
+    }
+
+    /// Whether a picture stands for something.
+    pub(crate) fn has(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> bool {
+        catalog.cover(of, &self.rules).is_some()
+    }
+
+    /// What the picture looks like that stands for something. May sleep, as [`Covers::path`].
+    pub(crate) fn look(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> Option<Look> {
+        self.look_at(&self.path(catalog, of)?)
+    }
+
+    /// What a picture looks like, where that is known. May sleep.
+    pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Look> {
+        let (looks, library) = self.seen.get()?;
+        looks.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
     /// The target of the picture that stands for something. May sleep: the picture may have to be taken out of a file.

@@ -84,7 +84,7 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings, Some(typed.root));
-            prefetch::run(&flags::settle(settings, variables)?)
+            prefetch::run(&flags::settle(settings, variables)?, typed.quick)
         }
         Command::Scan(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root.clone()));

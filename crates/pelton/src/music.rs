@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use origin::Service;
 use origin::mount::Mount;
 use scan::Keeper;
 
@@ -36,6 +37,11 @@ impl Music {
             keeper,
             covers,
         })
+    }
+
+    /// Takes what `service` knows of pictures.
+    pub(crate) fn attach(&self, service: &Service) {
+        self.covers.attach(service);
     }
 
     /// What answers beside the files of the library, and where.

@@ -1,8 +1,10 @@
 //! What players talk to: the Subsonic protocol at `/rest/`, the same library as plain JSON at `/-/api/`, and a page to
 //! listen at `/-/music`.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::pin::Pin;
@@ -12,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::{Catalog, Covered};
 use origin::library::{Library, LibraryPath, Mount as Directory};
 use origin::mount::{Field, Mount, Reply, Visit};
+use picture::Look;
 use scan::Keeper;
 use subsonic::StoreError;
 use subsonic::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
@@ -106,6 +109,19 @@ impl House for Shelf {
         self.covers.target(index, of, query)
     }
 
+    fn has_cover(&self, index: &Catalog<Vec<u8>>, of: Covered) -> bool {
+        self.covers.has(index, of)
+    }
+
+    fn look(&self, index: &Catalog<Vec<u8>>, of: Covered) -> Option<Look> {
+        self.covers.look(index, of)
+    }
+
+    fn look_of_file(&self, path: &[u8]) -> Option<Look> {
+        let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
+        self.covers.look_at(&path)
+    }
+
     fn lyrics(&self, path: &[u8]) -> Option<String> {
         let library = self.library.as_ref()?;
         let path = std::str::from_utf8(path).ok().map(Path::new)?;
@@ -158,6 +174,7 @@ impl Rest {
         let query = visit.query.unwrap_or("").to_owned();
         // A form that is no text has no parameters that fit.
         let form = String::from_utf8_lossy(&visit.body).into_owned();
+        let peer = visit.peer;
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
             let mut params = Params::parse(&query);
@@ -166,6 +183,7 @@ impl Rest {
             server.answer(&Request {
                 name: &name,
                 params,
+                peer,
                 now_ms,
             })
         });

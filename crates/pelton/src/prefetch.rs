@@ -11,7 +11,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use origin::library::LibraryPath;
 use origin::mount::Mounts;
 use origin::{Service, Tally};
-use picture::Recipe;
+use picture::{Recipe, Stage};
 
 use crate::config::{Config, Resolved};
 use crate::covers::Covers;
@@ -21,8 +21,8 @@ use crate::{house, log, scan};
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Makes what is missing, then says what it came to.
-pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
+/// Makes what is missing, then says what it came to. `quick` makes what requests are answered with first.
+pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
@@ -32,7 +32,8 @@ pub(crate) fn run(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     let wanted = wanted(config, &service).map_err(|err| vec![err])?;
-    let tally = prefetch(&service, &wanted);
+    let stage = if quick { Stage::Quick } else { Stage::Better };
+    let tally = prefetch(&service, &wanted, stage);
     let files = wanted
         .iter()
         .filter(|(_, recipe)| recipe.is_identity())
@@ -76,7 +77,10 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     // Nobody asks for a cover's own size.
     wanted.retain(|path| !path.as_path().starts_with(house::ART.trim_matches('/')));
     let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
-    Ok(whole.chain(sized).collect())
+    let mut all: Vec<_> = whole.chain(sized).collect();
+    // What is made of one picture stands together, and is made of one decode.
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(all)
 }
 
 /// The pictures that stand for anything but single tracks.
@@ -96,12 +100,12 @@ fn covers(config: &Config, catalog: &Catalog<Vec<u8>>) -> BTreeSet<LibraryPath> 
     all.filter_map(|of| covers.path(catalog, of)).collect()
 }
 
-fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)]) -> Tally {
+fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> Tally {
     let tally = Tally::default();
     let done = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let watched = scope.spawn(|| watch(wanted.len() as u64, &tally, &done));
-        service.prefetch(wanted, &tally);
+        service.prefetch(wanted, stage, &tally);
         done.store(1, Ordering::Release);
         watched.thread().unpark();
     });

@@ -49,6 +49,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     };
     let counters = listeners.counters();
     let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
+    music.attach(&service);
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {

@@ -16,6 +16,8 @@
 //! [`PLAN_BYTES`] bytes. Errors: [`QueryError`] is the client's fault; [`ProbeError`] the picture's, except when reading
 //! failed; [`Refusal`] the picture's, or the client's for an answer too large. Threads: none; all types are plain data.
 //!
+//! An [`Order`] is several plans of one decode, and the picture's [`Look`] besides: a colour and two tiny pictures.
+//!
 //! [`Raster`] and its parts are what `codec`, `pixel` and `worker` hand to each other. Sources stand in each module.
 
 #![forbid(unsafe_code)]
@@ -34,11 +36,16 @@ mod fit;
 mod candidates;
 mod plan;
 
+mod look;
+mod order;
+
 /// One quality for all formats.
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};
 pub use format::{Format, Orientation, SNIFF_BYTES};
+pub use look::{BASE_83, BLURHASH_BYTES_MAX, LOOK_BYTES, Look, THUMBHASH_BYTES_MAX};
+pub use order::{ORDER_PLANS_MAX, Order, join_answers, lengths_bytes, split_answers};
 pub use plan::{
     Cost, Encoding, Limits, MalformedPlan, PLAN_BYTES, Plan, Rect, Refusal, Stage, Target, plan,
 };

@@ -174,6 +174,9 @@ impl Encoding {
     }
 }
 
+/// Pixels that a JPEG decoder leaves when it shrinks; see [`Plan::shrink`].
+const DECODED_PIXELS_MIN: u64 = 500_000;
+
 /// A rectangle inside a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rect {
@@ -223,18 +226,22 @@ impl Plan {
     /// By how much a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. So it must leave the scaler a factor of
-    /// two or more on both axes, as libvips does; shrinking all the way costs up to 20 points of SSIMULACRA2.
+    /// two or more on both axes, as libvips does; shrinking all the way costs up to 20 points of SSIMULACRA2. And it must
+    /// leave half a megapixel: below that little time is saved, and all the small sizes of a picture, up to about
+    /// 350 pixels square, come from one decode.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
             return 1;
         }
-        let leaves_two = |shrink: u8| {
-            let least = 2 * u64::from(shrink);
+        let leaves_enough = |shrink: &u8| {
+            let shrink = u64::from(*shrink);
+            let least = 2 * shrink;
             least * u64::from(self.inner.width_px) <= u64::from(self.crop.size.width_px)
                 && least * u64::from(self.inner.height_px) <= u64::from(self.crop.size.height_px)
+                && DECODED_PIXELS_MIN * shrink * shrink <= self.stored.pixels()
         };
-        let shrink = [8, 4, 2].into_iter().find(|shrink| leaves_two(*shrink));
+        let shrink = [8, 4, 2].into_iter().find(leaves_enough);
         shrink.unwrap_or(1)
     }
 }

@@ -8,6 +8,8 @@
 //! decoded ─ scale(area, size, chroma) ─► colour::Converter ─► orient ─► pad ─► to_planes | to_packed
 //! ```
 //!
+//! Beside it, [`far`] and [`look`] tell what a picture looks like from far away.
+//!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as libvips, imgproxy and browsers do. Filtering in
 //!   linear light would be truer for thin bright lines, but would make our answers differ from every peer's and from
 //!   what the browser shows when it scales the original itself; and it would need the planes as RGB.
@@ -27,6 +29,7 @@
 
 mod alpha;
 pub mod colour;
+mod look;
 mod orient;
 mod pad;
 mod range;
@@ -37,6 +40,7 @@ mod subsample;
 mod tests;
 
 pub use alpha::flatten;
+pub use look::{far, look};
 pub use orient::{orient, stored};
 pub use pad::pad;
 pub use rgb::{ink_to_rgb, to_packed, to_planes};

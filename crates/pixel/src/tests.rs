@@ -2,6 +2,7 @@
 
 mod alpha;
 mod colour;
+mod look;
 mod naive;
 mod orient;
 mod pad;

@@ -15,7 +15,7 @@ use lru::LruCache;
 use tags::{CoverError, Mime, Picture, read_cover};
 
 use crate::ScanError;
-use crate::read::{Source, open};
+use crate::read::{Manner, Source, open};
 use crate::scan::open_root;
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ impl Covers {
         if found != cover.stat {
             return Err(TakeError::Changed);
         }
-        let source = Source::new(file);
+        let source = Source::new(file, Manner::Streaming);
         let limit = self.limits.cover_bytes_max;
         read_cover(&source, cover.stat.size, inside, limit).map_err(|err| match err {
             CoverError::TooLarge => TakeError::TooLarge,

@@ -1,11 +1,13 @@
 //! One file: opened, read exactly, closed.
 
-use std::io;
+use std::cell::Cell;
+use std::io::{self, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use catalog::{Content, Photo};
 use picture::ProbeErrorKind;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, openat};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{ErrorKind, Reader};
 
 use crate::walk::{Kind, Seen};
@@ -18,25 +20,65 @@ pub(crate) struct Read {
     pub(crate) bytes: u64,
 }
 
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// A few exact bytes: what the kernel would read ahead is pictures and sound, megabytes of it on some disks.
+    Exact,
+    /// Only what the page cache has. What it lacks fails, and [`Source::missed`] tells.
+    Cached,
+    /// Long stretches, as they come.
+    Streaming,
+}
+
 /// A file on disk; counts what is asked of it.
 pub(crate) struct Source {
     file: OwnedFd,
-    reads: std::cell::Cell<u64>,
-    bytes: std::cell::Cell<u64>,
+    manner: Manner,
+    reads: Cell<u64>,
+    bytes: Cell<u64>,
+    /// The kernel was told not to read ahead.
+    advised: Cell<bool>,
+    missed: Cell<bool>,
 }
 
 impl Source {
-    pub(crate) fn new(file: OwnedFd) -> Source {
+    pub(crate) fn new(file: OwnedFd, manner: Manner) -> Source {
         Source {
             file,
+            manner,
             reads: 0.into(),
             bytes: 0.into(),
+            advised: false.into(),
+            missed: false.into(),
         }
+    }
+
+    /// Whether something was not in the page cache that had to be.
+    pub(crate) fn missed(&self) -> bool {
+        self.missed.get()
     }
 
     fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.reads.update(|reads| reads + 1);
         self.bytes.update(|bytes| bytes + buf.len() as u64);
+        if self.manner == Manner::Streaming {
+            return Ok(rustix::io::pread(&self.file, buf, offset)?);
+        }
+        let parts = &mut [IoSliceMut::new(buf)];
+        match preadv2(&self.file, parts, offset, ReadWriteFlags::NOWAIT) {
+            Err(Errno::AGAIN) => {}
+            // A file system that cannot tell what it has in memory.
+            Err(Errno::OPNOTSUPP) => {}
+            other => return Ok(other?),
+        }
+        if self.manner == Manner::Cached {
+            self.missed.set(true);
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        if !self.advised.replace(true) {
+            fadvise(&self.file, 0, None, Advice::Random)?;
+        }
         Ok(rustix::io::pread(&self.file, buf, offset)?)
     }
 }
@@ -61,24 +103,35 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<Owne
 
 /// Reads a file below `root`.
 pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Read {
-    let file = match open(root, &seen.path).and_then(|file| {
-        // Reads are exact: what the kernel would read ahead is pictures and sound, megabytes of it on some disks.
-        fadvise(&file, 0, None, Advice::Random)?;
-        Ok(file)
-    }) {
-        Ok(file) => file,
-        Err(err) => {
-            return Read {
-                content: Err(format!("cannot be opened: {}", io::Error::from(err))),
-                reads: 0,
-                bytes: 0,
-            };
-        }
-    };
-    let source = Source::new(file);
+    match open(root, &seen.path) {
+        Ok(file) => read_opened(&Source::new(file, Manner::Exact), seen, reader),
+        Err(err) => Read {
+            content: Err(format!("cannot be opened: {}", io::Error::from(err))),
+            reads: 0,
+            bytes: 0,
+        },
+    }
+}
+
+/// Reads a file below `root` if all that is wanted of it is in the page cache; else it gives where its first byte lies, if
+/// the disk tells. Nothing when it cannot be opened.
+pub(crate) fn read_cached(
+    root: BorrowedFd<'_>,
+    seen: &Seen,
+    reader: &mut Reader,
+) -> Option<Result<Read, io::Result<Option<u64>>>> {
+    let source = Source::new(open(root, &seen.path).ok()?, Manner::Cached);
+    let read = read_opened(&source, seen, reader);
+    Some(match source.missed() {
+        false => Ok(read),
+        true => Err(host::first_extent(&source.file)),
+    })
+}
+
+fn read_opened(source: &Source, seen: &Seen, reader: &mut Reader) -> Read {
     let content = match seen.kind {
-        Kind::Music => music(&source, seen, reader),
-        Kind::Picture => photo(&source, seen),
+        Kind::Music => music(source, seen, reader),
+        Kind::Picture => photo(source, seen),
     };
     Read {
         content,

@@ -12,7 +12,8 @@ use tags::{Reader, Splits};
 
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
-use crate::read::{Read, read};
+use crate::read::{Read, read, read_cached};
+use crate::sweep::Place;
 use crate::walk::{Seen, Tree, tops};
 use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
 
@@ -162,7 +163,7 @@ impl Reading<'_> {
         }
         report.opened = to_read.len() as u64;
         self.progress.begin_reading(report.opened);
-        report.sweep = sweep::sort(self.root, seen, &mut to_read, self.progress);
+        sweep::by_inode(seen, &mut to_read);
         let devices = to_read.iter().map(|&number| seen[number].stat.device);
         report.rotating = devices
             .collect::<HashSet<_>>()
@@ -174,7 +175,15 @@ impl Reading<'_> {
             false => self.limits.readers,
         };
         report.readers = readers.min(cores).min(to_read.len()).max(1);
-        for (number, read) in self.read_all(&to_read, report) {
+        let mut all = Vec::new();
+        if report.rotating {
+            // What memory has moves no head. The rest is sorted by where it lies.
+            let (warm, cold) = self.read_cached(&to_read, report);
+            all = warm;
+            (to_read, report.sweep) = sweep::by_place(seen, cold);
+        }
+        all.extend(self.read_all(&to_read, report));
+        for (number, read) in all {
             report.reads += read.reads;
             report.bytes += read.bytes;
             let Seen { path, stat, .. } = &seen[number];
@@ -197,9 +206,50 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads files by several threads, each taking the next one: with several at once, a disk's head would go back and forth
-    /// between theirs.
+    /// Reads files, in their order.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Vec<(usize, Read)> {
+        self.each(to_read, report, |number, reader| {
+            let read = self.one(number, reader);
+            self.progress.add_read(1);
+            (number, read)
+        })
+    }
+
+    /// Reads those that are in the page cache; of the others it learns where they lie.
+    fn read_cached(
+        &self,
+        to_read: &[usize],
+        report: &Report,
+    ) -> (Vec<(usize, Read)>, Vec<(usize, Place)>) {
+        let tried = self.each(to_read, report, |number, reader| {
+            let seen = &self.seen[number];
+            let is_small = seen.stat.size <= self.limits.file_bytes_max;
+            let read = is_small.then(|| read_cached(self.root, seen, reader));
+            (number, read.flatten())
+        });
+        let (mut warm, mut cold) = (Vec::with_capacity(tried.len()), Vec::new());
+        for (number, read) in tried {
+            match read {
+                Some(Ok(read)) => {
+                    self.progress.add_read(1);
+                    warm.push((number, read));
+                }
+                Some(Err(place)) => cold.push((number, place)),
+                // What is wrong with it is told when it is read.
+                None => cold.push((number, Ok(None))),
+            }
+        }
+        (warm, cold)
+    }
+
+    /// Does something with each file by several threads, each taking the next one: with several at once, a disk's head would
+    /// go back and forth between theirs.
+    fn each<T: Send>(
+        &self,
+        to_read: &[usize],
+        report: &Report,
+        work: impl Fn(usize, &mut Reader) -> T + Sync,
+    ) -> Vec<T> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut reader = Reader::new(tags::Limits::default());
@@ -208,8 +258,7 @@ impl Reading<'_> {
                 let Some(&number) = to_read.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     break;
                 };
-                done.push((number, self.one(number, &mut reader)));
-                self.progress.add_read(1);
+                done.push(work(number, &mut reader));
             }
             done
         };

@@ -1,57 +1,36 @@
 //! Sorts files as they lie on the disk, so that its head goes one way.
 
-use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
+use std::io;
 
-use crate::Progress;
-use crate::read::open;
 use crate::walk::Seen;
 
 /// In which order files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sweep {
-    /// Of device and inode: enough where nothing moves.
+    /// Of device and inode: enough where nothing moves, or nothing has to be read from the disk.
     #[default]
     Inodes,
-    /// Of device and the place of the first byte, for which each file is opened once more, in the order of inodes.
+    /// Of device and the place of the first byte, for what the page cache did not have.
     Extents,
 }
 
-/// Sorts `to_read`, and says in which order.
-pub(crate) fn sort(
-    root: BorrowedFd<'_>,
-    seen: &[Seen],
-    to_read: &mut [usize],
-    progress: &Progress,
-) -> Sweep {
+/// Sorts by device and inode.
+pub(crate) fn by_inode(seen: &[Seen], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
-    // Devices that rotate and tell where files lie.
-    let mut telling = HashMap::new();
-    let mut places = HashMap::new();
-    for &number in &*to_read {
-        if progress.is_cancelled() {
-            break;
-        }
-        let stat = &seen[number].stat;
-        let tells = telling
-            .entry(stat.device)
-            .or_insert_with(|| rotates(stat.device));
-        // What cannot be opened is told when it is to be read.
-        if *tells && let Ok(file) = open(root, &seen[number].path) {
-            match host::first_extent(&file) {
-                Ok(place) => drop(places.insert(number, place)),
-                Err(_) => *tells = false,
-            }
-        }
-    }
-    if places.is_empty() {
-        return Sweep::Inodes;
-    }
-    to_read.sort_by_key(|number| {
-        let place = places.get(number).copied().flatten();
+}
+
+/// Where the first byte of a file lies, as far as its disk tells.
+pub(crate) type Place = io::Result<Option<u64>>;
+
+/// Files that have to be read from the disk, by device and place; those of a disk that does not tell stay as they were.
+pub(crate) fn by_place(seen: &[Seen], mut cold: Vec<(usize, Place)>) -> (Vec<usize>, Sweep) {
+    let told = cold.iter().any(|(_, place)| place.is_ok());
+    cold.sort_by_key(|(number, place)| {
+        let place = place.as_ref().ok().copied().flatten();
         (seen[*number].stat.device, place)
     });
-    Sweep::Extents
+    let numbers = cold.into_iter().map(|(number, _)| number).collect();
+    (numbers, if told { Sweep::Extents } else { Sweep::Inodes })
 }
 
 /// What the kernel does not know has no moving parts.

@@ -14,10 +14,12 @@ pub(crate) enum Code {
     NotFound = 70,
 }
 
-/// An error of the protocol, which HTTP calls a success.
+/// An error of the protocol, which HTTP calls a success, mostly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: Code,
+    /// Of HTTP.
+    pub(crate) status: u16,
     pub(crate) message: Cow<'static, str>,
 }
 
@@ -25,6 +27,7 @@ impl Fault {
     pub(crate) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Fault {
         Fault {
             code,
+            status: 200,
             message: message.into(),
         }
     }
@@ -34,6 +37,15 @@ impl Fault {
             Code::Missing,
             format!("required parameter {name} is missing"),
         )
+    }
+
+    /// For whoever failed to log in too often.
+    pub(crate) fn guessing(wait_s: u64) -> Fault {
+        let what = format!("too many failed logins; the next try is open in {wait_s} seconds");
+        Fault {
+            status: 429,
+            ..Fault::new(Code::Login, what)
+        }
     }
 
     pub(crate) fn bad(name: &str) -> Fault {

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use catalog::{Catalog, Covered};
+use picture::Look;
 
 /// What the house offers: the library, and what is done with its files.
 pub trait House: Send + Sync {
@@ -15,6 +16,15 @@ pub trait House: Send + Sync {
 
     /// The target at which the picture of something is served, with this query. May have to take it out of a file.
     fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String>;
+
+    /// Whether a picture stands for something.
+    fn has_cover(&self, index: &Catalog<Vec<u8>>, of: Covered) -> bool;
+
+    /// What the picture of something looks like, where that is known. May have to take it out of a file.
+    fn look(&self, index: &Catalog<Vec<u8>>, of: Covered) -> Option<Look>;
+
+    /// What the picture at a path of the library looks like, where that is known.
+    fn look_of_file(&self, path: &[u8]) -> Option<Look>;
 
     /// The lyrics of a music file: those beside it, else those inside. May read it.
     fn lyrics(&self, path: &[u8]) -> Option<String>;

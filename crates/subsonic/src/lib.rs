@@ -45,6 +45,7 @@ mod auth;
 mod store;
 
 mod fault;
+mod guard;
 mod house;
 mod ids;
 mod limits;

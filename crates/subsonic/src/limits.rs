@@ -13,6 +13,12 @@ pub struct Limits {
     pub text_bytes_max: usize,
     /// Players whose present track is remembered. Default 1,000.
     pub players_max: usize,
+    /// Failed logins of one address for one name before it has to wait. Default 10.
+    pub failures_max: u32,
+    /// How long it waits then, in seconds after the last one. Default 60.
+    pub failures_wait_s: u32,
+    /// Addresses and names whose failures are remembered. Default 10,000.
+    pub failures_kept: usize,
 }
 
 impl Default for Limits {
@@ -24,6 +30,9 @@ impl Default for Limits {
             kept_max: 10_000,
             text_bytes_max: 4096,
             players_max: 1000,
+            failures_max: 10,
+            failures_wait_s: 60,
+            failures_kept: 10_000,
         }
     }
 }

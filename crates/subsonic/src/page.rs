@@ -3,6 +3,9 @@
 
 use std::fmt::Write as _;
 
+use catalog::Covered;
+
+use crate::house::House;
 use crate::ids::Id;
 use crate::params::{Params, encoded};
 use crate::server::{Answer, Index, Server};
@@ -15,7 +18,8 @@ const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;backgro
 a{color:inherit;text-decoration:none}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}input{font:inherit}\
 ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:1.2rem;padding:0;list-style:none}\
 img{width:100%;aspect-ratio:1;object-fit:cover;border-radius:.4rem;background:#222}\
-header{display:flex;gap:1.5rem;align-items:end}header img{width:15rem}\
+i{display:grid;place-items:center;aspect-ratio:1;border-radius:.4rem;background:#222;font-size:3rem;color:#555}\
+header{display:flex;gap:1.5rem;align-items:end}header img,header i{width:15rem}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\
 td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 
@@ -24,6 +28,7 @@ impl Server {
     #[must_use]
     pub fn page(&self, base: &str, path: &str, params: &Params<'_>) -> Answer {
         let (index, derived) = self.index();
+        let house = &*self.house;
         let (status, body) = match path.trim_matches('/') {
             "" => {
                 let query = params.first("q").unwrap_or("").trim();
@@ -40,11 +45,12 @@ impl Server {
                     }
                 };
                 let offset = params.first("offset").and_then(|text| text.parse().ok());
-                (200, albums(&index, base, query, &rows, offset.unwrap_or(0)))
+                let offset = offset.unwrap_or(0);
+                (200, albums(house, &index, (base, query), &rows, offset))
             }
             id => match Id::parse(id) {
                 Some(Id::Album(id)) => match index.album_row(id) {
-                    Some(row) => (200, album(&index, base, row)),
+                    Some(row) => (200, album(house, &index, base, row)),
                     None => (404, whole("No such album", "")),
                 },
                 _ => (404, whole("No such album", "")),
@@ -65,7 +71,29 @@ fn whole(title: &str, inside: &str) -> String {
     )
 }
 
-fn albums(index: &Index, base: &str, query: &str, rows: &[u32], offset: usize) -> String {
+/// The picture of an album, with its colour until it is there, or a mark that there is none.
+fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
+    let (of, album) = (Covered::Album(row), index.album(row));
+    let Some(album) = album.filter(|_| house.has_cover(index, of)) else {
+        return "<i>♪</i>".to_owned();
+    };
+    let style = house.look(index, of).map_or_else(String::new, |look| {
+        format!(" style=\"background:{}\"", look.colour())
+    });
+    format!(
+        "<img{style} loading=\"lazy\" alt=\"\" \
+         src=\"/-/cover/{}?w={side_px}&amp;h={side_px}&amp;fit=cover\">",
+        Id::Album(album.id)
+    )
+}
+
+fn albums(
+    house: &dyn House,
+    index: &Index,
+    (base, query): (&str, &str),
+    rows: &[u32],
+    offset: usize,
+) -> String {
     let counts = index.counts();
     let mut out = format!(
         "<h1>Music</h1><nav><form action=\"{base}\"><input type=\"search\" name=\"q\" value=\"{}\" \
@@ -81,9 +109,9 @@ fn albums(index: &Index, base: &str, query: &str, rows: &[u32], offset: usize) -
         let id = Id::Album(album.id);
         write!(
             out,
-            "<li><a href=\"{base}/{id}\"><img loading=\"lazy\" alt=\"\" \
-             src=\"/-/cover/{id}?w=360&amp;h=360&amp;fit=cover\"><span>{}</span></a>\
+            "<li><a href=\"{base}/{id}\">{}<span>{}</span></a>\
              <span><small>{}</small></span>",
+            cover(house, index, row, 360),
             escaped(album.title),
             escaped(album.artist),
         )
@@ -108,20 +136,18 @@ fn albums(index: &Index, base: &str, query: &str, rows: &[u32], offset: usize) -
     whole("Music", &out)
 }
 
-fn album(index: &Index, base: &str, row: u32) -> String {
+fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
     let Some(album) = index.album(row) else {
         return whole("No such album", "");
     };
-    let id = Id::Album(album.id);
     let (title, artist) = (escaped(album.title), escaped(album.artist));
     let year = album
         .original_date
         .or(album.date)
         .map(|date| date.year.to_string());
     let mut out = format!(
-        "<nav><a href=\"{base}\">↑ Music</a></nav><header>\
-         <img alt=\"\" src=\"/-/cover/{id}?w=480&amp;h=480&amp;fit=cover\">\
-         <div><h1>{title}</h1><p>{artist} <small>{}</small></div></header><table>",
+        "<nav><a href=\"{base}\">↑ Music</a></nav><header>{}<div><h1>{title}</h1><p>{artist} <small>{}</small></div></header><table>",
+        cover(house, index, row, 480),
         year.as_deref().unwrap_or(""),
     );
     for row in tracks(&album) {

@@ -1,6 +1,7 @@
 //! From a request to its answer: form, user, endpoint, envelope.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::{Catalog, TrackId};
@@ -9,6 +10,7 @@ use tags::Splits;
 use crate::derived::Derived;
 use crate::endpoints::{self, Does, Endpoint};
 use crate::fault::{Code, Fault};
+use crate::guard::Guard;
 use crate::house::House;
 use crate::limits::Limits;
 use crate::params::Params;
@@ -25,6 +27,7 @@ pub struct Server {
     pub(crate) store: Arc<Store>,
     pub(crate) limits: Limits,
     pub(crate) splits: Splits,
+    guard: Guard,
     playing: Mutex<HashMap<(String, String), Playing>>,
     derived: Mutex<Option<Arc<Derived>>>,
 }
@@ -43,6 +46,8 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// Of the query, and of a form.
     pub params: Params<'a>,
+    /// Where it came from.
+    pub peer: IpAddr,
     /// The time, in milliseconds since 1970.
     pub now_ms: i64,
 }
@@ -94,6 +99,7 @@ impl Server {
         Server {
             house,
             store,
+            guard: Guard::new(&limits),
             limits,
             splits,
             playing: Mutex::default(),
@@ -114,7 +120,7 @@ impl Server {
             Ok(Given::Written(written)) => document(form, 200, written),
             Err(fault) => {
                 let refused = refused(&fault, form == Form::Xml);
-                document(form, 200, refused)
+                document(form, fault.status, refused)
             }
         }
     }
@@ -135,12 +141,36 @@ impl Server {
             fresh: fastrand::u64(..),
         };
         if !endpoint.is_open {
-            let user = self
-                .store
-                .read(|state| auth::user(params, state, self.store.secret()).map(str::to_owned));
-            call.user = user.map_err(|err| told(&err))??;
+            call.user = self.let_in(request)?;
         }
         call.run(endpoint, is_xml(params))
+    }
+
+    /// The user who asks, unless too many tries failed before.
+    fn let_in(&self, request: &Request<'_>) -> Result<String, Fault> {
+        let params = &request.params;
+        let (peer, now_ms) = (request.peer, request.now_ms);
+        // Nobody guesses a key, and who has one brings no name.
+        let name = params
+            .first("u")
+            .filter(|_| params.first("apiKey").is_none());
+        let waits = name.and_then(|name| self.guard.wait_s(peer, name, now_ms));
+        if let Some(wait_s) = waits {
+            return Err(Fault::guessing(wait_s));
+        }
+        let secret = self.store.secret();
+        let user = self
+            .store
+            .read(|state| auth::user(params, state, secret).map(str::to_owned));
+        let user = user.map_err(|err| told(&err))?;
+        let is_in = match &user {
+            Ok(_) => Some(true),
+            Err(fault) => (fault.code == Code::Login).then_some(false),
+        };
+        if let (Some(name), Some(is_in)) = (name, is_in) {
+            self.guard.note(peer, name, is_in, now_ms);
+        }
+        user
     }
 
     /// The index as it is now, and what follows from it.

@@ -508,3 +508,17 @@ fn users_are_administered_by_those_who_may() {
             .contains("code=\"44\"")
     );
 }
+
+#[test]
+fn who_guesses_passwords_has_to_wait() {
+    let scene = Scene::new("guess");
+    let status = |who: &str| match scene.answer("ping", who) {
+        Answer::Document { status, body, .. } => (status, body.contains("code=\"40\"")),
+        Answer::File { .. } => panic!("no file"),
+    };
+    for _ in 0..10 {
+        assert_eq!(status("u=ann&p=wrong"), (200, true));
+    }
+    assert_eq!(status("u=ann&p=sesame"), (429, true));
+    assert_eq!(status("u=bob&p=secret"), (200, false));
+}

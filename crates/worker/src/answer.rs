@@ -1,32 +1,50 @@
 //! A job as a cell brings it: descriptors in, a reply out.
 
-use crate::{Answer, Error, ErrorKind, convert};
+use crate::{Error, ErrorKind, convert, convert_all};
 use job::{AllegedReply, Job, Status};
-use picture::{Encoding, Format, Orientation, Plan, Rect, Size};
+use picture::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
-/// Does `job`: reads `original`, writes `answer`, and says how it went.
+/// What is to be written, and said of it.
+struct Done {
+    bytes: Vec<u8>,
+    /// Zeros for several pictures.
+    size_px: (u32, u32),
+    remarks: Vec<String>,
+}
+
+/// Does `job`, whose plan is a [`Plan`] or an [`Order`]: reads `original`, writes `answer`, and says how it went.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     match run(job, original, answer) {
-        Ok(done) => {
-            let size_px = (done.size.width_px, done.size.height_px);
-            AllegedReply::new(job.id, Status::Done, size_px, done.bytes.len() as u64)
-                .with_detail(&done.remarks.join("; "))
-        }
+        Ok(done) => AllegedReply::new(job.id, Status::Done, done.size_px, done.bytes.len() as u64)
+            .with_detail(&done.remarks.join("; ")),
         Err(error) => {
             AllegedReply::new(job.id, error.kind.status(), (0, 0), 0).with_detail(&error.detail)
         }
     }
 }
 
-fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Answer, Error> {
-    let plan = Plan::from_bytes(job.plan)
-        .map_err(|malformed| Error::new(ErrorKind::Failed, malformed.to_string()))?;
-    let original = read(original, job.limits.memory_bytes_max)?;
-    let done = convert(&plan, &original)?;
+fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
+    let done = if Order::is_order(job.plan) {
+        let order = Order::from_bytes(job.plan).map_err(|why| malformed(&why))?;
+        let done = convert_all(&order, &read(original, job.limits.memory_bytes_max)?)?;
+        Done {
+            bytes: join_answers(&done.files),
+            size_px: (0, 0),
+            remarks: done.remarks,
+        }
+    } else {
+        let plan = Plan::from_bytes(job.plan).map_err(|why| malformed(&why))?;
+        let done = convert(&plan, &read(original, job.limits.memory_bytes_max)?)?;
+        Done {
+            bytes: done.bytes,
+            size_px: (done.size.width_px, done.size.height_px),
+            remarks: done.remarks,
+        }
+    };
     if job.limits.answer_bytes_max < done.bytes.len() as u64 {
         let detail = format!("answer of {} bytes", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
@@ -35,6 +53,10 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Answer, Error> {
         .write_all_at(&done.bytes, 0)
         .map_err(|error| Error::new(ErrorKind::Failed, format!("write answer: {error}")))?;
     Ok(done)
+}
+
+fn malformed(why: &picture::MalformedPlan) -> Error {
+    Error::new(ErrorKind::Failed, why.to_string())
 }
 
 /// The whole original. Its descriptor was opened for this job alone, so its offset is ours to move; a cell has no

@@ -1,7 +1,7 @@
 //! One job of picture work: a plan and an original in, the answer out. Runs inside a cell, and is the only user of
 //! `codec`. No decisions beyond the form an encoder takes: `picture::plan` made them.
 //!
-//! Principal function: [`convert`].
+//! Principal functions: [`convert`], and [`convert_all`] for several sizes, and a look, from one decode.
 //!
 //! ```text
 //! original ─ decode ─► raster ─ scale ─► small ─ colour ─► sRGB ─ orient ─► upright ─ pad ─► form ─ encode ─► answer
@@ -32,7 +32,7 @@ mod error;
 mod form;
 
 pub use answer::{answer, warm_up};
-pub use convert::{Answer, convert};
+pub use convert::{Answer, Answers, convert, convert_all};
 pub use error::{Error, ErrorKind};
 
 #[cfg(test)]

@@ -4,4 +4,5 @@ mod answer;
 mod colour;
 mod formats;
 mod geometry;
+mod orders;
 mod pictures;

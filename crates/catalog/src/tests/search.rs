@@ -3,6 +3,7 @@
 use super::{music, open};
 use crate::{Catalog, Entry, Limits, fold};
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 use tags::Field::{Album, AlbumArtist, Artist, Title};
 
 fn library() -> Vec<Entry> {
@@ -115,4 +116,83 @@ fn a_search_is_bounded() {
     };
     let found = catalog.search("s", &limits);
     assert_eq!((found.artists.len(), found.tracks.len()), (1, 10));
+}
+
+/// How well a thing of this title and these other names fits, as the documents of `search` have it; nothing when a word is
+/// missing.
+fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
+    let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+    let (title_words, other_words) = (words(title), words(others));
+    let of = |words: &[String], want: &str, more: u32| {
+        let fitting = (0_u32..)
+            .zip(words)
+            .filter(|(_, word)| word.starts_with(want));
+        let scores = fitting.map(|(place, word)| {
+            let (whole, part) = (word.len() as u32, want.len() as u32);
+            let share = if whole == part { 60 } else { 30 * part / whole };
+            share + 10_u32.saturating_sub(place) + more
+        });
+        scores.max()
+    };
+    let mut score = 0;
+    for want in wanted {
+        score += of(&title_words, want, 40).max(of(&other_words, want, 0))?;
+    }
+    let is_name = wanted.len() == title_words.len()
+        && wanted
+            .iter()
+            .all(|want| title_words.iter().any(|word| word == want));
+    Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - title.len() as u32)
+}
+
+proptest! {
+    #[test]
+    fn a_search_finds_what_comparing_everything_finds(
+        songs in prop::collection::vec((words(1..4), words(1..3), words(1..3)), 1..60),
+        query in words(1..4), cut in 1..4_usize, found_max in 1..8_usize, candidates_max in 1..3_usize,
+    ) {
+        let number = 0..;
+        let entries = number.zip(&songs).map(|(number, (title, album, artist))| {
+            let tags = [(Title, &**title), (Album, album), (Artist, artist), (AlbumArtist, artist)];
+            music(number, &number.to_string(), &tags)
+        });
+        let catalog = open(entries.collect());
+        let mut wanted: Vec<&str> = query.split(' ').collect();
+        if let Some(last) = wanted.last_mut() {
+            *last = &last[..cut.min(last.len())];
+        }
+        // A limit of few has the others asked first; either way all are found while they fit.
+        let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
+        let limits = Limits { found_max, candidates_max, ..Limits::default() };
+        let found = catalog.search(&wanted.join(" "), &limits);
+        let counts = catalog.counts();
+        let best = |rows: u32, names: &dyn Fn(u32) -> (String, String)| {
+            let scored = (0..rows).filter_map(|row| {
+                let (title, others) = names(row);
+                Some((std::cmp::Reverse(naive(&title, &others, &wanted)?), row))
+            });
+            let mut scored: Vec<_> = scored.collect();
+            scored.sort_unstable();
+            scored.truncate(found_max);
+            scored.into_iter().map(|(_, row)| row).collect::<Vec<u32>>()
+        };
+        let artists = best(counts.artists, &|row| {
+            (catalog.artist(row).expect("a row").name.to_owned(), String::new())
+        });
+        let albums = best(counts.albums, &|row| {
+            let album = catalog.album(row).expect("a row");
+            (album.title.to_owned(), album.artist.to_owned())
+        });
+        let tracks = best(counts.tracks, &|row| {
+            (catalog.track(row).expect("a row").title.to_owned(), String::new())
+        });
+        prop_assert_eq!(found.artists, artists);
+        prop_assert_eq!(found.albums, albums);
+        prop_assert_eq!(found.tracks, tracks);
+    }
+}
+
+/// Words that begin alike, one after the other.
+fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }

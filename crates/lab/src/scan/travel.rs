@@ -50,6 +50,15 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
         let told = host::first_extent(&file).map_err(at(path))?;
         let place = told.ok_or_else(|| Stop::host("files have no place on the disk yet"))?;
         places.insert(path.clone(), place);
+        // What is in memory moves no head, and a scan does not ask where it lies.
+        file.sync_all().map_err(at(path))?;
+        let evicted = nix::fcntl::posix_fadvise(
+            &file,
+            0,
+            0,
+            nix::fcntl::PosixFadviseAdvice::POSIX_FADV_DONTNEED,
+        );
+        evicted.map_err(|err| at(path)(err.into()))?;
         inodes.push((file.metadata().map_err(at(path))?.ino(), path.clone()));
     }
     inodes.sort_unstable();

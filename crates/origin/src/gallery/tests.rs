@@ -12,7 +12,11 @@ fn names_of_files_stay_text() {
         cut: true,
     };
     let folder = LibraryPath::from_target("/holiday & more");
-    let page = render(folder.as_ref(), &listed);
+    let page = render(folder.as_ref(), &listed, true, |path| {
+        path.as_path()
+            .ends_with("a b.jpg")
+            .then(|| "#102030".to_owned())
+    });
     assert!(
         !page.contains("<script>") && !page.contains("<b>"),
         "{page}"
@@ -26,7 +30,14 @@ fn names_of_files_stay_text() {
         "alt=\"x&quot;&gt;&lt;script&gt;.png\"",
         "href=\"/holiday%20%26%20more/100%25.WEBP\"",
         "more than is shown",
+        "<img style=\"background:#102030\" loading=\"lazy\" alt=\"a b.jpg\"",
+        "<img loading=\"lazy\" alt=\"100%.WEBP\"",
     ] {
         assert!(page.contains(expected), "{expected} in {page}");
     }
+    // The music is linked from the first page.
+    assert!(!page.contains("/-/music"));
+    let first = |has_music| render(None, &listed, has_music, |_| None);
+    assert!(first(true).contains("<a href=\"/-/music\">♪ Music</a>"));
+    assert!(!first(false).contains("/-/music"));
 }

@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Key, Kind, StillLoading, Variants, Verdict};
@@ -72,7 +73,8 @@ fn sealed(data: &Data, bytes: &[u8]) -> Sealed {
     // A cell's memory file is longer than its answer.
     file.write_all(b"rest").expect("room");
     Sealed {
-        file,
+        file: Arc::new(file),
+        start: 0,
         bytes: bytes.len() as u64,
         cpu_us: 0,
     }

@@ -279,6 +279,8 @@ settings! {
         program_check_time: Timeout = Timeout::seconds(2), "time";
         /// Originals whose format and size are remembered.
         facts_max: u32 = 65_536, "files";
+        /// Originals whose colour, BlurHash and ThumbHash are kept.
+        looks_max: u32 = 65_536, "files";
         /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Answers kept ready, over all cores; each one larger than that holds a descriptor.

@@ -98,6 +98,9 @@ pub(crate) struct Prefetch {
     /// Directory whose pictures are converted; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
+    /// Make the quick variants, which requests get first, and not the best ones; takes a fraction of the time
+    #[arg(long)]
+    pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -144,5 +144,35 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     let answer = server.get_as(&format!("/-/cover/{inside}?w=48&h=48"), "image/webp");
     assert_eq!((answer.status, answer.size()), (200, (48, 32)));
     assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
+    // What the worker saw of the pictures stands in for them.
+    let (listed, page) = (server.get("/-/api/albums"), server.get("/-/music"));
+    let (listed, page) = (listed.text(), page.text());
+    assert!(listed.contains("\"look\":{\"colour\":\"#"), "{listed}");
+    assert!(page.contains("<img style=\"background:#"), "{page}");
+    assert!(page.contains("<i>♪</i>"), "an album without one: {page}");
+    server.stop();
+}
+
+#[test]
+fn quick_variants_are_what_requests_would_get_first() {
+    let home = home();
+    let words = [
+        "prefetch",
+        "library",
+        "--data",
+        "data",
+        "--formats",
+        "webp",
+        "--quick",
+    ];
+    let made = pelton(&home, words)
+        .output()
+        .expect("the program that was just built");
+    assert!(made.status.success());
+    let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
+    let (inside, _) = ids(&catalog(&home), "Band/Inside");
+    let answer = server.get_as(&format!("/-/cover/{inside}?w=300&h=300"), "image/webp");
+    assert_eq!(answer.status, 200);
+    assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
     server.stop();
 }

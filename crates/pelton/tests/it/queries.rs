@@ -241,6 +241,11 @@ fn meta_describes_the_picture() {
     assert_eq!(photo["format"], "jpg");
     assert_eq!(photo["animated"], false);
     assert_eq!(photo["size"], media::turned_photo(96, 64, 6).len());
+    let text = |name: &str| photo[name].as_str().expect("a text").to_owned();
+    // Turned upright, it is three waves wide and four high.
+    assert_eq!((text("blurhash").len(), &text("blurhash")[..1]), (28, "T"));
+    assert_eq!((text("colour").len(), &text("colour")[..1]), (7, "#"));
+    assert!(16 <= text("thumbhash").len());
     let smaller = described("/p.jpg?meta=full&w=32");
     assert_eq!(
         (&smaller["width"], &smaller["height"]),
@@ -248,6 +253,7 @@ fn meta_describes_the_picture() {
     );
     let moving = described("/moving.gif?meta=full");
     assert_eq!(moving["animated"], true);
+    assert_eq!(moving["blurhash"], serde_json::Value::Null);
     assert_eq!(server.get("/broken.jpg?meta=full").status, 422);
     assert_eq!(server.get("/missing.jpg?meta=full").status, 404);
     server.stop();

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use catalog::Content;
+use catalog::{Content, Covered};
+use picture::Look;
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
@@ -30,6 +31,7 @@ impl Ask<'_> {
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
         out.text("cover", &format!("/-/cover/{id}"));
+        self.look(out, Covered::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
             .map(|id| plays_of(state, id).0)
@@ -95,6 +97,11 @@ impl Ask<'_> {
         );
         out.number("trackCount", artist.tracks);
         out.text("cover", &format!("/-/cover/{id}"));
+        self.look(out, Covered::Artist(row));
+    }
+
+    fn look(&self, out: &mut Writer, of: Covered) {
+        look(out, self.server.house.look(&self.index, of));
     }
 
     /// Pictures of one folder in the order of names, or all in the order of time, the last first.
@@ -148,6 +155,7 @@ impl Ask<'_> {
             out.float("latitude", f64::from(place.latitude_e7) / 1e7);
             out.float("longitude", f64::from(place.longitude_e7) / 1e7);
         }
+        look(out, self.server.house.look_of_file(&entry.path));
     }
 
     fn artist_ids(&self, out: &mut Writer, rows: &[u32]) {
@@ -161,6 +169,17 @@ impl Ask<'_> {
     fn genres<'c>(&'c self, rows: &'c [u32]) -> impl Iterator<Item = &'c str> {
         rows.iter()
             .filter_map(|&row| Some(self.index.genre(row)?.name))
+    }
+}
+
+/// What to show until a picture is there.
+fn look(out: &mut Writer, look: Option<Look>) {
+    if let Some(look) = look {
+        out.object("look", |out| {
+            out.text("colour", &look.colour());
+            out.text("blurhash", look.blurhash());
+            out.text("thumbhash", &look.thumbhash());
+        });
     }
 }
 

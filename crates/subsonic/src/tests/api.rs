@@ -14,21 +14,19 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"files":6,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1768}"#
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"files":6,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1816}"#
         ]],
     );
     check(
         &scene,
         "/albums?limit=1",
-        expect![[
-            r#"200 {"total":2,"offset":0,"items":[{"id":"al-cc171c93958ee620","title":"Night","artist":"The AC","artistIds":["ar-e70131a093b1822a"],"added":"1970-01-01T00:00:03.000Z","trackCount":1,"durationSeconds":183,"compilation":false,"genres":[],"cover":"/-/cover/al-cc171c93958ee620","plays":0}]}"#
-        ]],
+        expect![[r#"200 {"total":2,"offset":0,"items":[{"id":"al-cc171c93958ee620","title":"Night","artist":"The AC","artistIds":["ar-e70131a093b1822a"],"added":"1970-01-01T00:00:03.000Z","trackCount":1,"durationSeconds":183,"compilation":false,"genres":[],"cover":"/-/cover/al-cc171c93958ee620","plays":0}]}"#]],
     );
     check(
         &scene,
         &format!("/albums/{album}"),
         expect![[
-            r#"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"#
+            r##"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
         ]],
     );
     check(
@@ -42,7 +40,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         &format!("/artists/{artist}"),
         expect![[
-            r#"200 {"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3","albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0}]}"#
+            r##"200 {"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3","albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}]}"##
         ]],
     );
     check(
@@ -63,21 +61,21 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/pictures",
         expect![[
-            r#"200 {"total":2,"offset":0,"items":[{"file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004}]}"#
+            r##"200 {"total":2,"offset":0,"items":[{"file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
         &scene,
         "/pictures?folder=B/%C3%9Cber",
         expect![[
-            r#"200 {"total":1,"offset":0,"items":[{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004}]}"#
+            r##"200 {"total":1,"offset":0,"items":[{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
         &scene,
         "/search?q=bjork",
         expect![[
-            r#"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","plays":0}],"tracks":[]}"#
+            r##"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
         ]],
     );
     check(

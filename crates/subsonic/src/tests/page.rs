@@ -18,6 +18,9 @@ fn albums_are_shown_searched_and_played() {
         "{all}"
     );
     assert!(all.contains(&format!("href=\"/m/{album}\"")), "{all}");
+    // One has a picture, whose colour stands there first, the other a mark.
+    assert_eq!(all.matches("<img style=\"background:#1f2e3d\"").count(), 1);
+    assert_eq!(all.matches("<i>♪</i>").count(), 1, "{all}");
     let found = page(&scene, "/", "q=erstes");
     assert!(
         found.contains("Über") && !found.contains("Night"),

@@ -60,20 +60,19 @@ fn every_orientation_gives_the_same_upright_picture() {
 
 #[test]
 fn a_decoder_that_shrinks_gives_the_picture_of_one_that_does_not() {
-    let stored = Size::new(645, 491);
+    let stored = Size::new(2845, 2831);
     let picture = scene(stored);
     let original = jpeg(&picture, Subsampling::S420);
     let crop = Rect {
         x: 33,
         y: 21,
-        size: Size::new(597, 461),
+        size: Size::new(2797, 2801),
     };
     for (size, shrink) in [
-        (Size::new(299, 231), 1),
-        (Size::new(149, 115), 2),
-        (Size::new(74, 57), 4),
-        (Size::new(37, 28), 8),
-        (Size::new(3, 2), 8),
+        (Size::new(1399, 1401), 1),
+        (Size::new(699, 700), 2),
+        (Size::new(349, 350), 4),
+        (Size::new(3, 2), 4),
     ] {
         let plan = Plan {
             crop,

@@ -1,0 +1,171 @@
+//! What originals look like: told by the worker beside whatever it makes first of each, and kept, so that pages have
+//! something to show until a picture is there.
+//!
+//! ```text
+//! looks    records, each: key 16 · look 64 · checksum 8
+//! ```
+//! A key is a hash of the original's version. Records are only added, each by one write; what a crash left half, or anybody
+//! changed, is told by its checksum and left out. The file may be deleted at any time.
+//!
+//! Threads: a meeting place of conversion threads and the blocking pool, which may wait for the disk. The one lock is held
+//! for map operations and, the first time, while the file is read.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use picture::{LOOK_BYTES, Look};
+
+use crate::library::Identity;
+
+const KEY_BYTES: usize = 16;
+const CHECKED_BYTES: usize = KEY_BYTES + LOOK_BYTES;
+const RECORD_BYTES: usize = CHECKED_BYTES + 8;
+/// The file is written anew, with what is kept, once it holds so many times what may be kept.
+const FILE_FACTOR: u64 = 2;
+
+type Key = [u8; KEY_BYTES];
+
+/// Looks by the version of the original.
+#[derive(Debug)]
+pub struct Looks {
+    path: PathBuf,
+    looks_max: NonZeroUsize,
+    /// None until somebody asks.
+    kept: Mutex<Option<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    looks: LruCache<Key, Look>,
+    /// None once it could not be written; told when it happened.
+    file: Option<File>,
+    file_bytes: u64,
+}
+
+impl Looks {
+    /// Those of `data`, at most so many. Nothing is read yet.
+    #[must_use]
+    pub fn open(data: &Path, looks_max: NonZeroUsize) -> Looks {
+        Looks {
+            path: data.join("looks"),
+            looks_max,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What this version of an original looks like, if anything was made of it. The first call may sleep.
+    #[must_use]
+    pub fn find(&self, identity: &Identity) -> Option<Look> {
+        let mut kept = self.lock();
+        let kept = kept.get_or_insert_with(|| self.load());
+        kept.looks.get(&key(identity)).copied()
+    }
+
+    /// Keeps what this version of an original looks like. Sleeps.
+    pub fn keep(&self, identity: &Identity, look: Look) {
+        let mut kept = self.lock();
+        let kept = kept.get_or_insert_with(|| self.load());
+        let key = key(identity);
+        if kept.looks.put(key, look) == Some(look) {
+            return;
+        }
+        let written = match &mut kept.file {
+            Some(file) => file.write_all(&record(&key, &look)),
+            None => return,
+        };
+        kept.file_bytes += RECORD_BYTES as u64;
+        let bytes_max = self.looks_max.get() as u64 * RECORD_BYTES as u64 * FILE_FACTOR;
+        let written = written.and_then(|()| match bytes_max < kept.file_bytes {
+            true => self.rewrite(kept),
+            false => Ok(()),
+        });
+        if let Err(err) = written {
+            tracing::warn!(file = %self.path.display(), %err, "looks of pictures are not kept on disk");
+            kept.file = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self) -> Kept {
+        let mut kept = Kept {
+            looks: LruCache::new(self.looks_max),
+            file: None,
+            file_bytes: 0,
+        };
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(err) => {
+                tracing::warn!(file = %self.path.display(), %err, "looks of pictures cannot be read");
+                return kept;
+            }
+        };
+        let (records, rest) = bytes.as_chunks::<RECORD_BYTES>();
+        let mut is_sound = rest.is_empty();
+        for found in records {
+            match read(found) {
+                Some((key, look)) => drop(kept.looks.put(key, look)),
+                None => is_sound = false,
+            }
+        }
+        kept.file_bytes = bytes.len() as u64;
+        let opened = match is_sound {
+            true => self.append(&mut kept),
+            false => self.rewrite(&mut kept),
+        };
+        if let Err(err) = opened {
+            tracing::warn!(file = %self.path.display(), %err, "looks of pictures are not kept on disk");
+        }
+        kept
+    }
+
+    fn append(&self, kept: &mut Kept) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = File::options().append(true).create(true).open(&self.path)?;
+        kept.file = Some(file);
+        Ok(())
+    }
+
+    /// The file anew, with what is kept, the least recently used first.
+    fn rewrite(&self, kept: &mut Kept) -> io::Result<()> {
+        let looks = kept.looks.iter().rev();
+        let bytes: Vec<u8> = looks.flat_map(|(key, look)| record(key, look)).collect();
+        let partial = self.path.with_extension(format!("{}", std::process::id()));
+        fs::write(&partial, &bytes)?;
+        fs::rename(&partial, &self.path)?;
+        kept.file_bytes = bytes.len() as u64;
+        self.append(kept)
+    }
+}
+
+fn key(identity: &Identity) -> Key {
+    let hash = blake3::hash(&identity.to_bytes());
+    *hash.as_bytes().first_chunk().expect("a hash has 32 bytes")
+}
+
+fn record(key: &Key, look: &Look) -> [u8; RECORD_BYTES] {
+    let mut out = [0; RECORD_BYTES];
+    out[..KEY_BYTES].copy_from_slice(key);
+    out[KEY_BYTES..CHECKED_BYTES].copy_from_slice(&look.to_bytes());
+    let check = blake3::hash(&out[..CHECKED_BYTES]);
+    out[CHECKED_BYTES..].copy_from_slice(&check.as_bytes()[..RECORD_BYTES - CHECKED_BYTES]);
+    out
+}
+
+fn read(found: &[u8; RECORD_BYTES]) -> Option<(Key, Look)> {
+    let key = *found.first_chunk().expect("a record begins with a key");
+    let look = Look::from_bytes(&found[KEY_BYTES..CHECKED_BYTES])?;
+    (record(&key, &look) == *found).then_some((key, look))
+}

@@ -1,0 +1,46 @@
+use super::{LOOK_BYTES, Look, base64};
+
+const BLURHASH: &str = "LEHV6nWB2yk8pyo0adR*.7kCMdnj";
+
+#[test]
+fn a_look_comes_back_from_its_bytes() {
+    let look = Look::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
+    let again = Look::from_bytes(&look.to_bytes()).expect("sound");
+    assert_eq!(again, look);
+    assert_eq!(
+        (&*again.colour(), again.blurhash(), &*again.thumbhash()),
+        ("#0aff10", BLURHASH, "AQIDBPo=")
+    );
+}
+
+#[test]
+fn what_no_worker_makes_is_refused() {
+    let sound = Look::new([1, 2, 3], BLURHASH, &[9; 25]).to_bytes();
+    assert!(Look::from_bytes(&sound[1..]).is_none());
+    // A quote would end the attribute that it stands in.
+    for (at, byte) in [
+        (4, b'"'),
+        (3, 29),
+        (3, 0),
+        (3, 27),
+        (32, 26),
+        (32, 0),
+        (LOOK_BYTES - 1, 1),
+    ] {
+        let mut odd = sound;
+        odd[at] = byte;
+        assert!(Look::from_bytes(&odd).is_none(), "{byte} at {at}");
+    }
+}
+
+#[test]
+fn base64_as_rfc_4648_has_it() {
+    let rows =
+        ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+    assert_eq!(
+        rows,
+        [
+            "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"
+        ]
+    );
+}

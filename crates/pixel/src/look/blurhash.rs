@@ -1,0 +1,97 @@
+//! BlurHash: the lowest frequencies of a picture in linear light, in digits to the base 83.
+//!
+//! ```text
+//! components, 1 digit · largest AC, 1 · DC as sRGB, 4 · each AC, 2: red, green, blue in 19 levels
+//! ```
+
+use super::Pixels;
+use picture::BASE_83;
+use std::f32::consts::PI;
+
+/// Components along the longer side, and along the shorter one.
+const COMPONENTS: (usize, usize) = (4, 3);
+
+/// Transparent pixels count with the colour they have, laid over white as far as they are seen through.
+pub(super) fn of(pixels: &Pixels) -> String {
+    let (across, down) = if pixels.height <= pixels.width {
+        COMPONENTS
+    } else {
+        (COMPONENTS.1, COMPONENTS.0)
+    };
+    let light: Vec<[f32; 3]> = pixels.rgba.iter().map(|pixel| linear(*pixel)).collect();
+    let mut found = Vec::with_capacity(across * down);
+    for y in 0..down {
+        for x in 0..across {
+            found.push(component(pixels, &light, (x, y)));
+        }
+    }
+    let (dc, ac) = found.split_first().expect("at least one component");
+    let mut out = String::with_capacity(28);
+    digits(&mut out, across - 1 + (down - 1) * 9, 1);
+    let largest = ac
+        .iter()
+        .flatten()
+        .fold(0.0, |max: f32, it| max.max(it.abs()));
+    let level = (largest * 166.0 - 0.5).floor().clamp(0.0, 82.0);
+    digits(&mut out, level as usize, 1);
+    let [red, green, blue] = dc.map(|level| usize::from(encoded(level)));
+    digits(&mut out, red << 16 | green << 8 | blue, 4);
+    let largest = (level + 1.0) / 166.0;
+    for colour in ac {
+        let levels = colour.map(|it| {
+            let root = (it / largest).abs().sqrt().copysign(it);
+            (root * 9.0 + 9.5).floor().clamp(0.0, 18.0) as usize
+        });
+        digits(&mut out, (levels[0] * 19 + levels[1]) * 19 + levels[2], 2);
+    }
+    out
+}
+
+/// How much of one wave there is.
+fn component(pixels: &Pixels, light: &[[f32; 3]], (x, y): (usize, usize)) -> [f32; 3] {
+    let wave = |count: usize, length: usize| -> Vec<f32> {
+        let angle = PI * count as f32 / length as f32;
+        (0..length).map(|at| (angle * at as f32).cos()).collect()
+    };
+    let (across, down) = (wave(x, pixels.width), wave(y, pixels.height));
+    let mut sum = [0.0; 3];
+    for (row, down) in light.chunks_exact(pixels.width).zip(&down) {
+        for (pixel, across) in row.iter().zip(&across) {
+            for (sum, level) in sum.iter_mut().zip(pixel) {
+                *sum += across * down * level;
+            }
+        }
+    }
+    let twice = if (x, y) == (0, 0) { 1.0 } else { 2.0 };
+    sum.map(|sum| sum * twice / (pixels.width * pixels.height) as f32)
+}
+
+fn linear([red, green, blue, alpha]: [u8; 4]) -> [f32; 3] {
+    let seen = f32::from(alpha) / 255.0;
+    [red, green, blue].map(|level| {
+        let level = f32::from(level) / 255.0 * seen + (1.0 - seen);
+        if level <= 0.04045 {
+            level / 12.92
+        } else {
+            ((level + 0.055) / 1.055).powf(2.4)
+        }
+    })
+}
+
+fn encoded(level: f32) -> u8 {
+    let level = level.clamp(0.0, 1.0);
+    let level = if level <= 0.003_130_8 {
+        level * 12.92
+    } else {
+        1.055 * level.powf(1.0 / 2.4) - 0.055
+    };
+    (level * 255.0 + 0.5) as u8
+}
+
+/// The highest digit first.
+fn digits(out: &mut String, number: usize, count: u32) {
+    for place in (0..count).rev() {
+        let digit = number / 83_usize.pow(place) % 83;
+        out.push(char::from(BASE_83[digit]));
+    }
+}

@@ -1,0 +1,118 @@
+//! Looks against other people's makers of the two forms, and pictures whose look is known.
+
+use super::{noise, noise_packed, noise_yuv};
+use crate::{far, look, to_packed};
+use picture::{BASE_83, Layout, Look, Packed, Raster, Size, Subsampling};
+use proptest::prelude::*;
+
+fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {
+    let rows = (0..size.height_px).flat_map(|y| (0..size.width_px).map(move |x| (x, y)));
+    Packed {
+        size,
+        layout: Layout::Rgba,
+        data: rows.flat_map(|(x, y)| rgba(x, y)).collect(),
+    }
+}
+
+fn of(raster: &Raster) -> Look {
+    look(&to_packed(far(raster)))
+}
+
+/// The mean colour that a BlurHash states.
+fn mean(blurhash: &str) -> [u8; 3] {
+    let digits = blurhash[2..6].bytes().map(|digit| {
+        let mut known = BASE_83.iter();
+        known.position(|known| *known == digit).expect("a digit") as u32
+    });
+    let [_, mean @ ..] = digits.fold(0, |sum, digit| sum * 83 + digit).to_be_bytes();
+    mean
+}
+
+fn is_near(a: [u8; 3], b: [u8; 3], levels: u8) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= levels)
+}
+
+#[test]
+fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
+    let size = Size::new(30, 20);
+    let red_and_blue = packed(size, |x, _| {
+        if x < 20 {
+            [200, 10, 10, 255]
+        } else {
+            [0, 0, 250, 255]
+        }
+    });
+    assert_eq!(look(&red_and_blue).colour(), "#c80a0a");
+    // What is seen through does not count.
+    let hidden = packed(size, |x, _| {
+        if x < 20 {
+            [200, 10, 10, 9]
+        } else {
+            [0, 0, 250, 255]
+        }
+    });
+    assert_eq!(look(&hidden).colour(), "#0000fa");
+}
+
+#[test]
+fn a_large_picture_looks_as_it_does_when_small() {
+    let shades = |size: Size| {
+        packed(size, move |x, y| {
+            let share = |at: u32, side: u32| (at * 255 / side) as u8;
+            [share(x, size.width_px), share(y, size.height_px), 90, 255]
+        })
+    };
+    let large = of(&Raster::Packed(shades(Size::new(1600, 1200))));
+    let small = look(&shades(Size::new(32, 24)));
+    assert_eq!(large.blurhash()[..1], small.blurhash()[..1]);
+    assert!(is_near(mean(large.blurhash()), mean(small.blurhash()), 8));
+}
+
+proptest! {
+    #[test]
+    fn every_picture_has_a_look(
+        width_px in 1..700_u32, height_px in 1..700_u32, kind in 0..4_usize, chroma in 0..6_usize,
+    ) {
+        let size = Size::new(width_px, height_px);
+        let chroma = [
+            Subsampling::S444, Subsampling::S422, Subsampling::S420, Subsampling::S440,
+            Subsampling::S411, Subsampling::S400,
+        ][chroma];
+        let raster = match kind {
+            0 => Raster::Packed(noise_packed(size, Layout::Rgb)),
+            1 => Raster::Packed(noise_packed(size, Layout::Rgba)),
+            2 => Raster::Yuv(noise_yuv(size, chroma, false, Some(7))),
+            _ => Raster::Yuv(noise_yuv(size, chroma, true, Some(7))),
+        };
+        let look = of(&raster);
+        prop_assert_eq!(Look::from_bytes(&look.to_bytes()), Some(look));
+    }
+
+    #[test]
+    fn hashes_are_those_of_their_crates(
+        width_px in 1..=32_u32, height_px in 1..=32_u32, seed: u64, alpha: bool,
+    ) {
+        let size = Size::new(width_px, height_px);
+        let layout = if alpha { Layout::Rgba } else { Layout::Rgb };
+        let data = noise(seed, layout.channels() * size.pixels() as usize);
+        let small = Packed { size, layout, data };
+        let rgba: Vec<u8> = match layout {
+            Layout::Rgba => small.data.clone(),
+            _ => small.data.chunks(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], 255]).collect(),
+        };
+        let ours = look(&small);
+        let theirs = thumbhash::rgba_to_thumb_hash(width_px as usize, height_px as usize, &rgba);
+        prop_assert_eq!(
+            Look::new([0; 3], "0", &theirs).thumbhash(),
+            ours.thumbhash()
+        );
+        if !alpha {
+            let (x, y) = if height_px <= width_px { (4, 3) } else { (3, 4) };
+            let theirs = blurhash::encode(x, y, width_px, height_px, &rgba).expect("a picture");
+            let ours = ours.blurhash();
+            // Their mean is rounded twice, and so one level too high at times.
+            prop_assert!(is_near(mean(ours), mean(&theirs), 1), "{} {}", ours, theirs);
+            prop_assert_eq!((&ours[..2], &ours[6..]), (&theirs[..2], &theirs[6..]));
+        }
+    }
+}

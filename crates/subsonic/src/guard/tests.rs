@@ -1,0 +1,59 @@
+use std::net::IpAddr;
+
+use super::Guard;
+use crate::limits::Limits;
+
+fn guard() -> Guard {
+    Guard::new(&Limits {
+        failures_max: 3,
+        failures_wait_s: 60,
+        failures_kept: 2,
+        ..Limits::default()
+    })
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+#[test]
+fn who_fails_too_often_waits_and_nobody_else_does() {
+    let (guard, here) = (guard(), address("192.0.2.1"));
+    for second in 0..3 {
+        assert_eq!(guard.wait_s(here, "ann", second * 1000), None);
+        guard.note(here, "ann", false, second * 1000);
+    }
+    assert_eq!(guard.wait_s(here, "ann", 2_500), Some(60));
+    assert_eq!(guard.wait_s(here, "bob", 2_500), None);
+    assert_eq!(guard.wait_s(address("192.0.2.2"), "ann", 2_500), None);
+    // The same address as IPv6 writes it.
+    assert_eq!(
+        guard.wait_s(address("::ffff:192.0.2.1"), "ann", 61_001),
+        Some(1)
+    );
+    assert_eq!(guard.wait_s(here, "ann", 62_000), None);
+    guard.note(here, "ann", false, 62_000);
+    assert_eq!(guard.wait_s(here, "ann", 62_000), None, "counted anew");
+}
+
+#[test]
+fn a_network_is_one_guesser_and_who_gets_in_is_forgiven() {
+    let guard = guard();
+    for host in ["2001:db8::1", "2001:db8::2", "2001:db8::3:4"] {
+        guard.note(address(host), "ann", false, 0);
+    }
+    assert_eq!(guard.wait_s(address("2001:db8::9"), "ann", 0), Some(60));
+    assert_eq!(guard.wait_s(address("2001:db8:0:1::9"), "ann", 0), None);
+    guard.note(address("2001:db8::9"), "ann", true, 0);
+    assert_eq!(guard.wait_s(address("2001:db8::9"), "ann", 0), None);
+}
+
+#[test]
+fn what_is_remembered_is_bounded() {
+    let guard = guard();
+    for (number, name) in ["ann", "bob", "cid"].iter().enumerate() {
+        (0..3).for_each(|_| guard.note(address("192.0.2.1"), name, false, number as i64));
+    }
+    let waits = ["ann", "bob", "cid"].map(|name| guard.wait_s(address("192.0.2.1"), name, 10));
+    assert_eq!(waits, [None, Some(60), Some(60)]);
+}

@@ -1,0 +1,56 @@
+//! Several answers from one decode, and looks.
+
+use super::pictures::{WEBP, done, jpeg, scene, whole};
+use crate::convert_all;
+use picture::{Format, Look, Order, Orientation, Plan, Size, Subsampling};
+
+fn sized(plan: Plan, side_px: u32) -> Plan {
+    let size = Size::new(side_px, side_px);
+    Plan {
+        inner: size,
+        target: size,
+        ..plan
+    }
+}
+
+#[test]
+fn an_order_gives_the_bytes_that_each_of_its_plans_gives() {
+    let stored = Size::new(1000, 1000);
+    let original = jpeg(&scene(stored), Subsampling::S420);
+    let plan = whole(Format::Jpeg, stored, WEBP);
+    let plans = [sized(plan, 300), sized(plan, 140)];
+    let answers = convert_all(&Order::new(&plans, true), &original).expect("a sound picture");
+    let alone = plans.map(|plan| done(&plan, &original).bytes);
+    assert_eq!(answers.files[..2], alone);
+    assert!(Look::from_bytes(&answers.files[2]).is_some());
+    assert_eq!(answers.files.len(), 3);
+}
+
+#[test]
+fn a_look_is_of_the_upright_picture() {
+    let stored = Size::new(800, 600);
+    let original = jpeg(&scene(stored), Subsampling::S420);
+    let look = |orientation| {
+        let plan = Plan {
+            orientation,
+            ..whole(Format::Jpeg, stored, WEBP)
+        };
+        let plan = Plan {
+            crop: picture::Rect {
+                x: 0,
+                y: 0,
+                size: Size::new(500, 500),
+            },
+            ..sized(plan, 200)
+        };
+        let answers = convert_all(&Order::new(&[plan], true), &original).expect("sound");
+        Look::from_bytes(&answers.files[1]).expect("a look")
+    };
+    let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
+    // The first digit tells how many waves go each way: four by three, three by four.
+    assert_eq!(
+        (&upright.blurhash()[..1], &turned.blurhash()[..1]),
+        ("L", "T")
+    );
+    assert_eq!(upright.colour(), turned.colour());
+}
