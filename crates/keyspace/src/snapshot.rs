@@ -336,10 +336,10 @@ impl Keyspace {
     /// Empties a database; a snapshot keeps what it has not written.
     pub(crate) fn replace_db(&mut self, db: usize) {
         let seed = self.seed;
-        if let Some(snapshot) = &mut self.snapshots.under_way {
-            if snapshot.open.is_some_and(|open| open.db == Some(db)) {
-                snapshot.go_on(&self.dbs, usize::MAX);
-            }
+        if let Some(snapshot) = &mut self.snapshots.under_way
+            && snapshot.open.is_some_and(|open| open.db == Some(db))
+        {
+            snapshot.go_on(&self.dbs, usize::MAX);
         }
         let old = std::mem::replace(&mut self.dbs[db], Db::new(seed));
         if let Some(snapshot) = &mut self.snapshots.under_way {
