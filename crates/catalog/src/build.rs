@@ -368,12 +368,15 @@ impl Writer {
     }
 }
 
+/// A word, what it stands in, and how.
+type Posting = (u32, u32, Fact);
+
 /// Words of all names, as they come.
 #[derive(Default)]
 struct FoundWords {
     numbers: HashMap<Box<str>, u32>,
     /// Word, posting, and what is known of the one in the other.
-    postings: Vec<(u32, u32, Fact)>,
+    postings: Vec<Posting>,
     /// What words are added to, and its title.
     now: Option<(u32, Title)>,
 }
@@ -402,7 +405,7 @@ impl FoundWords {
     }
 
     /// Words in their order, and the postings by the places of their words there; of one word in one thing the best.
-    fn sorted(self) -> (Vec<Box<str>>, Vec<(u32, u32, Fact)>) {
+    fn sorted(self) -> (Vec<Box<str>>, Vec<Posting>) {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
         let mut places = vec![0; texts.len()];

@@ -401,7 +401,7 @@ fn verified(
     let file = Arc::new(finished.body);
     let total = finished.answer_bytes;
     let mut ranges = if is_single {
-        vec![0..total]
+        std::iter::once(0..total).collect()
     } else {
         let mut lengths = vec![0; lengths_bytes(order.answers())];
         let at = total.checked_sub(lengths.len() as u64)?;

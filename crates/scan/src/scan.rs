@@ -132,6 +132,9 @@ impl Report {
     }
 }
 
+/// Something of each of several files, by their numbers.
+type Numbered<T> = Vec<(usize, T)>;
+
 /// What reading takes.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
@@ -207,7 +210,7 @@ impl Reading<'_> {
     }
 
     /// Reads files, in their order.
-    fn read_all(&self, to_read: &[usize], report: &Report) -> Vec<(usize, Read)> {
+    fn read_all(&self, to_read: &[usize], report: &Report) -> Numbered<Read> {
         self.each(to_read, report, |number, reader| {
             let read = self.one(number, reader);
             self.progress.add_read(1);
@@ -216,11 +219,7 @@ impl Reading<'_> {
     }
 
     /// Reads those that are in the page cache; of the others it learns where they lie.
-    fn read_cached(
-        &self,
-        to_read: &[usize],
-        report: &Report,
-    ) -> (Vec<(usize, Read)>, Vec<(usize, Place)>) {
+    fn read_cached(&self, to_read: &[usize], report: &Report) -> (Numbered<Read>, Numbered<Place>) {
         let tried = self.each(to_read, report, |number, reader| {
             let seen = &self.seen[number];
             let is_small = seen.stat.size <= self.limits.file_bytes_max;
