@@ -70,7 +70,7 @@ fn print(names: &[&str], samples: &[Memory]) {
         let own = samples.iter().filter(|sample| sample.contender == name);
         Spread::of(&own.map(|sample| sample.bytes_a_key).collect::<Vec<_>>()).median
     };
-    let rows = names.iter().map(|name| {
+    let rows = names.iter().map(|&name| {
         vec![
             name.to_owned(),
             format!("{:.1}", median(name)),
