@@ -7,6 +7,7 @@ mod covers;
 mod memory;
 mod reads;
 mod search;
+mod sync;
 mod travel;
 mod tree;
 
@@ -37,6 +38,8 @@ pub(crate) enum Part {
     Search,
     /// Covers a second
     Covers,
+    /// All songs, as players fetch them at first
+    Sync,
 }
 
 /// What is typed for this benchmark alone.
@@ -59,6 +62,7 @@ struct Definition {
     travel: travel::Definition,
     search: search::Definition,
     covers: covers::Definition,
+    sync: sync::Definition,
 }
 
 pub(crate) fn run(given: &Given, typed: &Typed) -> Result<(), Stop> {
@@ -93,6 +97,9 @@ pub(crate) fn run(given: &Given, typed: &Typed) -> Result<(), Stop> {
     }
     if wanted(Part::Covers) {
         record.add("covers", &covers::run(given, &definition.covers)?);
+    }
+    if wanted(Part::Sync) {
+        record.add("sync", &sync::run(given, library, &definition.sync)?);
     }
     record.write(&given.record)
 }

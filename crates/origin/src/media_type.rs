@@ -23,6 +23,15 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"RIFF") && at(8, b"WAVE") => Some("audio/wav"),
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
+        _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
+        // A text may begin so; no text has a version behind it.
+        _ if at(0, b"MAC ") && at(5, &[0x0f]) => Some("audio/x-ape"),
+        _ if at(0, b"MPCK") => Some("audio/x-musepack"),
+        _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),
+        _ if at(0, b"DSD \x1c\0\0\0") => Some("audio/x-dsf"),
+        _ if at(0, b"TTA1") => Some("audio/x-tta"),
+        // AAC in ADTS, which has layer 0.
+        [0xff, second, ..] if second & 0xf6 == 0xf0 => Some("audio/aac"),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +76,15 @@ impl Home {
 
     fn index(&self) -> Vec<u8> {
         fs::read(self.0.join("index/index")).expect("just written")
+    }
+
+    /// Paths and stats of the files in what `clean` made.
+    fn catalog_of_clean(&self) -> Vec<(PathBuf, catalog::Stat)> {
+        let loaded = load(&self.0.join("clean")).expect("a readable folder");
+        let catalog = loaded.expect("an index");
+        let files = (0..catalog.counts().files).filter_map(|row| catalog.file(row));
+        let path = |path: Vec<u8>| PathBuf::from(std::ffi::OsString::from_vec(path));
+        files.map(|(bytes, stat)| (path(bytes), stat)).collect()
     }
 
     fn catalog(&self) -> Catalog<Vec<u8>> {
@@ -313,4 +323,32 @@ fn no_library_is_an_error_that_names_it() {
         scan(&home.order((&library, &index)), &Progress::default()).expect_err("nothing is there");
     assert!(err.to_string().starts_with("open library "), "{err}");
     assert!(err.to_string().ends_with("absent"), "{err}");
+}
+
+#[test]
+fn files_that_memory_does_not_have_are_read_all_the_same() {
+    let home = Home::new("cold");
+    let warm = home.clean();
+    for (path, _) in home.catalog_of_clean() {
+        let file = fs::File::open(home.library().join(path)).expect("a file of our own");
+        file.sync_all().expect("a disk");
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("a file");
+    }
+    assert!(home.clean() == warm);
+}
+
+#[test]
+fn a_folder_with_a_mark_is_no_part_of_the_library() {
+    let home = Home::new("mark");
+    let files = home.scan().files;
+    home.write("One/.ndignore", b"*.flac");
+    assert_eq!(home.scan().files, files, "patterns are not heeded");
+    home.write("One/.ndignore", b"");
+    let report = home.scan();
+    assert_eq!((report.files, report.gone), (files - 4, 4));
+    home.write("Two/Second \u{e9}/.nomedia", b"whatever");
+    assert_eq!(home.scan().files, files - 8);
+    fs::remove_file(home.library().join("One/.ndignore")).expect("a file of our own");
+    assert_eq!(home.scan().files, files - 4);
+    assert!(home.index() == home.clean());
 }

@@ -15,8 +15,8 @@ use crate::{Fault, Limits, Progress, ScanError};
 const ENTRIES_BYTES: usize = 32 << 10;
 
 const MUSIC: &[&str] = &[
-    "aac", "aif", "aifc", "aiff", "flac", "m4a", "m4b", "mp2", "mp3", "mp4", "oga", "ogg", "opus",
-    "wav",
+    "aac", "aif", "aifc", "aiff", "ape", "dsf", "flac", "m4a", "m4b", "mp+", "mp2", "mp3", "mp4",
+    "mpc", "oga", "ogg", "opus", "spx", "tta", "wav", "wv",
 ];
 const PICTURES: &[&str] = &[
     "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
@@ -107,12 +107,15 @@ impl Tree<'_> {
         folders: &mut Vec<Vec<u8>>,
         walked: &mut Walked,
     ) -> rustix::io::Result<()> {
+        let before = (walked.seen.len(), walked.faults.len(), folders.len());
+        let mut ignored = false;
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             // `.` and `..` among them.
             if name.starts_with(b".") {
+                ignored |= is_mark(folder, name);
                 continue;
             }
             let below = join(path, name);
@@ -145,7 +148,22 @@ impl Tree<'_> {
                 _ => {}
             }
         }
+        if ignored {
+            walked.seen.truncate(before.0);
+            walked.faults.truncate(before.1);
+            folders.truncate(before.2);
+        }
         Ok(())
+    }
+}
+
+/// Whether a name in a folder says that neither the folder nor what is below it belongs to the library: `.nomedia`, as
+/// phones have it, or an empty `.ndignore`, as Navidrome has it. One with patterns in it is not heeded.
+fn is_mark(folder: &OwnedFd, name: &[u8]) -> bool {
+    match name {
+        b".nomedia" => true,
+        b".ndignore" => stat(folder, name).is_ok_and(|stat| stat.size == 0),
+        _ => false,
     }
 }
 

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod media;
+mod monkey;
 
 mod field;
 mod values;
@@ -43,18 +44,22 @@ mod cover;
 mod error;
 mod input;
 
+mod adts;
 mod aiff;
 mod ape;
 mod comments;
+mod dsf;
 mod flac;
 mod genres;
 mod id3v1;
 mod id3v2;
 mod mp4;
 mod mpeg;
+mod musepack;
 mod ogg;
 mod text;
 mod wav;
+mod wavpack;
 
 #[cfg(test)]
 mod tests;

@@ -91,6 +91,18 @@ pub enum Container {
     Wav = 4,
     /// AIFF, AIFF-C.
     Aiff = 5,
+    /// WavPack.
+    WavPack = 6,
+    /// Monkey's Audio.
+    Monkey = 7,
+    /// Musepack.
+    Musepack = 8,
+    /// Bare AAC.
+    Adts = 9,
+    /// DSF.
+    Dsf = 10,
+    /// True Audio.
+    TrueAudio = 11,
 }
 
 /// How samples are coded.
@@ -109,23 +121,35 @@ pub enum Codec {
     Pcm = 8,
     /// Something that this crate has no name for.
     Other = 9,
+    WavPack = 10,
+    Monkey = 11,
+    Musepack = 12,
+    Speex = 13,
+    Dsd = 14,
+    TrueAudio = 15,
 }
 
 impl Container {
     /// All, by number.
-    pub const ALL: [Container; 6] = [
+    pub const ALL: [Container; 12] = [
         Container::Flac,
         Container::Mpeg,
         Container::Mp4,
         Container::Ogg,
         Container::Wav,
         Container::Aiff,
+        Container::WavPack,
+        Container::Monkey,
+        Container::Musepack,
+        Container::Adts,
+        Container::Dsf,
+        Container::TrueAudio,
     ];
 }
 
 impl Codec {
     /// All, by number.
-    pub const ALL: [Codec; 10] = [
+    pub const ALL: [Codec; 16] = [
         Codec::Flac,
         Codec::Mp1,
         Codec::Mp2,
@@ -136,6 +160,12 @@ impl Codec {
         Codec::Opus,
         Codec::Pcm,
         Codec::Other,
+        Codec::WavPack,
+        Codec::Monkey,
+        Codec::Musepack,
+        Codec::Speex,
+        Codec::Dsd,
+        Codec::TrueAudio,
     ];
 }
 

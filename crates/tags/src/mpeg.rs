@@ -238,7 +238,7 @@ fn vbri(head: &[u8]) -> Option<Counted> {
 }
 
 /// Reads the tags at the end; returns where the audio ends.
-fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> Result<u64, Error> {
+pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> Result<u64, Error> {
     let mut end = input.len();
     let want = id3v1::BYTES as u64 + ape::FOOTER_BYTES;
     let start = end.saturating_sub(want).max(first_at);

@@ -1,4 +1,4 @@
-//! Ogg with Vorbis, Opus or FLAC: the first two packets of the first stream, and its last page.
+//! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last page.
 //!
 //! ```text
 //! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC · 26 segments u8
@@ -7,7 +7,7 @@
 //! Little-endian. A picture in the comments covers many pages, mostly of one size, so the page behind it is looked for where
 //! that size says. Its sequence number proves how many pages lie between; all their lengths are 255, since the packet goes
 //! on in each, so the bytes between tell how much of the packet they hold, and they need not be read.
-//! Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1.
+//! Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
 
 use crate::comments::{self, Flow};
 use crate::input::Input;
@@ -81,10 +81,15 @@ fn identify(head: &[u8], media: &mut Media) -> Result<u16, Error> {
         audio.sample_rate_hz = (word >> 44) as u32;
         audio.channels = (word >> 41 & 7) as u16 + 1;
         audio.bits = (word >> 36 & 31) as u8 + 1;
+    } else if head.starts_with(b"Speex   ") {
+        let word = |at: usize| Ok::<u32, Error>(u32::from_le_bytes(*u32_at(at).ok_or_else(short)?));
+        audio.codec = Codec::Speex;
+        audio.sample_rate_hz = word(36)?;
+        audio.channels = word(48)? as u16;
     } else {
         return Err(Error::new(
             crate::ErrorKind::Unknown,
-            "ogg with something other than vorbis, opus or flac",
+            "ogg with something other than vorbis, opus, flac or speex",
         ));
     }
     if audio.sample_rate_hz == 0 {
@@ -97,12 +102,15 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     let head_bytes = match media.audio.codec {
         Codec::Opus => 8,
         Codec::Vorbis => 7,
+        // Its comments have no head.
+        Codec::Speex => 0,
         _ => 4,
     };
     let head = packet.take(head_bytes)?;
     let is_comments = match media.audio.codec {
         Codec::Opus => head == b"OpusTags",
         Codec::Vorbis => head == b"\x03vorbis",
+        Codec::Speex => true,
         _ => head[0] & 0x7f == 4,
     };
     if !is_comments {

@@ -1,6 +1,9 @@
 use crate::input::Input;
 use crate::media::{Codec, Container};
-use crate::{Error, ErrorKind, Limits, Media, ReadAt, aiff, flac, id3v2, mp4, mpeg, ogg, wav};
+use crate::{
+    Error, ErrorKind, Limits, Media, ReadAt, adts, aiff, dsf, flac, id3v2, monkey, mp4, mpeg,
+    musepack, ogg, wav, wavpack,
+};
 
 /// Bytes that tell one format from another.
 const SNIFF_BYTES: usize = 12;
@@ -80,15 +83,21 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if aiff::is_aiff(head) {
         return aiff::read(input);
     }
+    if head.starts_with(dsf::DSF_MAGIC) {
+        return dsf::read_dsf(input);
+    }
     let is_tagged = head.starts_with(id3v2::MAGIC);
-    if !is_tagged && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
+    let rare = Rare::of(head);
+    if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return Err(Error::new(ErrorKind::Unknown, "no known kind of music"));
     }
     // All of the tag while its beginning is at hand; then what it is a tag of.
     let first_end = id3v2::end(input, 0)?;
     let mut audio = first_end.map_or(0, |end| end.min(input.len()));
     let mut media = Media::new(Container::Mpeg, Codec::Mp3);
-    media.tags = id3v2::read(input, 0, &mut media)?;
+    if is_tagged {
+        media.tags = id3v2::read(input, 0, &mut media)?;
+    }
     for _ in 1..TAGS_MAX {
         match id3v2::end(input, audio)? {
             Some(end) => audio = end.min(input.len()),
@@ -103,5 +112,37 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
         inner.issues.append(&mut media.issues);
         return Ok(inner);
     }
-    mpeg::read(input, audio, media)
+    match Rare::of(input.up_to(audio, SNIFF_BYTES)?) {
+        Some(Rare::WavPack) => wavpack::read(input, audio, media),
+        Some(Rare::Monkey) => monkey::read(input, audio, media),
+        Some(Rare::Musepack) => musepack::read(input, audio, media),
+        Some(Rare::TrueAudio) => dsf::read_tta(input, audio, media),
+        Some(Rare::Adts) => adts::read(input, audio, media),
+        None => mpeg::read(input, audio, media),
+    }
+}
+
+/// Formats that may stand behind an ID3v2 tag, as MPEG audio does.
+enum Rare {
+    WavPack,
+    Monkey,
+    Musepack,
+    TrueAudio,
+    Adts,
+}
+
+impl Rare {
+    fn of(head: &[u8]) -> Option<Rare> {
+        let magics: [(&[u8], Rare); 5] = [
+            (wavpack::MAGIC, Rare::WavPack),
+            (monkey::MAGIC, Rare::Monkey),
+            (musepack::MAGIC_7, Rare::Musepack),
+            (musepack::MAGIC_8, Rare::Musepack),
+            (dsf::TTA_MAGIC, Rare::TrueAudio),
+        ];
+        let mut magics = magics.into_iter();
+        let found = magics.find(|(magic, _)| head.starts_with(magic));
+        let found = found.map(|(_, rare)| rare);
+        found.or_else(|| adts::is_adts(head).then_some(Rare::Adts))
+    }
 }

@@ -5,11 +5,12 @@ mod names;
 mod odd;
 mod oracle;
 mod pictures;
+mod rare;
 
 use crate::{Error, Limits, Media, Reader, Spent};
 
 /// Half a second of a sine, as flac, lame, ffmpeg, oggenc and opusenc coded it.
-const SINES: [(&str, &[u8]); 8] = [
+const SINES: [(&str, &[u8]); 11] = [
     ("flac", include_bytes!("../testdata/sine.flac")),
     ("mp3", include_bytes!("../testdata/sine.mp3")),
     ("m4a", include_bytes!("../testdata/sine.m4a")),
@@ -18,6 +19,9 @@ const SINES: [(&str, &[u8]); 8] = [
     ("opus", include_bytes!("../testdata/sine.opus")),
     ("wav", include_bytes!("../testdata/sine.wav")),
     ("aiff", include_bytes!("../testdata/sine.aiff")),
+    ("wv", include_bytes!("../testdata/sine.wv")),
+    ("aac", include_bytes!("../testdata/sine.aac")),
+    ("spx", include_bytes!("../testdata/sine.spx")),
 ];
 
 fn sine(name: &str) -> &'static [u8] {
@@ -76,5 +80,8 @@ fn each_kind_tells_its_audio() {
         opus: Opus 500 ms 48000 Hz 1 ch 0 bit 26 kbit/s [] 0 pictures []
         wav: Pcm 500 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures []
         aiff: Pcm 500 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures []
+        wv: WavPack 500 ms 8000 Hz 1 ch 16 bit 50 kbit/s [] 0 pictures []
+        aac: Aac 640 ms 8000 Hz 1 ch 0 bit 22 kbit/s [] 0 pictures []
+        spx: Speex 495 ms 8000 Hz 1 ch 0 bit 17 kbit/s [] 0 pictures []
     "#]].assert_eq(&lines.concat());
 }

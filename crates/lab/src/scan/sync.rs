@@ -1,0 +1,128 @@
+//! A first sync: all songs, page by page, by searching for nothing.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scratch::Scratch;
+use crate::server::{Server, free_address};
+use crate::stats::Spread;
+use crate::stop::{Stop, at};
+use crate::{Given, client, table};
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    /// Songs of one answer.
+    page_songs: usize,
+}
+
+/// One sync.
+#[derive(Serialize)]
+pub(super) struct Sample {
+    round: usize,
+    songs: usize,
+    answers: usize,
+    bytes: usize,
+    wall_us: u64,
+    /// The server's.
+    cpu_us: u64,
+}
+
+const WHO: &str = "u=lab&p=sesame&v=1.16.1&c=lab&f=json";
+
+pub(super) fn run(
+    given: &Given,
+    library: &Path,
+    definition: &Definition,
+) -> Result<Vec<Sample>, Stop> {
+    let data = Scratch::new("sync")?;
+    let pelton = given.pelton()?;
+    let address = free_address()?;
+    let mut program = Command::new(pelton);
+    program.arg("serve").arg(library);
+    program.arg("--data").arg(data.path());
+    program.args(["--listen", &address.to_string(), "--library-watch", "off"]);
+    add_user(pelton, data.path())?;
+    let library_is_there = |address| {
+        let target = format!("/rest/getScanStatus?{WHO}");
+        let answer = client::get(address, &target, "*/*");
+        answer.is_ok_and(|answer| {
+            let body = String::from_utf8_lossy(&answer.body).into_owned();
+            body.contains("\"scanning\":false") && !body.contains("\"count\":0")
+        })
+    };
+    let server = Server::start_until(program, address, library_is_there)?;
+    let mut samples = Vec::new();
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        samples.push(sync(&server, round, definition.page_songs)?);
+    }
+    print(&samples);
+    Ok(samples)
+}
+
+fn add_user(pelton: &Path, data: &Path) -> Result<(), Stop> {
+    let mut add = Command::new(pelton);
+    add.args(["user", "add", "lab", "--data"]).arg(data);
+    let spawned = add.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = spawned.map_err(at(pelton))?;
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(b"sesame\n").map_err(at(pelton))?;
+    drop(stdin);
+    match child.wait().map_err(at(pelton))? {
+        status if status.success() => Ok(()),
+        status => Err(Stop::finding(format!("pelton user add: {status}"))),
+    }
+}
+
+fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop> {
+    let cpu_before_us = server.cpu_us()?;
+    let begun = Instant::now();
+    let (mut songs, mut answers, mut bytes) = (0, 0, 0);
+    loop {
+        let target = format!(
+            "/rest/search3?query=&artistCount=0&albumCount=0&songCount={page_songs}&songOffset={songs}&{WHO}"
+        );
+        let answer = server.get(&target, "*/*")?;
+        let body = String::from_utf8_lossy(&answer.body);
+        let more = body.matches("\"isDir\":false").count();
+        (songs, answers, bytes) = (songs + more, answers + 1, bytes + answer.body.len());
+        if more < page_songs {
+            break;
+        }
+    }
+    let wall_us = begun.elapsed().as_micros() as u64;
+    if songs == 0 {
+        return Err(Stop::finding("no song was found"));
+    }
+    Ok(Sample {
+        round,
+        songs,
+        answers,
+        bytes,
+        wall_us,
+        cpu_us: server.cpu_us()? - cpu_before_us,
+    })
+}
+
+fn print(samples: &[Sample]) {
+    let row = |name: &str, value: fn(&Sample) -> f64| {
+        let values: Vec<f64> = samples.iter().map(value).collect();
+        let Spread { median, min, max } = Spread::of(&values);
+        vec![
+            name.to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+        ]
+    };
+    let rows = [
+        row("songs", |sample| sample.songs as f64),
+        row("wall ms", |sample| sample.wall_us as f64 / 1e3),
+        row("server's CPU ms", |sample| sample.cpu_us as f64 / 1e3),
+        row("MiB", |sample| sample.bytes as f64 / f64::from(1 << 20)),
+    ];
+    table::print("All songs by search3", &["", "median", "range"], &rows);
+}
