@@ -185,9 +185,13 @@ fn sorted(
         let weight = if request.alpha {
             Weight::Text(value)
         } else {
-            // What is missing or empty weighs nothing.
-            let number = value.filter(|value| !value.is_empty());
-            let number = number.map_or(Some(0.0), |value| parse_double(&value));
+            // What is missing or empty weighs nothing; as in C, a text ends at a NUL.
+            let text = value.as_deref().unwrap_or_default();
+            let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+            let number = match text.is_empty() {
+                true => Some(0.0),
+                false => parse_double(text),
+            };
             let text = "ERR One or more scores can't be converted into double";
             Weight::Number(number.ok_or(Fault::of(text))?)
         };
