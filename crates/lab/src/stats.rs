@@ -27,6 +27,16 @@ impl Spread {
             max: sorted[sorted.len() - 1],
         }
     }
+
+    /// A table's row: name, median and range.
+    pub(crate) fn row(&self, name: &str) -> Vec<String> {
+        let Spread { median, min, max } = self;
+        vec![
+            name.to_owned(),
+            format!("{median:.1}"),
+            format!("{min:.1}…{max:.1}"),
+        ]
+    }
 }
 
 /// How many times as much one thing takes as another, with the interval in which that lies 19 times in 20.

@@ -58,12 +58,7 @@ fn print(starts: &[Start]) {
             .iter()
             .map(|start| value(start) as f64 / 1e3)
             .collect();
-        let Spread { median, min, max } = Spread::of(&values);
-        vec![
-            name.to_owned(),
-            format!("{median:.1}"),
-            format!("{min:.1}…{max:.1}"),
-        ]
+        Spread::of(&values).row(name)
     };
     let rows = [
         row("wall", |start| start.wall_us),

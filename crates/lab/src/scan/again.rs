@@ -113,12 +113,7 @@ fn print(title: &str, samples: &[Sample]) {
             .iter()
             .map(|sample| value(&sample.took) as f64 / 1e3)
             .collect();
-        let Spread { median, min, max } = Spread::of(&values);
-        vec![
-            name.to_owned(),
-            format!("{median:.1}"),
-            format!("{min:.1}…{max:.1}"),
-        ]
+        Spread::of(&values).row(name)
     };
     let rows = [
         row("wall", |took| took.wall_us),

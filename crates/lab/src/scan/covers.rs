@@ -155,12 +155,7 @@ fn print(samples: &[Sample]) {
             .filter(|sample| sample.quick == quick)
             .map(|sample| f64::from(sample.albums) / (sample.wall_us as f64 / 1e6) / cores(sample))
             .collect();
-        let Spread { median, min, max } = Spread::of(&rates);
-        vec![
-            name.to_owned(),
-            format!("{median:.1}"),
-            format!("{min:.1}…{max:.1}"),
-        ]
+        Spread::of(&rates).row(name)
     };
     let rows = [
         row("best, all cores", false, |_| 1.0),

@@ -111,12 +111,7 @@ fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop
 fn print(samples: &[Sample]) {
     let row = |name: &str, value: fn(&Sample) -> f64| {
         let values: Vec<f64> = samples.iter().map(value).collect();
-        let Spread { median, min, max } = Spread::of(&values);
-        vec![
-            name.to_owned(),
-            format!("{median:.1}"),
-            format!("{min:.1}…{max:.1}"),
-        ]
+        Spread::of(&values).row(name)
     };
     let rows = [
         row("songs", |sample| sample.songs as f64),
