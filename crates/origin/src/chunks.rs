@@ -35,14 +35,15 @@ impl Chunks {
         self.left.end - self.left.start
     }
 
-    /// The next piece of `file`, which must be the same each time; `None` at the end of the range. What the page cache
-    /// lacks is read on the blocking pool.
+    /// The next piece of `file`, which must be the same each time, of `bytes_max` and [`CHUNK_BYTES`] at most; `None` at the
+    /// end of the range. What the page cache lacks is read on the blocking pool.
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`], as the reactor has them.
     pub(crate) fn poll_next(
         &mut self,
         file: &File,
+        bytes_max: usize,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Vec<u8>>, Ended>> {
         if self.left.is_empty() {
@@ -54,9 +55,9 @@ impl Chunks {
                 self.reading = None;
                 read.map_err(io::Error::other).flatten()
             }
-            None => match self.read_now(file) {
+            None => match self.read_now(file, bytes_max) {
                 Ok(Some(chunk)) => Ok(chunk),
-                Ok(None) => return self.poll_next(file, context),
+                Ok(None) => return self.poll_next(file, bytes_max, context),
                 Err(error) => Err(error),
             },
         };
@@ -71,9 +72,10 @@ impl Chunks {
     }
 
     /// Reads what need not be waited for; with `None` a read has begun that must be.
-    fn read_now(&mut self, file: &File) -> io::Result<Option<Vec<u8>>> {
+    fn read_now(&mut self, file: &File, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
         let offset = self.left.start;
-        let mut chunk = vec![0; CHUNK_BYTES.min(self.left() as usize)];
+        let length = CHUNK_BYTES.min(bytes_max).min(self.left() as usize);
+        let mut chunk = vec![0; length];
         if let Some(read) = read_cached(file, offset, &mut chunk)? {
             chunk.truncate(read);
             return Ok(Some(chunk));

@@ -41,9 +41,7 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
             Box::pin(http1(core, conn, listener, input)).await;
         }
         Ok(Begun::Http2(input)) => {
-            let begun = input.bytes().to_vec();
-            drop(input);
-            Box::pin(h2::serve(core, conn.counted(), begun)).await;
+            Box::pin(h2::serve(core, conn.counted(), input)).await;
         }
         Err(_) => {}
     }
@@ -134,6 +132,15 @@ enum Next {
     Close,
 }
 
+/// What became of a request.
+struct Step {
+    /// Bytes of the input that it was.
+    taken: usize,
+    next: Next,
+    /// The body that is still to be written, whose head is in `out`.
+    payload: Option<Payload>,
+}
+
 impl Exchange {
     async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
         let mut came = !self.input.is_empty() || self.read(conn).await?;
@@ -175,13 +182,16 @@ impl Exchange {
             let mut begin = 0;
             let mut next = Next::Request;
             while next == Next::Request && begin < input.bytes().len() {
-                next = match self.answer_first(conn, &input.bytes()[begin..]).await? {
-                    Some((taken, next)) => {
-                        begin += taken;
-                        next
-                    }
-                    None => break,
-                };
+                let first = self.answer_first(conn, &input.bytes()[begin..]).await?;
+                let Some(step) = first else { break };
+                begin += step.taken;
+                next = step.next;
+                if let Some(payload) = step.payload {
+                    // A slow reader holds no buffer of requests meanwhile.
+                    input.drop_front(begin);
+                    begin = 0;
+                    self.send(conn, payload).await?;
+                }
             }
             input.drop_front(begin);
             self.input = input;
@@ -198,7 +208,7 @@ impl Exchange {
         &mut self,
         conn: &mut impl Transport,
         input: &[u8],
-    ) -> Result<Option<(usize, Next)>, Ended> {
+    ) -> Result<Option<Step>, Ended> {
         let limits = &self.core.service.settings.limits;
         if limits.queued_bytes_max <= self.batch.out.len() {
             self.write(conn).await?;
@@ -208,19 +218,18 @@ impl Exchange {
             Ok(Some(request)) => self.answer(conn, &request, input).await.map(Some),
             Err(reject) => {
                 self.asked(Asked::unread, conn);
-                self.refuse(reject);
-                Ok(Some((input.len(), Next::Close)))
+                Ok(Some(self.refuse(reject, input.len())))
             }
         }
     }
 
-    /// Answers `request`, which `input` begins with. Tells how much of the input it was.
+    /// Answers `request`, which `input` begins with.
     async fn answer(
         &mut self,
         conn: &mut impl Transport,
         request: &Request<'_>,
         input: &[u8],
-    ) -> Result<(usize, Next), Ended> {
+    ) -> Result<Step, Ended> {
         conn.deadline().disarm();
         let mut taken = request.head_bytes;
         let (head, after) = input.split_at(taken);
@@ -236,10 +245,7 @@ impl Exchange {
             // Boxed, so that its state adds nothing to a connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
-                Err(reject) => {
-                    self.refuse(reject);
-                    return Ok((taken, Next::Close));
-                }
+                Err(reject) => return Ok(self.refuse(reject, taken)),
             }
         }
         self.requests = self.requests.saturating_add(1);
@@ -272,8 +278,12 @@ impl Exchange {
             request.connection()
         };
         self.write_head(&answer, connection);
-        self.send(conn, answer).await?;
-        Ok((taken, if last { Next::Close } else { Next::Request }))
+        self.note(&answer);
+        Ok(Step {
+            taken,
+            next: if last { Next::Close } else { Next::Request },
+            payload: self.copy(answer.payload),
+        })
     }
 
     /// Reads a body: what came of it already, then what is still to come. It goes to `kept`, or nowhere. Tells how much of
@@ -319,7 +329,8 @@ impl Exchange {
         Ok(Ok(after.len()))
     }
 
-    fn refuse(&mut self, reject: Reject) {
+    /// Refuses a request that took so much of the input.
+    fn refuse(&mut self, reject: Reject, taken: usize) -> Step {
         let problem = Problem::BadRequest {
             status: reject.status,
             phrase: reject.reason,
@@ -334,6 +345,11 @@ impl Exchange {
         }
         self.note(&answer);
         self.lingers = true;
+        Step {
+            taken,
+            next: Next::Close,
+            payload: None,
+        }
     }
 
     fn write_head(&mut self, answer: &Answer, connection: Connection) {
@@ -356,34 +372,38 @@ impl Exchange {
         });
     }
 
-    /// Queues or writes the body of an answer whose head is in `out`.
-    async fn send(&mut self, conn: &mut impl Transport, answer: Answer) -> Result<(), Ended> {
-        self.note(&answer);
-        match answer.payload {
-            Payload::None => {}
-            Payload::Owned(bytes) => self.send_bytes(conn, &bytes).await?,
-            Payload::Memory(bytes, range) => self.send_bytes(conn, &bytes[range]).await?,
-            Payload::File(file, range) => {
-                conn.write_file(&self.batch.out, &file, range).await?;
-                self.batch.out.clear();
-            }
-            Payload::Sealed(sealed, range) => {
-                conn.write_file(&self.batch.out, &sealed.file, range)
-                    .await?;
-                self.batch.out.clear();
-            }
+    /// Puts a small body behind its head, which is in `out`, and gives any other back.
+    fn copy(&mut self, payload: Payload) -> Option<Payload> {
+        let bytes = match &payload {
+            Payload::None => return None,
+            Payload::Owned(bytes) => &**bytes,
+            Payload::Memory(bytes, range) => &bytes[range.clone()],
+            Payload::File(..) | Payload::Sealed(..) => return Some(payload),
+        };
+        if COPY_BYTES_MAX < bytes.len() {
+            return Some(payload);
         }
-        Ok(())
+        self.batch.out.extend_from_slice(bytes);
+        None
     }
 
-    async fn send_bytes(&mut self, conn: &mut impl Transport, bytes: &[u8]) -> Result<(), Ended> {
-        if bytes.len() <= COPY_BYTES_MAX {
-            self.batch.out.extend_from_slice(bytes);
-            return Ok(());
+    /// Writes what is in `out`, the head of this body at its end, and the body.
+    async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
+        let out = &mut self.batch.out;
+        match payload {
+            Payload::None => return Ok(()),
+            Payload::Owned(bytes) => {
+                let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes)];
+                conn.write_all(parts).await?;
+            }
+            Payload::Memory(bytes, range) => {
+                let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes[range])];
+                conn.write_all(parts).await?;
+            }
+            Payload::File(file, range) => conn.write_file(out, &file, range).await?,
+            Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await?,
         }
-        let parts = &mut [IoSlice::new(&self.batch.out), IoSlice::new(bytes)];
-        conn.write_all(parts).await?;
-        self.batch.out.clear();
+        out.clear();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};
+use http2::hpack::{self, Encoder, Line};
 
 use crate::answer::{Answer, Fields};
 use crate::representation::Representation;
@@ -42,8 +43,29 @@ impl Answer {
         }
     }
 
-    /// The fields as HTTP/2 has them: all but Date, which hyper adds.
-    pub(crate) fn header_map(&self) -> HeaderMap {
+    /// Appends the head as a block of HTTP/2.
+    pub(crate) fn write_block(&self, block: &mut Vec<u8>, encoder: &mut Encoder, date: &Line) {
+        hpack::status(block, self.status);
+        encoder.line(block, date);
+        match &self.fields {
+            _ if !self.added.is_empty() => write_fields(block, &self.header_map()),
+            Fields::Whole(representation) => {
+                let (lines, length) = representation.lines();
+                for line in lines.iter().chain([length]) {
+                    encoder.line(block, line);
+                }
+            }
+            Fields::NotModified(representation) => {
+                for line in representation.kept_lines() {
+                    encoder.line(block, line);
+                }
+            }
+            Fields::Part(..) | Fields::Listed(_) => write_fields(block, &self.header_map()),
+        }
+    }
+
+    /// The fields, all but Date.
+    fn header_map(&self) -> HeaderMap {
         let mut fields = self.decided_fields();
         if self.added.is_empty() {
             return fields;
@@ -81,6 +103,12 @@ impl Answer {
             }
             Fields::Listed(fields) => listed(fields.iter().map(|(name, text)| (&**name, &**text))),
         }
+    }
+}
+
+fn write_fields(block: &mut Vec<u8>, fields: &HeaderMap) {
+    for (name, value) in fields {
+        hpack::field(block, name.as_str().as_bytes(), value.as_bytes());
     }
 }
 

@@ -1,8 +1,12 @@
 //! What was read from a connection and is not answered yet.
 
 use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use reactor::Ended;
+use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::transport::Transport;
 
@@ -35,15 +39,33 @@ impl Input {
 
     /// Reads once, and tells how much came; 0 is the end of what the client sends.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
+        let read = conn.read(self.room()).await?;
+        self.filled += read;
+        Ok(read)
+    }
+
+    /// The same from a stream without a deadline. Where that has nothing, no empty buffer is held either.
+    pub(crate) fn poll_read<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(self.room());
+        let polled = Pin::new(stream).poll_read(context, &mut buffer);
+        let read = buffer.filled().len();
+        self.filled += read;
+        self.drop_front(0);
+        polled.map_ok(|()| read)
+    }
+
+    fn room(&mut self) -> &mut [u8] {
         if self.buffer.is_empty() {
             self.buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
         }
         if self.buffer.len() < self.filled + READ_BYTES {
             self.buffer.resize(self.filled + READ_BYTES, 0);
         }
-        let read = conn.read(&mut self.buffer[self.filled..]).await?;
-        self.filled += read;
-        Ok(read)
+        &mut self.buffer[self.filled..]
     }
 
     /// Drops the first `count` bytes, and the buffer when nothing is left.

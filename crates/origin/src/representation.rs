@@ -9,6 +9,7 @@ use std::time::Duration;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
+use http2::hpack::Line;
 use picture::Target;
 
 use crate::choose::{Body, Choice};
@@ -28,6 +29,7 @@ pub struct Representation {
     whole: Template,
     fields: Vec<(&'static str, String)>,
     header_map: OnceCell<HeaderMap>,
+    lines: OnceCell<(Vec<Line>, Line)>,
     etag: String,
     modified_unix_s: Option<i64>,
     /// Bytes of the body.
@@ -132,6 +134,7 @@ impl Service {
             whole,
             fields,
             header_map: OnceCell::new(),
+            lines: OnceCell::new(),
             etag,
             modified_unix_s,
             length,
@@ -239,7 +242,43 @@ impl Representation {
     /// The fields of a 304 that RFC 9110 §15.4.5 wants in it.
     pub(crate) const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
 
-    /// The fields of a 200 as HTTP/2 has them, put together by the first who asks.
+    /// Fields that many representations have alike, so that a client of HTTP/2 is to remember them.
+    const SHARED: [&str; 8] = [
+        "accept-ranges",
+        "cache-control",
+        "cache-status",
+        "content-security-policy",
+        "content-type",
+        "server-timing",
+        "vary",
+        "x-content-type-options",
+    ];
+
+    /// The fields of a 200 as HTTP/2 has them, and the length; put together by the first who asks.
+    pub(crate) fn lines(&self) -> &(Vec<Line>, Line) {
+        self.lines.get_or_init(|| {
+            let lines = self.fields.iter().map(|(name, text)| {
+                let line = match Representation::SHARED.contains(name) {
+                    true => Line::shared,
+                    false => Line::single,
+                };
+                line(name.as_bytes(), text.as_bytes())
+            });
+            let length = self.length.to_string();
+            let length = Line::single(b"content-length", length.as_bytes());
+            (lines.collect(), length)
+        })
+    }
+
+    /// Those of a 304.
+    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &Line> {
+        let fields = self.fields.iter().zip(&self.lines().0);
+        fields
+            .filter(|((name, _), _)| Representation::KEPT.contains(name))
+            .map(|(_, line)| line)
+    }
+
+    /// The fields of a 200 as a map, put together by the first who asks.
     pub(crate) fn header_map(&self) -> &HeaderMap {
         self.header_map.get_or_init(|| {
             let fields = self.fields.iter().map(|(name, text)| (*name, &**text));

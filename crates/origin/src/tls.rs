@@ -146,7 +146,7 @@ pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
         return;
     };
     match protocol {
-        Protocol::Http2 => Box::pin(h2::serve(core, conn, Vec::new())).await,
+        Protocol::Http2 => Box::pin(h2::serve(core, conn, Input::default())).await,
         Protocol::Http1 => http1(core, conn, listener, Input::default()).await,
     }
 }

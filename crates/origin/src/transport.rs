@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-use crate::chunks::Chunks;
+use crate::chunks::{CHUNK_BYTES, Chunks};
 
 /// TLS over a socket.
 #[derive(Debug)]
@@ -175,7 +175,9 @@ impl Transport for Conn<Secured> {
         let mut head = head;
         let mut chunks = Chunks::new(range);
         loop {
-            let chunk = poll_fn(|context| chunks.poll_next(file, context)).await?;
+            // Nothing is read ahead of a slow client: either it waits in the file, or it is encrypted.
+            writing(self, |stream, context| stream.poll_flush(context)).await?;
+            let chunk = poll_fn(|context| chunks.poll_next(file, CHUNK_BYTES, context)).await?;
             let Some(chunk) = chunk else { break };
             let mut parts = [IoSlice::new(head), IoSlice::new(&chunk)];
             let mut left = &mut parts[..];

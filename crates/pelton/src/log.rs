@@ -51,8 +51,7 @@ where
     }
 }
 
-/// Whether the event tells what a client did on the wire. The libraries warn of that, and clients would fill the log.
+/// Whether the event tells what a client did on the wire. The library warns of that, and clients would fill the log.
 fn is_of_wire(target: &str) -> bool {
-    let library = target.split("::").next();
-    library.is_some_and(|library| ["h2", "hyper", "rustls"].contains(&library))
+    target.split("::").next() == Some("rustls")
 }

@@ -1,13 +1,12 @@
 //! A stream's head in the words of HTTP/1.1, so that one set of rules judges both: targets, hosts, limits, preconditions.
 //!
-//! These words never touch a wire, and nothing in them can break out of its line: `http`'s types hold no CR, LF or NUL.
+//! These words never touch a wire, and nothing in them can break out of its line: no value of a head holds CR, LF or NUL.
 //! What frames a message or speaks of its connection is HTTP/2's own business and left out.
 
 use std::net::IpAddr;
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, REFERER, TRANSFER_ENCODING, USER_AGENT};
-use http::request::Parts;
 use http1::{Limits, Method, Reject, Request};
+use http2::Head;
 
 use crate::access::Asked;
 use crate::trace::Traceparent;
@@ -17,40 +16,26 @@ use crate::trace::Traceparent;
 /// # Errors
 /// As [`http1::parse`]. The stream gets the answer, and the connection goes on: HTTP/2's framing is not in doubt.
 pub(super) fn request<'t>(
-    head: &Parts,
+    head: &Head,
     text: &'t mut Vec<u8>,
     limits: &Limits,
 ) -> Result<Request<'t>, Reject> {
-    const TWO_HOSTS: Reject = Reject {
-        status: 400,
-        reason: "Host and :authority differ",
+    const TOO_LARGE: Reject = Reject {
+        status: 431,
+        reason: "the fields are too large",
     };
-    // RFC 9113 §8.3.1: :authority takes Host's place, and a Host that differs makes the request malformed.
-    let authority = head.uri.authority().map(|authority| authority.as_str());
-    for host in head.headers.get_all(HOST) {
-        if authority
-            .is_some_and(|authority| !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()))
-        {
-            return Err(TWO_HOSTS);
-        }
+    if head.is_too_large() {
+        return Err(TOO_LARGE);
     }
-    for part in [head.method.as_str(), " ", target(head), " HTTP/1.1\r\n"] {
-        text.extend_from_slice(part.as_bytes());
-    }
-    if let Some(authority) = authority {
-        line(text, b"host", authority.as_bytes());
-    }
-    for (name, value) in &head.headers {
-        let left_out = match *name {
-            HOST => authority.is_some(),
-            CONNECTION | CONTENT_LENGTH | TRANSFER_ENCODING => true,
-            _ => false,
-        };
-        if !left_out {
-            line(text, name.as_str().as_bytes(), value.as_bytes());
-        }
-    }
-    text.extend_from_slice(b"\r\n");
+    write(head, text)?;
+    read(text, limits)
+}
+
+/// The request that was put into words before.
+///
+/// # Errors
+/// As [`request`].
+pub(super) fn read<'t>(text: &'t [u8], limits: &Limits) -> Result<Request<'t>, Reject> {
     const NOT_WHOLE: Reject = Reject {
         status: 400,
         reason: "the request cannot be told in HTTP/1.1",
@@ -58,39 +43,72 @@ pub(super) fn request<'t>(
     http1::parse(text, limits)?.ok_or(NOT_WHOLE)
 }
 
+fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
+    const TWO_HOSTS: Reject = Reject {
+        status: 400,
+        reason: "Host and :authority differ",
+    };
+    for part in [head.method(), b" ", target(head), b" HTTP/1.1\r\n"] {
+        text.extend_from_slice(part);
+    }
+    let authority = head.authority();
+    if let Some(authority) = authority {
+        line(text, b"host", authority);
+    }
+    for (name, value) in head.fields() {
+        match (name, authority) {
+            // RFC 9113 §8.3.1: :authority takes Host's place, and a Host that differs makes the request malformed.
+            (b"host", Some(authority)) if !value.eq_ignore_ascii_case(authority) => {
+                return Err(TWO_HOSTS);
+            }
+            (b"host", Some(_)) | (b"content-length", _) => {}
+            _ => line(text, name, value),
+        }
+    }
+    text.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
 /// The method of `head`, as it is counted.
-pub(super) fn method(head: &Parts) -> Method {
-    match head.method {
-        http::Method::GET => Method::Get,
-        http::Method::HEAD => Method::Head,
-        http::Method::OPTIONS => Method::Options,
+pub(super) fn method(head: &Head) -> Method {
+    match head.method() {
+        b"GET" => Method::Get,
+        b"HEAD" => Method::Head,
+        b"OPTIONS" => Method::Options,
         _ => Method::Other,
     }
 }
 
 /// What `head` says, also where it is refused, for the access log.
-pub(super) fn asked(head: &Parts, remote: IpAddr) -> Asked<'_> {
-    let field = |name| head.headers.get(name).map_or(&b""[..], |it| it.as_bytes());
-    let mut traceparents = head.headers.get_all("traceparent").iter();
+pub(super) fn asked(head: &Head, remote: IpAddr) -> Asked<'_> {
+    let field = |wanted: &[u8]| {
+        let mut fields = head.fields();
+        let found = fields.find(|(name, _)| *name == wanted);
+        found.map_or(&b""[..], |(_, value)| value)
+    };
+    let mut traceparents = head.fields().filter(|(name, _)| *name == b"traceparent");
     let traceparent = match (traceparents.next(), traceparents.next()) {
-        (Some(only), None) => Traceparent::parse(only.as_bytes()),
+        (Some((_, only)), None) => Traceparent::parse(only),
         _ => None,
     };
-    let authority = head.uri.authority();
     Asked {
         remote,
         protocol: "HTTP/2.0",
-        method: head.method.as_str().as_bytes(),
-        target: target(head).as_bytes(),
-        host: authority.map_or_else(|| field(HOST), |it| it.as_str().as_bytes()),
-        referer: field(REFERER),
-        user_agent: field(USER_AGENT),
+        method: head.method(),
+        target: target(head),
+        host: head.authority().unwrap_or_else(|| field(b"host")),
+        referer: field(b"referer"),
+        user_agent: field(b"user-agent"),
         traceparent,
     }
 }
 
-fn target(head: &Parts) -> &str {
-    head.uri.path_and_query().map_or("/", |it| it.as_str())
+/// CONNECT asks for an authority alone.
+fn target(head: &Head) -> &[u8] {
+    match (head.path(), head.authority()) {
+        (b"", Some(authority)) => authority,
+        (path, _) => path,
+    }
 }
 
 fn line(text: &mut Vec<u8>, name: &[u8], value: &[u8]) {

@@ -31,7 +31,7 @@ fn check(form: Form, level: Level, expected: Expect) {
         info!(port = 3333, "listening");
         warn!(path = "a \"b\"\n.jpg", "undecodable");
         debug!("idle");
-        warn!(target: "h2::proto::ping_pong", "a client's doing");
+        warn!(target: "rustls::msgs::handshake", "a client's doing");
     });
     let bytes = written.0.lock().expect("no writer panics").clone();
     let text = String::from_utf8(bytes).expect("the log is text");
@@ -64,7 +64,7 @@ fn an_object_a_line_otherwise() {
         {"timestamp":"0000-00-00T00:00:00.000000Z","level":"INFO","message":"listening","port":3333,"target":"pelton::log::tests"}
         {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"undecodable","path":"a \"b\"\n.jpg","target":"pelton::log::tests"}
         {"timestamp":"0000-00-00T00:00:00.000000Z","level":"DEBUG","message":"idle","target":"pelton::log::tests"}
-        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"a client's doing","target":"h2::proto::ping_pong"}
+        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"a client's doing","target":"rustls::msgs::handshake"}
     "#]],
     );
 }

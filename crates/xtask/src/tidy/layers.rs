@@ -8,6 +8,7 @@ use crate::workspace::{Import, Member};
 const LAYERS: &[(&str, u8)] = &[
     ("cgi", 1),
     ("http1", 1),
+    ("http2", 1),
     ("job", 1),
     ("picture", 1),
     ("resp", 1),

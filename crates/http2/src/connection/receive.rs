@@ -1,0 +1,370 @@
+//! Frames of the client's.
+
+use super::{Begun, Connection, Event, Expected, LEAVING, Leave};
+use crate::ErrorCode;
+use crate::error::Fault;
+use crate::frame::{self, FrameHead, Kind, flag};
+use crate::settings::{self, Setting, WINDOW_BYTES, WINDOW_MAX};
+use crate::streams::{End, Stream};
+
+type Outcome<'i> = Result<Option<Event<'i>>, Fault>;
+
+impl Connection {
+    pub(super) fn frame<'i>(
+        &mut self,
+        head: &FrameHead,
+        payload: &'i [u8],
+        out: &mut Vec<u8>,
+    ) -> Outcome<'i> {
+        if self.expected == Expected::Settings {
+            if head.kind != Kind::Settings || head.has(flag::ACK) {
+                return Err(Fault::protocol("the first frame is not SETTINGS"));
+            }
+            self.expected = Expected::Frames;
+        }
+        if let Some(begun) = &self.begun
+            && (head.kind != Kind::Continuation || head.stream != begun.stream)
+        {
+            return Err(Fault::protocol("a head is interrupted"));
+        }
+        match head.kind {
+            Kind::Data => self.data(head, payload, out),
+            Kind::Headers => self.headers(head, payload, out),
+            Kind::Continuation => self.continuation(head, payload, out),
+            Kind::Priority => self.priority(head, payload, out),
+            Kind::RstStream => self.reset_by_client(head, payload),
+            Kind::Settings => self.settings(head, payload, out),
+            Kind::Ping => self.ping(head, payload, out),
+            Kind::WindowUpdate => self.window_update(head, payload, out),
+            Kind::Goaway if head.stream != 0 => Err(Fault::protocol("GOAWAY on a stream")),
+            Kind::Goaway if payload.len() < 8 => Err(Fault::size("GOAWAY is too short")),
+            Kind::PushPromise => Err(Fault::protocol("a client that pushes")),
+            Kind::Goaway | Kind::Unknown => Ok(None),
+        }
+    }
+
+    fn data<'i>(&mut self, head: &FrameHead, payload: &'i [u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        if self.streams.is_idle(head.stream) || head.stream == 0 {
+            return Err(Fault::protocol("DATA on a stream that is not open"));
+        }
+        // RFC 9113 §6.9.1: padding counts too, and so does what is not wanted.
+        let size = payload.len() as u32;
+        let allowed = self.allowed.checked_sub(size);
+        self.allowed = allowed.ok_or(Fault::flow("more DATA than the connection allows"))?;
+        let bytes = unpadded(head, payload)?;
+        let ends = head.has(flag::END_STREAM);
+        let Some(stream) = self.streams.get_mut(head.stream) else {
+            self.allow(size, out);
+            return match self.streams.how_ended(head.stream) {
+                End::Both => Err(Fault::CLOSED),
+                End::Theirs => self.refuse(head.stream, ErrorCode::StreamClosed, out),
+                // It may not know yet.
+                End::Ours | End::Unknown => Ok(None),
+            };
+        };
+        let mistake = if stream.has_come {
+            Some(ErrorCode::StreamClosed)
+        } else if stream.allowed < size {
+            Some(ErrorCode::FlowControl)
+        } else {
+            stream.allowed -= size;
+            stream.has_come = ends;
+            let came = bytes.len() as u64;
+            let fits = match &mut stream.left {
+                None => true,
+                Some(left) => {
+                    let fits = came <= *left && (!ends || came == *left);
+                    *left = left.saturating_sub(came);
+                    fits
+                }
+            };
+            (!fits).then_some(ErrorCode::Protocol)
+        };
+        if let Some(code) = mistake {
+            self.allow(size, out);
+            return self.refuse(head.stream, code, out);
+        }
+        // Nobody reads padding.
+        self.release(head.stream, payload.len() - bytes.len(), out);
+        Ok(Some(Event::Data {
+            stream: head.stream,
+            bytes,
+            ends,
+        }))
+    }
+
+    fn headers<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        // RFC 9113 §5.1.1: clients' streams are odd.
+        if head.stream % 2 == 0 {
+            return Err(Fault::protocol("HEADERS on a stream that is no client's"));
+        }
+        let mut block = unpadded(head, payload)?;
+        let mut depends_on_itself = false;
+        if head.has(flag::PRIORITY) {
+            let (priority, rest) = block
+                .split_at_checked(5)
+                .ok_or(Fault::size("HEADERS is too short"))?;
+            depends_on_itself = dependency(priority) == head.stream;
+            block = rest;
+        }
+        let begun = Begun {
+            stream: head.stream,
+            ends: head.has(flag::END_STREAM),
+            depends_on_itself,
+            block: Vec::new(),
+            frames: 0,
+        };
+        if head.has(flag::END_HEADERS) {
+            return self.whole_head(&begun, block, out);
+        }
+        self.begun = Some(begun);
+        self.add_to_head(block).map(|()| None)
+    }
+
+    fn continuation<'i>(
+        &mut self,
+        head: &FrameHead,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Outcome<'i> {
+        self.add_to_head(payload)?;
+        if !head.has(flag::END_HEADERS) {
+            return Ok(None);
+        }
+        let begun = self
+            .begun
+            .take()
+            .ok_or(Fault::protocol("CONTINUATION of nothing"))?;
+        self.whole_head(&begun, &begun.block, out)
+    }
+
+    /// CVE-2024-27316 and its like: a head that never ends, in bytes or in frames.
+    fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
+        let begun = self
+            .begun
+            .as_mut()
+            .ok_or(Fault::protocol("CONTINUATION of nothing"))?;
+        begun.frames += 1;
+        if self.limits.head_bytes_max < begun.block.len() + piece.len()
+            || self.limits.head_frames_max < begun.frames
+        {
+            return Err(Fault::calm("a head that does not end"));
+        }
+        begun.block.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn whole_head<'i>(&mut self, begun: &Begun, block: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        // Read whatever becomes of it, since later heads refer to it.
+        let (head, limits) = (&mut self.head, &self.limits);
+        head.clear();
+        let read = self
+            .decoder
+            .read(block, |name, value| head.add(name, value, limits));
+        read.map_err(|_| Fault::COMPRESSION)?;
+        let &Begun {
+            stream: id, ends, ..
+        } = begun;
+        if let Some(stream) = self.streams.get_mut(id) {
+            let code = match () {
+                () if stream.has_come => Some(ErrorCode::StreamClosed),
+                () if !ends || begun.depends_on_itself => Some(ErrorCode::Protocol),
+                () if stream.left.is_some_and(|left| left != 0) => Some(ErrorCode::Protocol),
+                () => self
+                    .head
+                    .judge_trailers()
+                    .err()
+                    .map(|_| ErrorCode::Protocol),
+            };
+            if let Some(code) = code {
+                return self.refuse(id, code, out);
+            }
+            stream.has_come = true;
+            let (stream, bytes) = (id, &[][..]);
+            return Ok(Some(Event::Data {
+                stream,
+                bytes,
+                ends,
+            }));
+        }
+        if !self.streams.is_idle(id) {
+            return match self.streams.how_ended(id) {
+                End::Both => Err(Fault::CLOSED),
+                End::Theirs => self.refuse(id, ErrorCode::StreamClosed, out),
+                End::Ours => Ok(None),
+                // RFC 9113 §5.1.1: numbers grow.
+                End::Unknown => Err(Fault::protocol("HEADERS on a stream that is not open")),
+            };
+        }
+        self.streams.last = id;
+        if self.leave == Leave::Last {
+            self.streams.end(id, End::Ours);
+            return Ok(None);
+        }
+        if self.limits.streams_max as usize <= self.streams.len() {
+            // Not the client's mistake: it may not know the limit yet.
+            frame::write_reset(out, id, ErrorCode::RefusedStream);
+            self.streams.end(id, End::Ours);
+            return Ok(None);
+        }
+        let left = self.head.content_length();
+        let is_short = ends && left.is_some_and(|left| left != 0);
+        if is_short || begun.depends_on_itself || self.head.judge_request().is_err() {
+            return self.refuse(id, ErrorCode::Protocol, out);
+        }
+        self.last_taken = id;
+        self.streams.open(Stream {
+            id,
+            has_come: ends,
+            window: i64::from(self.stream_window),
+            allowed: WINDOW_BYTES,
+            to_allow: 0,
+            left,
+        });
+        Ok(Some(Event::Request { stream: id, ends }))
+    }
+
+    fn priority<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        if head.stream == 0 {
+            return Err(Fault::protocol("PRIORITY on no stream"));
+        }
+        // RFC 9113 §5.3.2: no more is left of it than that.
+        if payload.len() != 5 {
+            return self.refuse(head.stream, ErrorCode::FrameSize, out);
+        }
+        if dependency(payload) == head.stream {
+            return self.refuse(head.stream, ErrorCode::Protocol, out);
+        }
+        Ok(None)
+    }
+
+    fn reset_by_client<'i>(&mut self, head: &FrameHead, payload: &[u8]) -> Outcome<'i> {
+        let stream = head.stream;
+        if stream == 0 || self.streams.is_idle(stream) {
+            return Err(Fault::protocol("RST_STREAM on a stream that is not open"));
+        }
+        if payload.len() != 4 {
+            return Err(Fault::size("RST_STREAM of a length other than 4"));
+        }
+        if !self.is_open(stream) {
+            return Ok(None);
+        }
+        self.streams.end(stream, End::Theirs);
+        Ok(Some(Event::Reset { stream }))
+    }
+
+    fn settings<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        if head.stream != 0 {
+            return Err(Fault::protocol("SETTINGS on a stream"));
+        }
+        if head.has(flag::ACK) {
+            return match payload {
+                [] => Ok(None),
+                _ => Err(Fault::size("an acknowledgement with settings")),
+            };
+        }
+        settings::read(payload, |setting| match setting {
+            Setting::Remembered(bytes) => {
+                self.encoder.resize(bytes as usize);
+                Ok(())
+            }
+            Setting::InitialWindow(bytes) => {
+                let grown = i64::from(bytes) - i64::from(self.stream_window);
+                self.stream_window = bytes;
+                for stream in self.streams.iter_mut() {
+                    stream.window += grown;
+                    if i64::from(WINDOW_MAX) < stream.window {
+                        return Err(Fault::flow("a stream's window is too large"));
+                    }
+                }
+                Ok(())
+            }
+        })?;
+        frame::write_head(out, 0, Kind::Settings, flag::ACK, 0);
+        Ok(None)
+    }
+
+    fn ping<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+        if head.stream != 0 {
+            return Err(Fault::protocol("PING on a stream"));
+        }
+        if payload.len() != 8 {
+            return Err(Fault::size("PING of a length other than 8"));
+        }
+        if !head.has(flag::ACK) {
+            frame::write_head(out, payload.len(), Kind::Ping, flag::ACK, 0);
+            out.extend_from_slice(payload);
+        } else if self.leave == Leave::Told && payload == LEAVING {
+            self.leave_now(out);
+        }
+        Ok(None)
+    }
+
+    fn window_update<'i>(
+        &mut self,
+        head: &FrameHead,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Outcome<'i> {
+        let &[w0, w1, w2, w3] = payload else {
+            return Err(Fault::size("WINDOW_UPDATE of a length other than 4"));
+        };
+        let bytes = i64::from(u32::from_be_bytes([w0 & 0x7f, w1, w2, w3]));
+        if head.stream == 0 {
+            if bytes == 0 {
+                return Err(Fault::protocol("WINDOW_UPDATE by nothing"));
+            }
+            self.window += bytes;
+            if i64::from(WINDOW_MAX) < self.window {
+                return Err(Fault::flow("the connection's window is too large"));
+            }
+            return Ok(None);
+        }
+        if self.streams.is_idle(head.stream) {
+            return Err(Fault::protocol(
+                "WINDOW_UPDATE on a stream that is not open",
+            ));
+        }
+        let Some(stream) = self.streams.get_mut(head.stream) else {
+            return Ok(None);
+        };
+        if bytes == 0 {
+            return self.refuse(head.stream, ErrorCode::Protocol, out);
+        }
+        stream.window += bytes;
+        if i64::from(WINDOW_MAX) < stream.window {
+            return self.refuse(head.stream, ErrorCode::FlowControl, out);
+        }
+        Ok(None)
+    }
+
+    /// Ends a stream for a mistake of the client's.
+    fn refuse<'i>(&mut self, stream: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome<'i> {
+        frame::write_reset(out, stream, code);
+        if !self.streams.is_idle(stream) {
+            self.streams.end(stream, End::Ours);
+        }
+        Ok(Some(Event::Reset { stream }))
+    }
+}
+
+/// A payload without its padding: RFC 9113 §6.1.
+fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> {
+    if !head.has(flag::PADDED) {
+        return Ok(payload);
+    }
+    const TOO_LONG: Fault = Fault::protocol("padding longer than its frame");
+    let (&padding, rest) = payload
+        .split_first()
+        .ok_or(Fault::size("padding without a length"))?;
+    let length = rest.len().checked_sub(usize::from(padding));
+    Ok(&rest[..length.ok_or(TOO_LONG)?])
+}
+
+/// The stream that a priority names.
+fn dependency(priority: &[u8]) -> u32 {
+    match priority {
+        &[s0, s1, s2, s3, ..] => u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),
+        _ => 0,
+    }
+}

@@ -1,0 +1,100 @@
+//! Blocks of fields, read.
+
+use super::table::{TABLE_BYTES, Table};
+use super::{huffman, integer};
+
+/// A block that makes no sense. What either side remembers is in doubt from then on, so the connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+/// Reads the blocks of one connection, all of them and in order. Holds 4 KiB of remembered fields at most.
+#[derive(Debug)]
+pub struct Decoder {
+    table: Table,
+    /// Where Huffman codes are written out.
+    name: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder {
+            table: Table::new(),
+            name: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+}
+
+impl Decoder {
+    /// Reads one block, and gives the name and value of each field to `take`, in order.
+    ///
+    /// # Errors
+    /// [`Broken`]: it names what nobody knows, is cut off, or codes what has no code.
+    pub fn read(&mut self, block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> Result<(), Broken> {
+        let mut rest = block;
+        let mut begun = false;
+        while let Some(&first) = rest.first() {
+            begun |= first & 0xe0 != 0x20;
+            self.read_one(first, begun, &mut rest, &mut take)
+                .ok_or(Broken)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the field, or the change of size, that `rest` begins with.
+    fn read_one<'b>(
+        &mut self,
+        first: u8,
+        begun: bool,
+        rest: &mut &'b [u8],
+        take: &mut impl FnMut(&[u8], &[u8]),
+    ) -> Option<()> {
+        if first & 0x80 != 0 {
+            let (name, value) = self.table.get(integer::read(rest, 7)?)?;
+            take(name, value);
+            return Some(());
+        }
+        if first & 0xe0 == 0x20 {
+            // RFC 7541 §4.2: before the first field, and within what we allow.
+            let bytes_max = integer::read(rest, 5)?;
+            if begun || TABLE_BYTES < bytes_max {
+                return None;
+            }
+            self.table.resize(bytes_max);
+            return Some(());
+        }
+        let remembers = first & 0x40 != 0;
+        let Decoder { table, name, value } = self;
+        let number = integer::read(rest, if remembers { 6 } else { 4 })?;
+        let name = match number {
+            0 => string(rest, name)?,
+            number => {
+                // Copied, since it may be the entry that is forgotten for the new one.
+                name.clear();
+                name.extend_from_slice(table.get(number)?.0);
+                name
+            }
+        };
+        let value = string(rest, value)?;
+        take(name, value);
+        if remembers {
+            table.add(name, value);
+        }
+        Some(())
+    }
+}
+
+/// Reads a string: itself, or by way of `room` when it is coded.
+fn string<'a, 'b: 'a>(rest: &mut &'b [u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    let is_coded = rest.first()? & 0x80 != 0;
+    let length = integer::read(rest, 7)?;
+    let (bytes, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    if !is_coded {
+        return Some(bytes);
+    }
+    room.clear();
+    huffman::decode(bytes, room)?;
+    Some(room)
+}

@@ -1,0 +1,6 @@
+//! Frames in, frames out; each row names its clause of RFC 9113.
+
+mod frames;
+mod prop;
+mod rules;
+mod sending;

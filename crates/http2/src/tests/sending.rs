@@ -1,0 +1,191 @@
+//! Answers, windows and leave.
+
+use super::frames::*;
+use crate::hpack;
+use crate::{ErrorCode, Limits};
+
+fn answer(peer: &mut Peer, stream: u32, ends: bool) {
+    peer.connection
+        .send_head(stream, ends, &mut peer.out, |block, _| {
+            hpack::status(block, 200)
+        });
+}
+
+fn window(stream: u32, bytes: u32) -> Vec<u8> {
+    frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes())
+}
+
+#[test]
+fn windows_bound_what_is_sent() {
+    let mut peer = Peer::greeted();
+    // RFC 9113 §6.9.2: a stream begins with what was said last.
+    let small = [&4_u16.to_be_bytes()[..], &3_u32.to_be_bytes()].concat();
+    peer.send(&frame(SETTINGS, 0, 0, &small)).expect("settings");
+    peer.send(&frame(HEADERS, WHOLE, 1, GET))
+        .expect("a request");
+    assert_eq!(peer.connection.room(1), 3);
+    answer(&mut peer, 1, false);
+    peer.connection.send_data(1, 3, false, &mut peer.out);
+    assert_eq!(peer.connection.room(1), 0);
+    // What is set later holds for streams that are open: less than nothing may be left.
+    let smaller = [&4_u16.to_be_bytes()[..], &1_u32.to_be_bytes()].concat();
+    peer.send(&frame(SETTINGS, 0, 0, &smaller))
+        .expect("settings");
+    peer.send(&window(1, 2)).expect("room");
+    assert_eq!(peer.connection.room(1), 0);
+    peer.send(&window(1, 100_000)).expect("room");
+    // One frame at a time, and no more than the connection has.
+    assert_eq!(peer.connection.room(1), 16_384);
+    for _ in 0..3 {
+        peer.connection.send_data(1, 16_384, false, &mut Vec::new());
+    }
+    assert_eq!(peer.connection.room(1), 65_535 - 3 - 3 * 16_384);
+    let rest = peer.connection.room(1);
+    peer.connection.send_data(1, rest, false, &mut Vec::new());
+    assert_eq!(peer.connection.room(1), 0);
+    peer.send(&window(0, 5)).expect("room");
+    assert_eq!(peer.connection.room(1), 5);
+}
+
+#[test]
+fn bodies_are_let_in_as_they_are_read() {
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
+        .expect("a request");
+    let part = frame(DATA, 0, 1, &[0; 16_384]);
+    for _ in 0..3 {
+        peer.send(&part).expect("allowed");
+    }
+    assert_eq!(peer.answers(), Vec::<String>::new());
+    // Nothing was read, so nothing more may come.
+    let fault = peer.send(&part).expect_err("more than 65,535 bytes");
+    assert_eq!(fault.code, ErrorCode::FlowControl);
+
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
+        .expect("a request");
+    for _ in 0..100 {
+        peer.send(&part).expect("allowed");
+        peer.connection.release(1, 16_384, &mut peer.out);
+    }
+    let answers = peer.answers();
+    assert!(
+        answers.iter().all(|it| it.starts_with("WINDOW_UPDATE")),
+        "{answers:?}"
+    );
+    assert_eq!(answers.len(), 100);
+}
+
+/// Padding is given back at once, and so is what comes for a stream that is over.
+#[test]
+fn what_nobody_reads_is_let_in_anew() {
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
+        .expect("a request");
+    answer(&mut peer, 1, true);
+    assert_eq!(
+        peer.answers(),
+        ["HEADERS 5 1 1 [88]", "RST_STREAM 0 1 4 [0, 0, 0, 0]"]
+    );
+    for _ in 0..100 {
+        peer.send(&frame(DATA, 0, 1, &[0; 16_384]))
+            .expect("it may not know yet");
+    }
+    assert!(peer.events.len() == 1, "{:?}", peer.events);
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
+        .expect("a request");
+    for _ in 0..1_000 {
+        let padded = [&[250][..], &[0; 250]].concat();
+        peer.send(&frame(DATA, PADDED, 1, &padded))
+            .expect("nothing but padding");
+    }
+}
+
+#[test]
+fn a_long_head_goes_on_in_further_frames() {
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, WHOLE, 1, GET))
+        .expect("a request");
+    let value = [b'\x01'; 20_000];
+    peer.connection
+        .send_head(1, true, &mut peer.out, |block, _| {
+            hpack::status(block, 200);
+            hpack::field(block, b"a", &value);
+        });
+    let answers = peer.answers();
+    assert!(answers[0].starts_with("HEADERS 1 1 16384"), "{answers:?}");
+    assert!(answers[1].starts_with("CONTINUATION 4 1 "), "{answers:?}");
+    assert_eq!(answers.len(), 2);
+    assert!(!peer.connection.is_open(1));
+}
+
+/// RFC 9113 §6.8: what is on its way while the client is told still counts.
+#[test]
+fn leave_is_taken_in_two_steps() {
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, WHOLE, 1, GET))
+        .expect("a request");
+    peer.connection.leave(&mut peer.out);
+    let answers = peer.answers();
+    assert_eq!(answers[0], "GOAWAY 0 0 8 [7f, ff, ff, ff, 0, 0, 0, 0]");
+    assert!(answers[1].starts_with("PING 0 0 8"));
+    peer.send(&frame(HEADERS, WHOLE, 3, GET))
+        .expect("a request that was on its way");
+    assert_eq!(peer.events.len(), 2);
+    peer.send(&frame(PING, ACK, 0, b"leaving."))
+        .expect("the echo");
+    assert_eq!(peer.answers(), ["GOAWAY 0 0 8 [0, 0, 0, 3, 0, 0, 0, 0]"]);
+    // Not looked at any more, whatever belongs to it.
+    peer.send(&frame(HEADERS, END_HEADERS, 5, POST))
+        .expect("too late");
+    peer.send(&frame(DATA, 0, 5, b"x")).expect("too late");
+    peer.send(&window(5, 1)).expect("too late");
+    peer.send(&frame(RST_STREAM, 0, 5, &[0; 4]))
+        .expect("too late");
+    assert_eq!(peer.events.len(), 2);
+    for stream in [1, 3] {
+        assert!(!peer.connection.is_over());
+        answer(&mut peer, stream, true);
+    }
+    assert!(peer.connection.is_over());
+}
+
+#[test]
+fn a_mistake_is_told_with_its_reason() {
+    let mut peer = Peer::greeted();
+    peer.send(&frame(HEADERS, WHOLE, 1, GET))
+        .expect("a request");
+    let fault = peer
+        .send(&frame(PING, 0, 3, &[0; 8]))
+        .expect_err("PING on a stream");
+    peer.connection.fail(fault, &mut peer.out);
+    assert!(peer.out.ends_with(b"PING on a stream"));
+    assert_eq!(peer.answers(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
+}
+
+/// Streams come and go for as long as there are numbers.
+#[test]
+fn streams_are_forgotten() {
+    let mut peer = Peer::greeted();
+    for number in 0..10_000 {
+        let stream = 2 * number + 1;
+        peer.send(&frame(HEADERS, WHOLE, stream, GET))
+            .expect("a request");
+        answer(&mut peer, stream, true);
+    }
+    assert_eq!(peer.connection.streams(), 0);
+    assert_eq!(peer.events.len(), 10_000);
+    // The last ones are known to have ended; those long ago are as if they had never been.
+    let late = peer
+        .send(&frame(DATA, 0, 19_999, b"x"))
+        .expect_err("a stream that has ended");
+    assert_eq!(late.code, ErrorCode::StreamClosed);
+    let mut peer = Peer::greeted();
+    assert!(Limits::default().streams_max >= 100);
+    peer.send(&frame(PING, 0, 0, b"12345678")).expect("sound");
+    assert_eq!(
+        peer.answers(),
+        ["PING 1 0 8 [31, 32, 33, 34, 35, 36, 37, 38]"]
+    );
+}

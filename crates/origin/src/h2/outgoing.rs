@@ -1,0 +1,199 @@
+//! Bytes on their way to the client, in order. Heads and small bodies are copied behind each other; what is larger is
+//! pointed at.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use tokio::io::AsyncWrite;
+
+use crate::batch::Batch;
+
+/// Pieces that one system call takes.
+const PIECES_AT_ONCE: usize = 32;
+/// Written text that is kept until all of it is written: beyond, the rest is moved to the front.
+const WRITTEN_TEXT_MAX: usize = 64 << 10;
+
+/// What waits to be written.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// Text in the room of a batch; what is appended goes behind all pieces.
+    text: Vec<u8>,
+    /// Of `text`: written, and made a piece.
+    text_written: usize,
+    text_sealed: usize,
+    pieces: VecDeque<Piece>,
+    /// Bytes of the first piece that are written.
+    begun: usize,
+    /// Bytes of all pieces, and of those that no one else shares.
+    piece_bytes: usize,
+    own_bytes: usize,
+    /// Bytes of pieces that were written whole, text left aside, since last asked for.
+    written_bytes: usize,
+}
+
+/// Bytes to be written.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// The next so many of the text.
+    Text(usize),
+    Shared(Arc<[u8]>, Range<usize>),
+    Owned(Bytes),
+    Chunk(Vec<u8>),
+}
+
+impl Outgoing {
+    /// Where frames are appended.
+    pub(super) fn text(&mut self) -> &mut Vec<u8> {
+        if self.text.capacity() == 0 {
+            self.text = Batch::take().out;
+        }
+        &mut self.text
+    }
+
+    /// Appends a piece behind all text.
+    pub(super) fn push(&mut self, piece: Piece) {
+        self.seal();
+        self.piece_bytes += self.bytes(&piece).len();
+        self.own_bytes += piece.own_bytes();
+        self.pieces.push_back(piece);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queued_bytes() == 0
+    }
+
+    /// Bytes that wait.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.piece_bytes - self.begun + self.text.len() - self.text_sealed
+    }
+
+    /// Those of them that no one else shares, text left aside.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.own_bytes
+    }
+
+    /// Bytes of bodies that were written, those left aside that are text, since this was asked last.
+    pub(super) fn take_written(&mut self) -> usize {
+        std::mem::take(&mut self.written_bytes)
+    }
+
+    /// Bytes of text that wait.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.text.len() - self.text_written
+    }
+
+    /// Makes a piece of the text that is none yet.
+    fn seal(&mut self) {
+        let bytes = self.text.len() - self.text_sealed;
+        if bytes != 0 {
+            self.text_sealed = self.text.len();
+            self.piece_bytes += bytes;
+            self.pieces.push_back(Piece::Text(bytes));
+        }
+    }
+
+    fn bytes<'a>(&'a self, piece: &'a Piece) -> &'a [u8] {
+        match piece {
+            Piece::Text(bytes) => &self.text[self.text_written..self.text_written + bytes],
+            Piece::Shared(bytes, range) => &bytes[range.clone()],
+            Piece::Owned(bytes) => bytes,
+            Piece::Chunk(bytes) => bytes,
+        }
+    }
+
+    /// Writes once, and tells how much.
+    pub(super) fn poll_write<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        self.seal();
+        let mut parts = [IoSlice::new(&[]); PIECES_AT_ONCE];
+        let mut count = 0;
+        let mut text_begin = self.text_written;
+        for (part, piece) in parts.iter_mut().zip(&self.pieces) {
+            let bytes = match piece {
+                // Later text lies behind that of the pieces before.
+                Piece::Text(bytes) => {
+                    let range = text_begin..text_begin + bytes;
+                    text_begin = range.end;
+                    &self.text[range]
+                }
+                piece => self.bytes(piece),
+            };
+            let begun = if count == 0 { self.begun } else { 0 };
+            *part = IoSlice::new(&bytes[begun..]);
+            count += 1;
+        }
+        let stream = Pin::new(stream);
+        let written = ready!(match &parts[..count] {
+            [only] => stream.poll_write(context, only),
+            parts => stream.poll_write_vectored(context, parts),
+        })?;
+        if written == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        self.drop_front(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn drop_front(&mut self, written: usize) {
+        self.begun += written;
+        while let Some(first) = self.pieces.front() {
+            let bytes = match first {
+                Piece::Text(bytes) => *bytes,
+                piece => self.bytes(piece).len(),
+            };
+            if self.begun < bytes {
+                break;
+            }
+            self.own_bytes -= first.own_bytes();
+            match first {
+                Piece::Text(bytes) => self.text_written += bytes,
+                _ => self.written_bytes += bytes,
+            }
+            self.begun -= bytes;
+            self.piece_bytes -= bytes;
+            self.pieces.pop_front();
+        }
+        if self.is_empty() {
+            self.text.clear();
+            (self.text_written, self.text_sealed) = (0, 0);
+        } else if WRITTEN_TEXT_MAX < self.text_written {
+            self.text.drain(..self.text_written);
+            self.text_sealed -= self.text_written;
+            self.text_written = 0;
+        }
+    }
+
+    /// Gives the room back that an idle connection needs not.
+    pub(super) fn rest(&mut self) {
+        if self.text.is_empty() && self.text.capacity() != 0 {
+            let out = std::mem::take(&mut self.text);
+            Batch {
+                out,
+                ..Batch::default()
+            }
+            .give_back();
+            self.pieces = VecDeque::new();
+        }
+    }
+}
+
+impl Piece {
+    fn own_bytes(&self) -> usize {
+        match self {
+            Piece::Text(_) | Piece::Shared(..) => 0,
+            Piece::Owned(bytes) => bytes.len(),
+            Piece::Chunk(bytes) => bytes.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

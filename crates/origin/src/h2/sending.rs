@@ -1,0 +1,128 @@
+//! An answer whose body is not handed over whole.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use reactor::Ended;
+
+use super::outgoing::Piece;
+use super::told::Told;
+use crate::answer::Payload;
+use crate::chunks::Chunks;
+use crate::convert::Sealed;
+
+/// One answer.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) stream: u32,
+    pub(super) told: Told,
+    left: Left,
+}
+
+/// What is still to be handed over.
+#[derive(Debug)]
+enum Left {
+    Memory(Arc<[u8]>, Range<usize>),
+    /// This stream's own memory, so it keeps its turn until that is handed over.
+    Owned(Bytes),
+    File(Opened, Chunks),
+}
+
+#[derive(Debug)]
+enum Opened {
+    File(Arc<File>),
+    Sealed(Arc<Sealed>),
+}
+
+/// A part of a body.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) piece: Piece,
+    pub(super) bytes: usize,
+    /// There is no other behind it.
+    pub(super) is_last: bool,
+}
+
+impl Sending {
+    /// `None` when there is no body.
+    pub(super) fn new(stream: u32, told: Told, payload: Payload) -> Result<Sending, Told> {
+        let left = match payload {
+            Payload::None => return Err(told),
+            Payload::Owned(bytes) => Left::Owned(bytes),
+            Payload::Memory(bytes, range) => Left::Memory(bytes, range),
+            Payload::File(file, range) => Left::File(Opened::File(file), Chunks::new(range)),
+            Payload::Sealed(sealed, range) => {
+                Left::File(Opened::Sealed(sealed), Chunks::new(range))
+            }
+        };
+        Ok(Sending { stream, told, left })
+    }
+
+    /// Whether it holds memory of its own.
+    pub(super) fn is_owned(&self) -> bool {
+        matches!(self.left, Left::Owned(_))
+    }
+
+    /// Whether it has to be read from a file.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.left, Left::File(..))
+    }
+
+    /// The next part, of `bytes_max` at most, which must be more than nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has shrunk. Logged here.
+    pub(super) fn poll_part(
+        &mut self,
+        bytes_max: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Part, Ended>> {
+        let (piece, bytes, left) = match &mut self.left {
+            Left::Memory(bytes, range) => {
+                let middle = range.end.min(range.start + bytes_max);
+                let part = range.start..middle;
+                range.start = middle;
+                let length = part.len();
+                (Piece::Shared(Arc::clone(bytes), part), length, range.len())
+            }
+            Left::Owned(bytes) => {
+                let part = bytes.split_to(bytes.len().min(bytes_max));
+                let length = part.len();
+                (Piece::Owned(part), length, bytes.len())
+            }
+            Left::File(opened, chunks) => {
+                let file = match opened {
+                    Opened::File(file) => &**file,
+                    Opened::Sealed(sealed) => &sealed.file,
+                };
+                match chunks.poll_next(file, bytes_max, context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(chunk)) => {
+                        let chunk = chunk.unwrap_or_default();
+                        let length = chunk.len();
+                        (Piece::Chunk(chunk), length, chunks.left() as usize)
+                    }
+                    Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+                }
+            }
+        };
+        self.told.answered.body_bytes += bytes as u64;
+        Poll::Ready(Ok(Part {
+            piece,
+            bytes,
+            is_last: left == 0,
+        }))
+    }
+}
+
+fn noted(ended: Ended) -> Ended {
+    match &ended {
+        Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
+        // The other one that chunks have.
+        ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
+    }
+    ended
+}

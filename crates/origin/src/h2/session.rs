@@ -1,0 +1,560 @@
+//! One connection: what came is answered, what is ready is written, and again.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use http1::Reject;
+use http2::hpack::Line;
+use http2::{Connection, ErrorCode, Event, Fault};
+use reactor::Conn;
+use tokio::time::{Sleep, sleep_until};
+
+use super::making::{Making, Order};
+use super::outgoing::{Outgoing, Piece};
+use super::pulse::{Pulse, Work};
+use super::sending::Sending;
+use super::told::{Asker, Told};
+use super::upload::{TOO_SLOW, Upload};
+use super::{Carrier, translate};
+use crate::answer::{Answer, Shape};
+use crate::core::Core;
+use crate::input::Input;
+use crate::problem::Problem;
+
+/// Bodies, or parts of them, up to this size are copied behind their head.
+const COPY_BYTES_MAX: usize = 4 << 10;
+/// What is handed over at a time, so that streams take turns and a reset does not come too late.
+const QUEUED_BYTES_MAX: usize = 128 << 10;
+/// Text that waits, mostly answers to what the client sends unasked, beyond which nothing more is read.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Answers counted at a time.
+const DONE_MAX: usize = 256;
+
+/// A connection's state.
+pub(super) struct Session<'c, S> {
+    core: &'c Rc<Core>,
+    conn: &'c Conn<()>,
+    pub(super) stream: S,
+    http2: Connection,
+    input: Input,
+    out: Outgoing,
+    /// Bodies, whose next parts are handed over in turn.
+    sending: VecDeque<Sending>,
+    /// Answers handed over and not written.
+    done: Vec<Told>,
+    making: Making,
+    uploads: Vec<Upload>,
+    /// Until the first of the uploads is due.
+    upload_due: Option<Pin<Box<Sleep>>>,
+    pulse: Pulse,
+    /// What the client had acknowledged when last asked.
+    acked_bytes: Cell<u64>,
+    requests: u32,
+    /// Where a head is put into words.
+    text: Vec<u8>,
+    /// The date as a field, and of when it is.
+    date: Option<([u8; 29], Line)>,
+    /// When the last bytes came.
+    now: Instant,
+    state: State,
+    /// The client sends no more.
+    has_ended: bool,
+    /// The client's mistake was told, or tried to.
+    has_told: bool,
+    needs_flush: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Serving,
+    /// No more streams are wanted.
+    Leaving,
+    /// It has been waited for long enough.
+    Left,
+    /// The client made a mistake, of which it is told.
+    Failed,
+    /// The socket did not do what it should.
+    Broken,
+}
+
+impl<'c, S: Carrier> Session<'c, S> {
+    pub(super) fn new(core: &'c Rc<Core>, conn: &'c Conn<()>, stream: S, begun: Input) -> Self {
+        let settings = &core.service.settings;
+        let limits = settings.limits.h2;
+        let http2 = Connection::new(http2::Limits {
+            streams_max: limits.streams_max,
+            head_bytes_max: settings.http.head_bytes_max,
+            ..http2::Limits::default()
+        });
+        let mut out = Outgoing::default();
+        http2.begin(out.text());
+        let mut session = Session {
+            core,
+            conn,
+            stream,
+            http2,
+            input: begun,
+            out,
+            sending: VecDeque::new(),
+            done: Vec::new(),
+            making: Making::default(),
+            uploads: Vec::new(),
+            upload_due: None,
+            pulse: Pulse::new(limits, core.reactor.limits().write_window_bytes()),
+            acked_bytes: Cell::new(0),
+            requests: 0,
+            text: Vec::new(),
+            date: None,
+            now: Instant::now(),
+            state: State::Serving,
+            has_ended: false,
+            has_told: false,
+            needs_flush: false,
+        };
+        if !session.input.is_empty() {
+            session.receive();
+        }
+        session
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.state != State::Serving
+    }
+
+    /// Whether there were as many requests as one connection may have.
+    pub(super) fn has_had_enough(&self) -> bool {
+        self.core.service.settings.limits.connection_requests_max <= self.requests
+    }
+
+    /// Whether the client takes what it is told, so that good-bye is worth saying.
+    pub(super) fn is_sound(&self) -> bool {
+        self.state != State::Broken && !self.has_ended && self.is_written()
+    }
+
+    fn is_written(&self) -> bool {
+        self.out.is_empty() && !self.needs_flush
+    }
+
+    /// Whether the client took what it must of what it asked for. A part that is not written whole yet may be on its way all
+    /// the same. What was acknowledged is compared with the last time it was asked for, so a connection gets the time of
+    /// one wait more than it should, once.
+    pub(super) fn keeps_pace(&self) -> bool {
+        self.conn.deadline.is_armed(reactor::Wait::Write)
+            && self.stream.acked_bytes().is_ok_and(|acked| {
+                let before = self.acked_bytes.replace(acked);
+                self.core.reactor.limits().write_window_bytes() <= acked.saturating_sub(before)
+            })
+    }
+
+    /// Asks the client to open no more streams: RFC 9113 §6.8.
+    pub(super) fn leave(&mut self) {
+        self.state = State::Leaving;
+        self.http2.leave(self.out.text());
+    }
+
+    /// The same, at once, and its deadlines are no longer its own.
+    pub(super) fn leave_now(&mut self) {
+        if !matches!(self.state, State::Failed | State::Broken) {
+            self.state = State::Left;
+            self.http2.leave_now(self.out.text());
+        }
+    }
+
+    /// Goes on until there is nothing to do but wait; ready when the connection is over.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let mut moved = self.poll_answers(context);
+            self.hand_over(context);
+            moved |= self.poll_write(context);
+            moved |= self.poll_read(context);
+            if self.is_over() {
+                return Poll::Ready(());
+            }
+            if !moved {
+                break;
+            }
+        }
+        if self.out.is_empty() {
+            self.out.rest();
+        }
+        self.conn.deadline.set_queued(self.out.own_bytes());
+        if self.state != State::Left {
+            let work = Work {
+                makes: self.making.len() + self.uploads.len() != 0,
+                sends: !self.sending.is_empty() || !self.out.is_empty(),
+            };
+            self.pulse.settle(&self.conn.deadline, work);
+        }
+        Poll::Pending
+    }
+
+    fn is_over(&self) -> bool {
+        match self.state {
+            State::Broken => true,
+            // It was written to after its mistake; who takes nothing is not waited for.
+            State::Failed => self.has_told,
+            _ if self.has_ended => self.is_written() && self.http2.streams() == 0,
+            _ => self.is_written() && self.http2.is_over(),
+        }
+    }
+
+    /// Answers what was made by now, and begins what has its turn.
+    fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Some((stream, asker, answer)) = self.making.poll_made(context) {
+            self.answer(stream, asker, answer);
+            moved = true;
+        }
+        let owned = self.sending.iter().filter(|it| it.is_owned()).count();
+        let making_max = self.core.service.settings.limits.h2.making_max;
+        moved |= self
+            .making
+            .begin(self.core, making_max.saturating_sub(owned));
+        moved | self.poll_uploads(context)
+    }
+
+    /// Answers those whose bodies came too slowly.
+    fn poll_uploads(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(first) = self.uploads.iter().map(|upload| upload.due).min() else {
+            self.upload_due = None;
+            return false;
+        };
+        let sleep = self
+            .upload_due
+            .get_or_insert_with(|| Box::pin(sleep_until(first)));
+        if sleep.deadline() != first {
+            sleep.as_mut().reset(first);
+        }
+        if sleep.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        let (late, rest) = std::mem::take(&mut self.uploads)
+            .into_iter()
+            .partition(|upload: &Upload| upload.due <= first);
+        self.uploads = rest;
+        for upload in late {
+            self.refuse(upload.stream, upload.asker, TOO_SLOW);
+        }
+        true
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        self.has_told = self.state == State::Failed;
+        while !self.out.is_empty() {
+            match self.out.poll_write(self.stream.stream(), context) {
+                Poll::Pending => return moved,
+                Poll::Ready(Err(_)) => {
+                    self.state = State::Broken;
+                    return true;
+                }
+                Poll::Ready(Ok(_)) => {
+                    self.pulse.took(self.out.take_written());
+                    self.needs_flush = true;
+                    moved = true;
+                }
+            }
+        }
+        if self.needs_flush {
+            let flushed = Pin::new(self.stream.stream());
+            match tokio::io::AsyncWrite::poll_flush(flushed, context) {
+                Poll::Pending => return moved,
+                Poll::Ready(Err(_)) => self.state = State::Broken,
+                Poll::Ready(Ok(())) => self.needs_flush = false,
+            }
+            count(self.core, &mut self.done);
+        }
+        moved
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> bool {
+        if self.has_ended || self.state == State::Failed || TEXT_BYTES_MAX < self.out.text_bytes() {
+            return false;
+        }
+        match self.input.poll_read(self.stream.stream(), context) {
+            Poll::Pending => false,
+            Poll::Ready(Err(_)) => {
+                self.state = State::Broken;
+                true
+            }
+            Poll::Ready(Ok(0)) => {
+                self.has_ended = true;
+                true
+            }
+            Poll::Ready(Ok(_)) => {
+                self.receive();
+                true
+            }
+        }
+    }
+
+    /// Takes every whole frame of the input.
+    fn receive(&mut self) {
+        self.now = Instant::now();
+        let mut input = std::mem::take(&mut self.input);
+        let mut begin = 0;
+        while self.state != State::Failed {
+            match self.http2.receive(&input.bytes()[begin..], self.out.text()) {
+                Ok(None) => break,
+                Ok(Some(received)) => {
+                    begin += received.bytes;
+                    self.pulse.came(received.bytes);
+                    if let Some(event) = received.event {
+                        self.take(event);
+                    }
+                    if self.pulse.is_abused() {
+                        const NOISE: Fault = Fault {
+                            code: ErrorCode::EnhanceYourCalm,
+                            reason: "more noise than requests",
+                        };
+                        self.fail(NOISE);
+                    }
+                }
+                Err(fault) => self.fail(fault),
+            }
+        }
+        input.drop_front(begin);
+        self.input = input;
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        tracing::debug!(peer = %self.conn.peer, ?fault, "HTTP/2 connection ended");
+        self.http2.fail(fault, self.out.text());
+        self.state = State::Failed;
+        self.done
+            .extend(self.sending.drain(..).map(|sending| sending.told));
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request { stream, ends } => self.request(stream, ends),
+            Event::Data {
+                stream,
+                bytes,
+                ends,
+            } => self.body(stream, bytes, ends),
+            Event::Reset { stream } => {
+                self.pulse.gave_up();
+                self.drop_stream(stream);
+            }
+        }
+    }
+
+    /// Forgets a stream that is over; what was sent of its answer counts.
+    fn drop_stream(&mut self, stream: u32) {
+        self.making.drop(stream);
+        self.uploads.retain(|upload| upload.stream != stream);
+        if let Some(index) = self.sending.iter().position(|it| it.stream == stream)
+            && let Some(sending) = self.sending.remove(index)
+        {
+            self.done.push(sending.told);
+        }
+    }
+
+    fn request(&mut self, stream: u32, ends: bool) {
+        self.requests = self.requests.saturating_add(1);
+        self.pulse.asked();
+        let peer = self.conn.peer.ip();
+        let core = self.core;
+        let asker = Asker::new(core, self.http2.head(), peer, self.now);
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let judged = translate::request(self.http2.head(), &mut text, &core.service.settings.http);
+        let request = match judged {
+            Ok(request) => request,
+            Err(reject) => {
+                self.refuse(stream, asker, reject);
+                self.text = text;
+                return;
+            }
+        };
+        if !ends {
+            let is_kept = core.service.mounts.find(request.target.path).is_some();
+            let came = core.came(self.conn.listener, peer);
+            let upload = Upload::new(core, (stream, asker), text, came, is_kept);
+            return self.uploads.push(upload);
+        }
+        match core.answer_ready(self.conn.listener, &request) {
+            Some(answer) => {
+                self.answer(stream, asker, answer);
+                self.text = text;
+            }
+            None => self.making.push(Order {
+                stream,
+                asker,
+                text,
+                came: core.came(self.conn.listener, peer),
+            }),
+        }
+    }
+
+    fn body(&mut self, stream: u32, bytes: &[u8], ends: bool) {
+        self.pulse.expected(bytes.len());
+        // It is looked at at once.
+        self.http2.release(stream, bytes.len(), self.out.text());
+        let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
+            return;
+        };
+        if let Err(reject) = self.uploads[index].take(self.core, bytes) {
+            let upload = self.uploads.swap_remove(index);
+            return self.refuse(stream, upload.asker, reject);
+        }
+        if !ends {
+            return;
+        }
+        let Upload {
+            asker, text, came, ..
+        } = self.uploads.swap_remove(index);
+        let limits = &self.core.service.settings.http;
+        let request = translate::read(&text, limits).expect("it was judged before its body");
+        match self.core.answer_ready(self.conn.listener, &request) {
+            Some(answer) => self.answer(stream, asker, answer),
+            None => self.making.push(Order {
+                stream,
+                asker,
+                text,
+                came,
+            }),
+        }
+    }
+
+    fn refuse(&mut self, stream: u32, asker: Asker, reject: Reject) {
+        let problem = Problem::BadRequest {
+            status: reject.status,
+            phrase: reject.reason,
+        };
+        let shape = Shape {
+            bodiless: asker.method == http1::Method::Head,
+            ..Shape::UNREAD
+        };
+        let answer = self.core.answer_problem(&problem, shape);
+        self.answer(stream, asker, answer);
+    }
+
+    /// Hands an answer's head over, and queues its body.
+    fn answer(&mut self, stream: u32, asker: Asker, mut answer: Answer) {
+        asker.tell_trace(&mut answer, self.core);
+        let told = Told::new(asker, &answer, self.core);
+        let clock = self.core.reactor.clock().http_date();
+        let date = match &mut self.date {
+            Some((of, line)) if *of == clock => line,
+            date => &mut date.insert((clock, Line::shared(b"date", &clock))).1,
+        };
+        let ends = answer.payload.len() == 0;
+        self.http2
+            .send_head(stream, ends, self.out.text(), |block, encoder| {
+                answer.write_block(block, encoder, date);
+            });
+        let mut sending = match Sending::new(stream, told, answer.payload) {
+            Ok(sending) if !ends => sending,
+            Ok(Sending { told, .. }) | Err(told) => return self.wrote_whole(told),
+        };
+        // Most bodies are handed over whole, at once. What has to be read waits for its turn.
+        if self.sending.is_empty() && !sending.is_read() {
+            let context = &mut Context::from_waker(Waker::noop());
+            if let Handed::Last = self.hand_over_part(&mut sending, context) {
+                return self.wrote_whole(sending.told);
+            }
+        }
+        self.sending.push_back(sending);
+    }
+
+    fn wrote_whole(&mut self, told: Told) {
+        self.pulse.took_whole();
+        self.done.push(told);
+        if DONE_MAX <= self.done.len() {
+            count(self.core, &mut self.done);
+        }
+    }
+
+    /// Hands over what the client's windows and our bounds allow: a part of each body in turn.
+    fn hand_over(&mut self, context: &mut Context<'_>) {
+        let mut waiting = 0;
+        while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {
+            let Some(mut sending) = self.sending.pop_front() else {
+                return;
+            };
+            match self.hand_over_part(&mut sending, context) {
+                Handed::Nothing => {
+                    waiting += 1;
+                    self.sending.push_back(sending);
+                }
+                Handed::Part => {
+                    waiting = 0;
+                    self.sending.push_back(sending);
+                }
+                Handed::Last => self.wrote_whole(sending.told),
+                Handed::Failed => self.done.push(sending.told),
+            }
+        }
+    }
+
+    fn hand_over_part(&mut self, sending: &mut Sending, context: &mut Context<'_>) -> Handed {
+        let room = self.http2.room(sending.stream);
+        let buffer_bytes_max = self.core.service.settings.limits.h2.buffer_bytes_max;
+        if room == 0 || sending.is_read() && buffer_bytes_max <= self.out.own_bytes() {
+            return Handed::Nothing;
+        }
+        let stream = sending.stream;
+        let part = match sending.poll_part(room, context) {
+            Poll::Pending => return Handed::Nothing,
+            Poll::Ready(Ok(part)) => part,
+            Poll::Ready(Err(_)) => {
+                self.http2
+                    .reset(stream, ErrorCode::Internal, self.out.text());
+                return Handed::Failed;
+            }
+        };
+        self.http2
+            .send_data(stream, part.bytes, part.is_last, self.out.text());
+        match &part.piece {
+            Piece::Shared(bytes, range) if range.len() <= COPY_BYTES_MAX => {
+                self.out.text().extend_from_slice(&bytes[range.clone()]);
+                self.pulse.took(part.bytes);
+            }
+            Piece::Owned(bytes) if bytes.len() <= COPY_BYTES_MAX => {
+                self.out.text().extend_from_slice(bytes);
+                self.pulse.took(part.bytes);
+            }
+            _ => self.out.push(part.piece),
+        }
+        if part.is_last {
+            self.http2.sent(stream, self.out.text());
+            return Handed::Last;
+        }
+        Handed::Part
+    }
+}
+
+impl<S> Drop for Session<'_, S> {
+    /// What was sent of an answer counts, whatever ended it.
+    fn drop(&mut self) {
+        self.done
+            .extend(self.sending.drain(..).map(|sending| sending.told));
+        count(self.core, &mut self.done);
+    }
+}
+
+/// Counts answers that are over.
+fn count(core: &Core, done: &mut Vec<Told>) {
+    if done.is_empty() {
+        return;
+    }
+    let now = Instant::now();
+    for told in done.drain(..) {
+        told.tell(core, now);
+    }
+}
+
+/// What became of a body's turn.
+enum Handed {
+    /// The client, the disk or our bounds have to be waited for.
+    Nothing,
+    Part,
+    Last,
+    Failed,
+}

@@ -1,0 +1,91 @@
+//! What metrics and the access log are told of a stream.
+
+use std::net::IpAddr;
+use std::time::Instant;
+
+use http1::Method;
+use http2::Head;
+
+use super::translate;
+use crate::access::Said;
+use crate::answer::Answer;
+use crate::clock::unix_ms;
+use crate::core::Core;
+use crate::metrics::{Answered, Protocol};
+use crate::request_id::RequestId;
+use crate::trace::TraceId;
+
+/// What was asked.
+#[derive(Debug)]
+pub(super) struct Asker {
+    begun: Instant,
+    pub(super) method: Method,
+    /// What the access log says of it; empty when that is off.
+    asked: Vec<u8>,
+    /// Where that is logged, the trace it belongs to.
+    trace: Option<TraceId>,
+}
+
+impl Asker {
+    /// Who asks with `head`, whether or not it is refused, and since when.
+    pub(super) fn new(core: &Core, head: &Head, peer: IpAddr, begun: Instant) -> Asker {
+        let mut asker = Asker {
+            begun,
+            method: translate::method(head),
+            asked: Vec::new(),
+            trace: None,
+        };
+        if let Some(access) = &core.service.access {
+            let mut asked = translate::asked(head, peer);
+            asked.target = core.service.mounts.loggable(asked.target);
+            asked.write(access.field_bytes_max(), &mut asker.asked);
+            asker.trace = asked.traceparent.as_ref().map(TraceId::of);
+        }
+        asker
+    }
+
+    /// Has the answer say which span of a trace it is.
+    pub(super) fn tell_trace(&self, answer: &mut Answer, core: &Core) {
+        if let Some(trace) = self.trace {
+            trace.tell(answer, core);
+        }
+    }
+}
+
+/// What was answered, of whose body so much counts as was handed over.
+#[derive(Debug)]
+pub(super) struct Told {
+    asker: Asker,
+    pub(super) answered: Answered,
+    id: RequestId,
+}
+
+impl Told {
+    pub(super) fn new(asker: Asker, answer: &Answer, core: &Core) -> Told {
+        let answered = Answered {
+            method: asker.method,
+            status: answer.status,
+            served: answer.served,
+            body_bytes: 0,
+        };
+        let id = answer.request_id;
+        Told {
+            asker,
+            answered,
+            id: id.unwrap_or_else(|| core.next_request_id()),
+        }
+    }
+
+    /// Counts and logs it, which ended at `now`.
+    pub(super) fn tell(&self, core: &Core, now: Instant) {
+        let duration_us = now.duration_since(self.asker.begun).as_micros() as u64;
+        let index = core.reactor.index();
+        let metrics = core.service.metrics.core(index);
+        metrics.answered(&self.answered, duration_us);
+        metrics.spoke(Protocol::Http2);
+        if let Some(access) = &core.service.access {
+            let said = Said::to(&self.answered, self.id, duration_us, unix_ms());
+            access.add(index, &self.asker.asked, &said);
+        }
+    }
+}

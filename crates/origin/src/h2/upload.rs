@@ -1,0 +1,85 @@
+//! A request whose body is on its way. It is answered when that is whole.
+
+use std::time::Duration;
+
+use http1::Reject;
+use tokio::time::Instant;
+
+use super::told::Asker;
+use crate::core::Core;
+use crate::mount::Came;
+
+/// One request.
+#[derive(Debug)]
+pub(super) struct Upload {
+    pub(super) stream: u32,
+    pub(super) asker: Asker,
+    /// Its head in the words of HTTP/1.1.
+    pub(super) text: Vec<u8>,
+    pub(super) came: Came,
+    /// A mount wants the body.
+    is_kept: bool,
+    /// Bytes that may still come.
+    left: u64,
+    /// Those that came since the time began anew.
+    window_bytes: u64,
+    /// When it is too slow: RFC 9110 §15.5.9.
+    pub(super) due: Instant,
+}
+
+/// The answer to a body that came too slowly.
+pub(super) const TOO_SLOW: Reject = Reject {
+    status: 408,
+    reason: "the body took too long",
+};
+
+impl Upload {
+    pub(super) fn new(
+        core: &Core,
+        (stream, asker): (u32, Asker),
+        text: Vec<u8>,
+        came: Came,
+        is_kept: bool,
+    ) -> Upload {
+        let settings = &core.service.settings;
+        Upload {
+            stream,
+            asker,
+            text,
+            came,
+            is_kept,
+            left: match is_kept {
+                true => settings.limits.request_body_bytes as u64,
+                false => settings.http.body_bytes_max,
+            },
+            window_bytes: 0,
+            due: due(core),
+        }
+    }
+
+    /// Takes the next part: to keep it, or nowhere.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(super) fn take(&mut self, core: &Core, part: &[u8]) -> Result<(), Reject> {
+        const TOO_LARGE: Reject = Reject {
+            status: 413,
+            reason: "the body is too large",
+        };
+        let left = self.left.checked_sub(part.len() as u64);
+        self.left = left.ok_or(TOO_LARGE)?;
+        if self.is_kept {
+            let all_bytes_max = core.service.settings.limits.core_request_body_bytes;
+            self.came.body.add(part, all_bytes_max)?;
+        }
+        self.window_bytes += part.len() as u64;
+        if core.reactor.limits().body_window_bytes() <= self.window_bytes {
+            (self.window_bytes, self.due) = (0, due(core));
+        }
+        Ok(())
+    }
+}
+
+fn due(core: &Core) -> Instant {
+    Instant::now() + Duration::from_millis(core.reactor.limits().body_ms)
+}
