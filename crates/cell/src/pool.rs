@@ -4,7 +4,6 @@
 //! a caller's thread owns its slot from [`Pool::acquire`] until it drops it.
 
 use crate::channel;
-use crate::control::SlotId;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::keeper::Keeper;
 use crate::limits::Limits;
@@ -14,6 +13,7 @@ use crate::program::{Program, cast};
 use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
+use job::control::SlotId;
 use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -233,7 +233,7 @@ impl Pool {
             return Err(Error::new(ErrorKind::Limits, action));
         }
         let machine = choice.backend == Backend::Kvm;
-        let cast = cast(worker, program, machine, limits.ephemeral)?;
+        let cast = cast(worker, program, machine, &limits)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
         let shared = Arc::new(Shared {

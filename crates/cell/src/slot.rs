@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
 
-use crate::control::{Ending, SlotId};
+use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};

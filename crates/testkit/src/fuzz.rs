@@ -5,6 +5,7 @@ mod accept;
 mod body;
 mod cgi;
 mod conditional;
+mod control;
 mod message;
 mod probe;
 mod query;
@@ -18,6 +19,7 @@ pub use accept::accept;
 pub use body::body;
 pub use cgi::cgi;
 pub use conditional::conditional;
+pub use control::control;
 pub use message::message;
 pub use probe::probe;
 pub use query::query;
@@ -37,7 +39,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target {
         name: "accept",
         check: accept,
@@ -53,6 +55,10 @@ pub const TARGETS: [Target; 12] = [
     Target {
         name: "conditional",
         check: conditional,
+    },
+    Target {
+        name: "control",
+        check: control,
     },
     Target {
         name: "message",

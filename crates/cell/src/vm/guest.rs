@@ -59,6 +59,7 @@ pub(crate) struct Guest {
     /// Where it waits for its job.
     wait: (u64, u64),
     hugepages: bool,
+    work_hugepages: bool,
 }
 
 impl Guest {
@@ -102,13 +103,14 @@ impl Guest {
             linux,
             speaks: plan.speaks,
             wait,
-            hugepages: plan.work_hugepages,
+            hugepages: plan.hugepages,
+            work_hugepages: plan.work_hugepages,
         })
     }
 
     /// A machine at the guest's wait.
     pub(crate) fn start(&self, kvm: &Kvm) -> Result<Running<'_>, String> {
-        let memory = Memory::of(&self.template, self.hugepages)
+        let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("map the template: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
         machine.restore(&self.state)?;
@@ -308,7 +310,7 @@ pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
 fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
-        Next::Broken(report) => Err(crate::control::broken_words(&report)),
+        Next::Broken(report) => Err(job::control::broken_words(&report)),
         Next::Exited(code) => Err(format!(
             "ended before it asked for a job, exit code {code} {}",
             linux.last_words()
