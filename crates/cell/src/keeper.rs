@@ -257,6 +257,7 @@ impl Keeper {
                         socket,
                         pidfd,
                         end: Arc::clone(&child.end),
+                        gave_way: None,
                     };
                     if self.shared.stays {
                         self.rest(slot);

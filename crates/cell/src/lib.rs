@@ -66,6 +66,7 @@ mod stats;
 mod syscall;
 mod verdict;
 mod vm;
+mod weight;
 mod zygote;
 
 pub use error::{Error, ErrorKind, Failure, FailureKind};

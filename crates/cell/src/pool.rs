@@ -83,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) stays: bool,
     /// Jobs are runs of a program, and not the worker's.
     runs_program: bool,
+    /// When a job gives way.
+    give_way_time: Option<Duration>,
     /// What runs the jobs, and why not what would be better.
     pub(crate) backend: Backend,
     pub(crate) fell_back: Option<String>,
@@ -236,9 +238,14 @@ impl Pool {
         let cast = cast(worker, program, machine, &limits)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
+        let stays = machine || !limits.ephemeral;
+        // Only root's children come back to what they were.
+        let gives_way = program.is_some() && (!stays || rustix::process::geteuid().is_root());
+        let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
         let shared = Arc::new(Shared {
             limits,
-            stays: machine || !limits.ephemeral,
+            stays,
+            give_way_time: Some(give_way_time).filter(|time| gives_way && !time.is_zero()),
             runs_program: program.is_some(),
             backend: choice.backend,
             fell_back: choice.fell_back,
@@ -296,7 +303,7 @@ impl Pool {
         let original = reopen(task.original)
             .map_err(|errno| Failure::host("open the original for the worker", errno))?;
         let descriptors = [original.as_fd(), answer.as_fd()];
-        let (slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
+        let (mut slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
         let deadline = begin + Duration::from_millis(u64::from(wall_ms));
@@ -306,7 +313,7 @@ impl Pool {
             answer_bytes_max: limits.answer_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
-        let outcome = self.reply(&slot, deadline, &limits, &expect);
+        let outcome = self.reply(&mut slot, deadline, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
         self.leave(slot, outcome.is_ok());
@@ -418,14 +425,21 @@ impl Pool {
     /// Waits for the child's reply, and believes it as far as it fits the job.
     fn reply(
         &self,
-        slot: &Slot,
+        slot: &mut Slot,
         deadline: Instant,
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
         let host = |errno| Failure::host("wait for the worker", errno);
-        if !slot.wait_readable(deadline).map_err(host)? {
-            return Err(self.time_out(slot));
+        let way = self.shared.give_way_time.map(|time| Instant::now() + time);
+        let way = way.filter(|way| *way < deadline);
+        if !slot.wait_readable(way.unwrap_or(deadline)).map_err(host)? {
+            if way.is_some() {
+                slot.give_way();
+            }
+            if way.is_none() || !slot.wait_readable(deadline).map_err(host)? {
+                return Err(self.time_out(slot));
+            }
         }
         // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
@@ -453,8 +467,8 @@ impl Pool {
 
     /// The job is done, or has none: what is left of it is its wipe. One child dies of it; another, that replied as it
     /// should, is heard of again when it is ready for its next.
-    fn leave(&self, slot: Slot, honest: bool) {
-        if !self.shared.stays || !honest {
+    fn leave(&self, mut slot: Slot, honest: bool) {
+        if !self.shared.stays || !honest || !slot.take_back_way() {
             slot.kill();
             return;
         }
@@ -462,7 +476,9 @@ impl Pool {
         self.shared.wake();
     }
 
-    fn time_out(&self, slot: &Slot) -> Failure {
+    fn time_out(&self, slot: &mut Slot) -> Failure {
+        // It has to run once more to end. Where it cannot come back, that takes as long as others leave it.
+        slot.take_back_way();
         slot.kill();
         // The job's right to run ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);

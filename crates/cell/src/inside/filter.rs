@@ -104,6 +104,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_exit_group, Always),
     // The child: its job, its place among the descriptors, its limits, and its second filter where it has one.
     allow(libc::SYS_recvmsg, Always),
+    allow(libc::SYS_setpgid, Is(0, 0)),
     allow(libc::SYS_dup3, Always),
     allow(libc::SYS_close_range, Always),
     allow(libc::SYS_prlimit64, Is(0, 0)),
@@ -256,10 +257,12 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// For a program, on top of its launcher's: it may start threads and no process.
+    /// For a program, on top of its launcher's: it may start threads and no process, and stays in its group.
     pub(super) fn threads() -> Program {
         Program(vec![
             load(NUMBER),
+            jump(libc::BPF_JEQ, libc::SYS_setpgid as u32, 0, 1),
+            give(NO_SUCH_CALL),
             jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
             give(ALLOW),
             load(low(0)),
