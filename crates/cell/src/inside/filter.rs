@@ -142,6 +142,10 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
+    // The threads of a program take turns: their vector registers, and sleep when none can run, which the end of the
+    // server's socket ends.
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_XSAVE)),
+    allow(libc::SYS_ppoll, Always),
     // A wipe restores these.
     allow(libc::SYS_ioctl, Is(1, KVM_SET_SREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XCRS)),
@@ -168,6 +172,7 @@ const KVM_SET_MSRS: u32 = 0x4008_ae89;
 const KVM_SET_CPUID2: u32 = 0x4008_ae90;
 const KVM_SET_VCPU_EVENTS: u32 = 0x4040_aea0;
 const KVM_SET_DEBUGREGS: u32 = 0x4080_aea2;
+const KVM_GET_XSAVE: u32 = 0x9000_aea4;
 const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;

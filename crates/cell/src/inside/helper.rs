@@ -28,7 +28,9 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         Ok(socket) => socket,
         Err(_) => exit(EXIT_ABANDONED),
     };
-    let mut running = match host.guest.start(&host.kvm) {
+    // SAFETY: where `place` put the socket, which nothing closes before this process ends.
+    let server = unsafe { BorrowedFd::borrow_raw(child::JOB_FD) };
+    let mut running = match host.guest.start(&host.kvm, server) {
         Ok(running) => running,
         Err(why) => refuse(socket.as_fd(), &why),
     };

@@ -7,6 +7,7 @@ mod attacks;
 #[cfg(feature = "fault")]
 mod fault;
 mod host;
+mod hostile;
 mod kvm;
 mod life;
 mod limits;
