@@ -60,6 +60,7 @@ mod pool;
 mod posture;
 mod probe;
 mod program;
+mod seen;
 mod slot;
 mod spawn;
 mod stats;

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
 
-use crate::weight;
+use crate::{seen, weight};
 use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -37,6 +37,11 @@ impl Slot {
     /// Waits until the child exited. False when `deadline` came first.
     pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
         wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
+    }
+
+    /// CPU time of the child, and of what it started, so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        seen::cpu(&self.pidfd)
     }
 
     /// Has the child give way to others.

@@ -2,8 +2,9 @@
 //!
 //! A child is the first of a process group, in which all that it starts stays, so a group's weight is that of a job.
 
+use crate::seen;
 use rustix::process::{Pid, getpriority_pgrp, setpriority_pgrp};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// For whoever gives way: 15 of the 1,024 that others have (sched(7)), so a seventieth of a CPU that both want.
 const NICE: i32 = 19;
@@ -17,7 +18,7 @@ pub(crate) struct Before {
 
 /// Has the child give way. `None` where the kernel does not say which process it is, or refuses.
 pub(crate) fn give_way(pidfd: &OwnedFd) -> Option<Before> {
-    let group = pid(pidfd)?;
+    let group = seen::id(pidfd)?;
     let nice = getpriority_pgrp(Some(group)).ok()?;
     setpriority_pgrp(Some(group), NICE).ok()?;
     Some(Before { group, nice })
@@ -28,14 +29,4 @@ impl Before {
     pub(crate) fn restore(self) -> bool {
         setpriority_pgrp(Some(self.group), self.nice).is_ok()
     }
-}
-
-/// A process's id, which is its group's, while it lives. Between this and its use it may end, and its number may be
-/// another's only after all numbers there are; that one would be slow, and nothing else.
-fn pid(pidfd: &OwnedFd) -> Option<Pid> {
-    let about = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
-    let about = std::fs::read_to_string(about).ok()?;
-    let number = about.lines().find_map(|line| line.strip_prefix("Pid:"))?;
-    // Of one that ended it is -1, of one elsewhere 0.
-    Pid::from_raw(number.trim().parse().ok()?).filter(|pid| 0 < pid.as_raw_nonzero().get())
 }

@@ -286,8 +286,11 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         assert!(answer.as_deref() == Ok(&long), "{backend}");
         let said = run_in(&pool, &["DO=words"], b"", JOB_LIMITS, 10_000).expect("it answers");
         assert_eq!(said.remark, "number 25", "{backend}");
+        crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
+        // It read a request of 320 KB whole.
+        assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }
 }

@@ -40,12 +40,15 @@ pub(crate) fn work() {
         .zip(0..)
         .all(|(thread, number)| thread.join().expect("it ends") == alone(number));
     let (sender, receiver) = channel();
+    let (go, gone) = channel();
     let begin = Instant::now();
     std::thread::spawn(move || {
+        gone.recv().expect("it is sent");
         std::thread::sleep(Duration::from_millis(20));
         sender.send(7).expect("somebody waits");
     });
     let early = receiver.recv_timeout(Duration::from_millis(1)).is_err();
+    go.send(()).expect("somebody waits");
     let heard = receiver.recv().expect("it is sent");
     let slept = Duration::from_millis(20) <= begin.elapsed();
     // One spins until the other had a turn: neither gives way by itself.

@@ -24,6 +24,13 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     cargo.args(["p1_", "n3_", "n11_"]);
     cargo.env("CELL_IT_ROUNDS", ROUNDS);
     timed("conform cells", || succeed(&mut cargo))?;
+    // The same tests would prove nothing if they could not fail: here wipes forget.
+    let mut forgetful = build.cargo("test");
+    forgetful.args(["--package", "cell", "--features", "fault"]);
+    forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
+    timed("conform cells, wipes that forget", || {
+        succeed(&mut forgetful)
+    })?;
     // One after the other: each wants all cores for itself.
     let mut hostile = build.cargo("test");
     hostile.args(["--package", "cell", "--test", "it", "--", "--nocapture"]);
@@ -32,12 +39,5 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     // Alone already, so that it need not run itself again.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
-    // The same tests would prove nothing if they could not fail: here wipes forget.
-    let mut forgetful = build.cargo("test");
-    forgetful.args(["--package", "cell", "--features", "fault"]);
-    forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
-    timed("conform cells, wipes that forget", || {
-        succeed(&mut forgetful)
-    })?;
     Ok(ExitCode::SUCCESS)
 }
