@@ -29,6 +29,11 @@ const EXIT_ABANDONED: i32 = 3;
 /// Exit code of a process that wrote its last words.
 const EXIT_FAILED: i32 = 4;
 
+/// Ends this process, which has nothing to do any more.
+pub(crate) fn abandon() -> ! {
+    last_words::exit(EXIT_ABANDONED)
+}
+
 /// Runs this process as a zygote, and never returns.
 ///
 /// `warm_up` runs once, after the jail's first half: no file can be opened, nothing else is denied yet. It fills the

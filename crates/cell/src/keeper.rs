@@ -5,13 +5,13 @@
 //! because dropping it kills them.
 
 use crate::channel;
-use crate::control::{CONTROL_BYTES_MAX, Report, Rested, SlotId};
 use crate::error::{Error, ErrorKind};
 use crate::pool::Shared;
-use crate::posture::{HugePages, Jail, Posture};
+use crate::posture::{HugePages, Posture};
 use crate::slot::{End, Slot, Told, kill, timespec};
 use crate::spawn::Process;
 use crate::zygote::{Cast, Zygote};
+use job::control::{CONTROL_BYTES_MAX, Jail, Report, Rested, SlotId};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -257,6 +257,7 @@ impl Keeper {
                         socket,
                         pidfd,
                         end: Arc::clone(&child.end),
+                        gave_way: None,
                     };
                     if self.shared.stays {
                         self.rest(slot);

@@ -22,7 +22,7 @@
 //! program, kvm      helper: hosts a microVM in which the program begins anew for each job
 //! ```
 //!
-//! All four are the worker's program in another role, which `control::Start` names: there is nothing else to build, to
+//! All four are the worker's program in another role, which [`job::control::Start`] names: there is nothing else to build, to
 //! ship or to keep at the same version.
 //!
 //! The jail, in the order in which it closes:
@@ -50,7 +50,6 @@
 //! Sources: the kernel's documentation of seccomp, Landlock, namespaces, memfd seals and the KVM API.
 
 mod channel;
-mod control;
 mod elf;
 mod error;
 pub mod inside;
@@ -61,12 +60,14 @@ mod pool;
 mod posture;
 mod probe;
 mod program;
+mod seen;
 mod slot;
 mod spawn;
 mod stats;
 mod syscall;
 mod verdict;
 mod vm;
+mod weight;
 mod zygote;
 
 pub use error::{Error, ErrorKind, Failure, FailureKind};

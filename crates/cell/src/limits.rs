@@ -17,6 +17,9 @@ pub struct Limits {
     pub max_boot_time_ms: u32,
     /// Longest a job may run, in milliseconds of wall time; a task may ask for less. Default 8,000.
     pub max_request_time_ms: u32,
+    /// CPU time after which a program's job gives way: it then gets a seventieth of a CPU that others want. Taken beyond what
+    /// it took in as much wall time. In milliseconds, 0 for never. A worker's jobs do not. Default 100.
+    pub give_way_time_ms: u32,
     /// Address space of the zygote, code and warm tables included, in bytes. Default 256 MiB.
     pub max_memory_bytes: u64,
     /// Address space a job may take beyond the zygote's, in bytes; a task may ask for less. Default 1 GiB.
@@ -47,6 +50,7 @@ impl Default for Limits {
             jobs_per_zygote: 4_096,
             max_boot_time_ms: 16_000,
             max_request_time_ms: 8_000,
+            give_way_time_ms: 100,
             max_memory_bytes: 256 << 20,
             max_work_memory_bytes: 1 << 30,
             max_answer_bytes: 256 << 20,

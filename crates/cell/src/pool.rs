@@ -4,16 +4,17 @@
 //! a caller's thread owns its slot from [`Pool::acquire`] until it drops it.
 
 use crate::channel;
-use crate::control::SlotId;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::keeper::Keeper;
 use crate::limits::Limits;
 use crate::memfd::{Answer, reopen};
 use crate::posture::{Backend, Isolation, Posture};
 use crate::program::{Program, cast};
+use crate::seen;
 use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
+use job::control::SlotId;
 use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -83,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) stays: bool,
     /// Jobs are runs of a program, and not the worker's.
     runs_program: bool,
+    /// When a job gives way.
+    give_way_time: Option<Duration>,
     /// What runs the jobs, and why not what would be better.
     pub(crate) backend: Backend,
     pub(crate) fell_back: Option<String>,
@@ -111,6 +114,11 @@ pub(crate) struct Queue {
 impl Shared {
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().expect(UNPOISONED)
+    }
+
+    /// Jobs are for programs that go on in processes, of whose memory nobody is told while they do.
+    fn keeps_processes(&self) -> bool {
+        self.stays && self.runs_program && self.backend == Backend::Process
     }
 
     pub(crate) fn push(&self, slot: Slot) {
@@ -233,12 +241,17 @@ impl Pool {
             return Err(Error::new(ErrorKind::Limits, action));
         }
         let machine = choice.backend == Backend::Kvm;
-        let cast = cast(worker, program, machine, limits.ephemeral)?;
+        let cast = cast(worker, program, machine, &limits)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
+        let stays = machine || !limits.ephemeral;
+        // Only root's children come back to what they were.
+        let gives_way = program.is_some() && (!stays || rustix::process::geteuid().is_root());
+        let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
         let shared = Arc::new(Shared {
             limits,
-            stays: machine || !limits.ephemeral,
+            stays,
+            give_way_time: Some(give_way_time).filter(|time| gives_way && !time.is_zero()),
             runs_program: program.is_some(),
             backend: choice.backend,
             fell_back: choice.fell_back,
@@ -296,7 +309,7 @@ impl Pool {
         let original = reopen(task.original)
             .map_err(|errno| Failure::host("open the original for the worker", errno))?;
         let descriptors = [original.as_fd(), answer.as_fd()];
-        let (slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
+        let (mut slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
         let deadline = begin + Duration::from_millis(u64::from(wall_ms));
@@ -306,7 +319,7 @@ impl Pool {
             answer_bytes_max: limits.answer_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
-        let outcome = self.reply(&slot, deadline, &limits, &expect);
+        let outcome = self.reply(&mut slot, deadline, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
         self.leave(slot, outcome.is_ok());
@@ -342,8 +355,16 @@ impl Pool {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let queue = self.shared.queue();
-        let ready = queue.ready.len() as u64;
-        self.shared.counters.read(ready, u64::from(queue.running))
+        let (ready, running) = (queue.ready.len() as u64, u64::from(queue.running));
+        let pidfds = queue.ready.iter().map(|slot| Arc::clone(&slot.pidfd));
+        let kept: Vec<_> = pidfds.filter(|_| self.shared.keeps_processes()).collect();
+        drop(queue);
+        let counters = &self.shared.counters;
+        for pidfd in kept {
+            let peak = seen::memory_peak_bytes(&pidfd);
+            counters.memory_peak_bytes.reach(peak);
+        }
+        counters.read(ready, running)
     }
 
     /// The limits it was started with.
@@ -418,12 +439,28 @@ impl Pool {
     /// Waits for the child's reply, and believes it as far as it fits the job.
     fn reply(
         &self,
-        slot: &Slot,
+        slot: &mut Slot,
         deadline: Instant,
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
         let host = |errno| Failure::host("wait for the worker", errno);
+        let mut used = None;
+        while let Some(time) = self.shared.give_way_time
+            && slot.gave_way.is_none()
+        {
+            let look = Instant::now() + time;
+            if deadline <= look || slot.wait_readable(look).map_err(host)? {
+                break;
+            }
+            // Not by the wall clock: on a busy machine that would slow who is slow already.
+            let now = slot.cpu();
+            if used.is_some_and(|used| used + time <= now) {
+                slot.give_way();
+                break;
+            }
+            used.get_or_insert(now);
+        }
         if !slot.wait_readable(deadline).map_err(host)? {
             return Err(self.time_out(slot));
         }
@@ -453,8 +490,8 @@ impl Pool {
 
     /// The job is done, or has none: what is left of it is its wipe. One child dies of it; another, that replied as it
     /// should, is heard of again when it is ready for its next.
-    fn leave(&self, slot: Slot, honest: bool) {
-        if !self.shared.stays || !honest {
+    fn leave(&self, mut slot: Slot, honest: bool) {
+        if !self.shared.stays || !honest || !slot.take_back_way() {
             slot.kill();
             return;
         }
@@ -462,7 +499,9 @@ impl Pool {
         self.shared.wake();
     }
 
-    fn time_out(&self, slot: &Slot) -> Failure {
+    fn time_out(&self, slot: &mut Slot) -> Failure {
+        // It has to run once more to end. Where it cannot come back, that takes as long as others leave it.
+        slot.take_back_way();
         slot.kill();
         // The job's right to run ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);

@@ -2,18 +2,6 @@
 
 use std::fmt;
 
-/// What the zygote read back after it jailed itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Jail {
-    pub(crate) filter_hash: u64,
-    pub(crate) filter_len: u32,
-    /// 0 where the kernel has no Landlock.
-    pub(crate) landlock_abi: u32,
-    pub(crate) no_new_privs: bool,
-    /// Whether any capability is left.
-    pub(crate) capabilities: bool,
-}
-
 /// Whether the worker's heap and code can lie in huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HugePages {

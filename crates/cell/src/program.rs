@@ -1,11 +1,12 @@
 //! A program that the operator brings, and what it takes to start it in a cell.
 
-use crate::control::{TEXT_BYTES_MAX, Word};
 use crate::elf::Image;
 use crate::error::{Error, ErrorKind};
 use crate::inside::guest::{MARK, MARK_GUEST};
+use crate::limits::Limits;
 use crate::memfd::{above, program as sealed};
 use crate::zygote::{Cast, Said};
+use job::control::{TEXT_BYTES_MAX, Word};
 use rustix::fs::{Mode, OFlags, open};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ pub(crate) fn cast(
     worker: &[u8],
     program: Option<&Program>,
     machine: bool,
-    ephemeral: bool,
+    limits: &Limits,
 ) -> Result<Cast, Error> {
     let copy = |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("copy the worker", errno));
     let device = machine.then(device).transpose()?;
@@ -59,9 +60,14 @@ pub(crate) fn cast(
             },
         });
     };
-    program.check()?;
+    let memory = program.image()?.memory();
+    let bytes = memory.end - memory.start;
+    if limits.max_memory_bytes < bytes {
+        let why = format!("its code and data take {bytes} bytes, which is more than max_memory");
+        return Err(program.unfit(&why));
+    }
     let mut words = program.words()?;
-    if !ephemeral {
+    if !limits.ephemeral {
         words.push((Word::Variable, KEPT.into(), None));
     }
     Ok(Cast {
@@ -85,10 +91,11 @@ impl Program {
     /// # Errors
     /// With the reason why not; the program's fault.
     pub fn check(&self) -> Result<(), Error> {
-        let image = Image::parse(&self.elf);
-        image
-            .map(drop)
-            .map_err(|unfit| self.unfit(&unfit.to_string()))
+        self.image().map(drop)
+    }
+
+    fn image(&self) -> Result<Image, Error> {
+        Image::parse(&self.elf).map_err(|unfit| self.unfit(&unfit.to_string()))
     }
 
     fn unfit(&self, why: &str) -> Error {

@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
 
-use crate::control::{Ending, SlotId};
+use crate::{seen, weight};
+use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
@@ -21,6 +22,8 @@ pub(crate) struct Slot {
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
     pub(crate) end: Arc<End>,
+    /// What it was before its present job gave way.
+    pub(crate) gave_way: Option<weight::Before>,
 }
 
 impl Slot {
@@ -34,6 +37,21 @@ impl Slot {
     /// Waits until the child exited. False when `deadline` came first.
     pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
         wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
+    }
+
+    /// CPU time of the child, and of what it started, so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        seen::cpu(&self.pidfd)
+    }
+
+    /// Has the child give way to others.
+    pub(crate) fn give_way(&mut self) {
+        self.gave_way = weight::give_way(&self.pidfd);
+    }
+
+    /// Whether the child's next job has the weight that its present one began with.
+    pub(crate) fn take_back_way(&mut self) -> bool {
+        self.gave_way.take().is_none_or(weight::Before::restore)
     }
 
     /// Kills the child. It may have ended already, so there is nothing to report.

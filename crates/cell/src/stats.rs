@@ -47,7 +47,8 @@ pub struct Stats {
     pub cpu_us: u64,
     /// Microseconds from each job's hand-over to its reply or its end, in all.
     pub wall_us: u64,
-    /// The most memory that one job had at a time, in its cell's words.
+    /// The most memory that one job had at a time, in its cell's words; of programs that are kept in processes, the most that
+    /// one of those which are ready for a job had in its life, in the kernel's.
     pub memory_peak_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,

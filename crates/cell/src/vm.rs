@@ -13,5 +13,6 @@ pub(crate) mod guest;
 pub(crate) mod layout;
 mod machine;
 mod memory;
+mod slices;
 mod space;
 mod stack;

@@ -1,11 +1,11 @@
 //! The server's end of one zygote.
 
 use crate::channel;
-use crate::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use crate::limits::Limits;
 use crate::memfd::above;
 use crate::posture::HugePages;
 use crate::spawn::{Process, spawn};
+use job::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};

@@ -2,7 +2,7 @@
 //!
 //! Principal types: [`Job`], sent with two descriptors (the original, read-only; the reply's memfd), and
 //! [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A program that is kept speaks records
-//! instead: [`request_head`] and [`AnswerRecord`].
+//! instead: [`request_head`] and [`AnswerRecord`]. What a pool and its zygote tell each other is in [`control`].
 //!
 //! ```text
 //! server ── Job ─────────────────────────► cell
@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod control;
 mod message;
 mod record;
 #[cfg(test)]

@@ -47,6 +47,7 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
         jobs_per_zygote: cell.jobs_per_zygote.get(),
         max_boot_time_ms: millis(cell.max_boot_time),
         max_request_time_ms: millis(cell.max_request_time),
+        give_way_time_ms: cell.give_way_time.0.as_millis().min(u32::MAX.into()) as u32,
         max_memory_bytes: cell.max_memory.0,
         max_work_memory_bytes: cell.max_work_memory.0,
         max_answer_bytes: cell.max_answer.0,

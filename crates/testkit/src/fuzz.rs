@@ -5,6 +5,7 @@ mod accept;
 mod body;
 mod cgi;
 mod conditional;
+mod control;
 mod h2;
 mod message;
 mod probe;
@@ -19,6 +20,7 @@ pub use accept::accept;
 pub use body::body;
 pub use cgi::cgi;
 pub use conditional::conditional;
+pub use control::control;
 pub use h2::h2;
 pub use message::message;
 pub use probe::probe;
@@ -39,7 +41,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target {
         name: "accept",
         check: accept,
@@ -55,6 +57,10 @@ pub const TARGETS: [Target; 13] = [
     Target {
         name: "conditional",
         check: conditional,
+    },
+    Target {
+        name: "control",
+        check: control,
     },
     Target {
         name: "h2",

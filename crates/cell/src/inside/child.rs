@@ -5,16 +5,16 @@ use super::filter::Program;
 use super::jail::{close_from, refused, set_limit, set_soft_limit};
 use super::last_words::{self, exit};
 use crate::channel;
-use crate::control::{Report, Rested};
 use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
 use crate::vm::guest::Files;
+use job::control::{Report, Rested};
 use job::{AllegedReply, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{DupFlags, Errno, dup3};
 use rustix::net::RecvFlags;
-use rustix::process::Resource;
+use rustix::process::{Resource, setpgid};
 use std::fs::File;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -130,6 +130,8 @@ pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
         dup3(socket, &mut place, DupFlags::CLOEXEC)?;
         place
     };
+    // Its own group, in which all that it starts stays: it has one weight.
+    setpgid(None, None)?;
     // SAFETY: the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
     Ok(place)

@@ -104,6 +104,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_exit_group, Always),
     // The child: its job, its place among the descriptors, its limits, and its second filter where it has one.
     allow(libc::SYS_recvmsg, Always),
+    allow(libc::SYS_setpgid, Is(0, 0)),
     allow(libc::SYS_dup3, Always),
     allow(libc::SYS_close_range, Always),
     allow(libc::SYS_prlimit64, Is(0, 0)),
@@ -141,6 +142,10 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
+    // The threads of a program take turns: their vector registers, and sleep when none can run, which the end of the
+    // server's socket ends.
+    allow(libc::SYS_ioctl, Is(1, KVM_GET_XSAVE)),
+    allow(libc::SYS_ppoll, Always),
     // A wipe restores these.
     allow(libc::SYS_ioctl, Is(1, KVM_SET_SREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XCRS)),
@@ -167,6 +172,7 @@ const KVM_SET_MSRS: u32 = 0x4008_ae89;
 const KVM_SET_CPUID2: u32 = 0x4008_ae90;
 const KVM_SET_VCPU_EVENTS: u32 = 0x4040_aea0;
 const KVM_SET_DEBUGREGS: u32 = 0x4080_aea2;
+const KVM_GET_XSAVE: u32 = 0x9000_aea4;
 const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
@@ -256,10 +262,12 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// For a program, on top of its launcher's: it may start threads and no process.
+    /// For a program, on top of its launcher's: it may start threads and no process, and stays in its group.
     pub(super) fn threads() -> Program {
         Program(vec![
             load(NUMBER),
+            jump(libc::BPF_JEQ, libc::SYS_setpgid as u32, 0, 1),
+            give(NO_SUCH_CALL),
             jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
             give(ALLOW),
             load(low(0)),

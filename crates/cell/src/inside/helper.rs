@@ -7,9 +7,9 @@ use super::child::{self, give_way};
 use super::filter::Program;
 use super::last_words::exit;
 use super::{EXIT_ABANDONED, EXIT_FAILED};
-use crate::control::{Report, Rested};
 use crate::probe::PROBE_FILTER;
 use crate::vm::guest::{Guest, Running, Wiped};
+use job::control::{Report, Rested};
 use job::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use kvm_ioctls::Kvm;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -28,7 +28,9 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         Ok(socket) => socket,
         Err(_) => exit(EXIT_ABANDONED),
     };
-    let mut running = match host.guest.start(&host.kvm) {
+    // SAFETY: where `place` put the socket, which nothing closes before this process ends.
+    let server = unsafe { BorrowedFd::borrow_raw(child::JOB_FD) };
+    let mut running = match host.guest.start(&host.kvm, server) {
         Ok(running) => running,
         Err(why) => refuse(socket.as_fd(), &why),
     };

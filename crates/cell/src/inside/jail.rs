@@ -3,9 +3,9 @@
 use super::filter::Program;
 use super::landlock;
 use super::last_words::exit;
-use crate::posture::Jail;
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
+use job::control::Jail;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::SocketType;

@@ -14,10 +14,10 @@ use super::child;
 use super::filter::Program as Filter;
 use super::last_words::{self, exit};
 use super::launcher::{Launch, Start, Strings, how_it_ended, start, wait};
-use crate::control::{Report, Rested};
 use crate::probe::PROBE_FILTER;
 use crate::slot::timespec;
 use crate::vm::guest::{Files, environment_bytes};
+use job::control::{Report, Rested};
 use job::{AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
@@ -127,26 +127,32 @@ impl Kept {
             child::say(socket, &child::probe_filter(&job).to_bytes());
             return false;
         }
-        let before_us = self.cpu_us().unwrap_or_default();
-        let (reply, sound) = match self.exchange(&job, &files) {
-            Ok(bytes) => {
+        // Without a clock nothing would end a program that takes too much of it, so that is the job's end.
+        let begin_us = self.cpu_us().map_err(End::from);
+        let exchanged = begin_us.and_then(|begin_us| {
+            let bytes = self.exchange(&job, &files, begin_us)?;
+            Ok((bytes, self.cpu_us()? - begin_us))
+        });
+        let (reply, sound) = match exchanged {
+            Ok((bytes, spent_us)) => {
                 self.answered = true;
                 let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
-                (reply.with_detail(&self.last_words()), true)
+                let reply = reply.with_detail(&self.last_words());
+                (reply.with_usage(0, spent_us), true)
             }
+            // A job without an answer is told without what it took.
             Err(end) => (self.told(&job, end), false),
         };
-        let spent_us = self.cpu_us().map_or(0, |now| now - before_us);
-        child::say(socket, &reply.with_usage(0, spent_us).to_bytes());
+        child::say(socket, &reply.to_bytes());
         sound
     }
 
     /// Sends the request and receives the answer, whose length it returns.
-    fn exchange(&self, job: &Job<'_>, files: &Files) -> Result<u64, End> {
+    fn exchange(&self, job: &Job<'_>, files: &Files, begin_us: u64) -> Result<u64, End> {
         let mut request = Request::new(job, files)?;
         let mut answer = AnswerRecord::default();
         let mut piece = vec![0; PIECE_BYTES];
-        let cpu_us_max = self.cpu_us()? + u64::from(job.limits.cpu_ms_max) * 1_000;
+        let cpu_us_max = begin_us + u64::from(job.limits.cpu_ms_max) * 1_000;
         loop {
             if answer.is_whole() {
                 return match request.is_sent() {

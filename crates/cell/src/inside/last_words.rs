@@ -1,9 +1,9 @@
 //! What a process that cannot go on still tells the server, whichever of its parts finds out.
 
 use super::{EXIT_FAILED, child::JOB_FD};
-use crate::control::Report;
 use crate::slot::UNPOISONED;
 use crate::spawn::CONTROL_FD;
+use job::control::Report;
 use job::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;

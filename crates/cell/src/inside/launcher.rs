@@ -12,10 +12,10 @@ use super::child::{self, cpu_us, give_way, memory_peak_bytes, probe_filter, set_
 use super::filter::Program as Filter;
 use super::jail::set_limit;
 use super::last_words::{self, exit};
-use crate::control;
 use crate::probe::PROBE_FILTER;
 use crate::syscall::checked;
 use crate::vm::guest::{Files, Words, environment_bytes};
+use job::control;
 use job::{AllegedReply, DETAIL_BYTES_MAX, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};

@@ -4,10 +4,12 @@
 //! A call is a row of [`CALLS`]. Addresses are alleged: [`Memory`](super::memory::Memory) checks each against the slot;
 //! structures are copied once, then judged.
 
+mod events;
 mod files;
 mod memory;
 mod process;
 mod records;
+mod threads;
 
 pub(super) use process::find_clock;
 
@@ -17,8 +19,9 @@ use super::space::Space;
 use job::{DETAIL_BYTES_MAX, JobLimits};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use threads::Threads;
 
 /// User and group of a program.
 pub(super) const NOBODY: u64 = 65_534;
@@ -56,6 +59,8 @@ type Answer = Result<u64, Stop>;
 enum Stop {
     Errno(i32),
     Next(Next),
+    /// Another thread has its turn.
+    Wait(threads::Wait),
 }
 
 /// A call that fails with this error.
@@ -107,6 +112,12 @@ enum Open {
         index: usize,
         at: u64,
     },
+    /// An eventfd.
+    Event {
+        count: u64,
+    },
+    /// An epoll.
+    Poll,
 }
 
 /// The original and the answer of one job.
@@ -123,11 +134,18 @@ pub(crate) struct Linux {
     open: Vec<Option<Open>>,
     allowed: Rc<[Allowed]>,
     files: Option<Rc<Files>>,
+    /// Hangs up when nobody wants an answer any more.
+    server: Option<BorrowedFd<'static>>,
     answer_bytes_max: u64,
     /// How far the answer was written.
     answer_bytes: u64,
     /// Of a program that is kept.
     exchange: Option<records::Exchange>,
+    /// A program has calls that a worker has not.
+    runs_program: bool,
+    threads: Threads,
+    watched: Vec<events::Watched>,
+    boot_bytes_max: u64,
     errors: Vec<u8>,
     refused: BTreeMap<u64, u32>,
     pub(crate) calls: u64,
@@ -140,9 +158,14 @@ impl Linux {
             open: vec![Some(Open::Null); 3],
             allowed,
             files: None,
+            server: None,
             answer_bytes_max: 0,
             answer_bytes: 0,
             exchange: None,
+            runs_program: false,
+            threads: Threads::new(),
+            watched: Vec::new(),
+            boot_bytes_max: bytes_max,
             errors: Vec::new(),
             refused: BTreeMap::new(),
             calls: 0,
@@ -159,6 +182,9 @@ impl Linux {
 
     /// Descriptors of any program: the original from `begin` on, the answer, the log.
     pub(crate) fn speak_streams(&mut self, begin: u64) {
+        self.runs_program = true;
+        // It has not begun, so what it may take before its job is left, too.
+        self.space.allow_more(self.boot_bytes_max);
         let input = Open::Original { begin, at: 0 };
         self.open = vec![
             Some(input),
@@ -168,7 +194,8 @@ impl Linux {
     }
 
     /// Begins a job.
-    pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits) {
+    pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: BorrowedFd<'static>) {
+        self.server = Some(server);
         self.files = Some(Rc::new(files));
         self.answer_bytes_max = limits.answer_bytes_max;
         self.answer_bytes = 0;
@@ -193,7 +220,13 @@ impl Linux {
     pub(crate) fn serve(&mut self, machine: &mut Machine) -> Result<Next, String> {
         let (number, arguments) = machine.call();
         self.calls += 1;
-        let row = CALLS.iter().find(|(known, _)| *known as u64 == number);
+        let more: &[_] = if self.runs_program {
+            PROGRAM_CALLS
+        } else {
+            &[]
+        };
+        let mut rows = more.iter().chain(CALLS);
+        let row = rows.find(|(known, _)| *known as u64 == number);
         let answer = match row {
             Some((_, serve)) => serve(self, machine, arguments),
             None => {
@@ -205,9 +238,15 @@ impl Linux {
             Ok(value) => value as i64,
             Err(Stop::Errno(errno)) => -i64::from(errno),
             Err(Stop::Next(next)) => return Ok(next),
+            Err(Stop::Wait(wait)) => return self.wait(machine, wait),
         };
         machine.answer(result)?;
         Ok(Next::Go)
+    }
+
+    /// Whether it has more than one thread.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.threads.are_several()
     }
 
     fn refuse(&mut self, number: u64) {
@@ -258,6 +297,22 @@ impl Linux {
     }
 }
 
+/// Calls of programs: threads, sleep, and events between threads. A worker has one thread, which never waits.
+const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
+    (libc::SYS_clone, threads::clone),
+    (libc::SYS_nanosleep, threads::nanosleep),
+    (libc::SYS_clock_nanosleep, threads::clock_nanosleep),
+    (libc::SYS_eventfd2, events::eventfd),
+    (libc::SYS_epoll_create1, events::epoll_create),
+    (libc::SYS_epoll_ctl, events::epoll_ctl),
+    (libc::SYS_epoll_wait, events::epoll_wait),
+    (libc::SYS_epoll_pwait, events::epoll_wait),
+    // libc falls back to `clone`, whose flags are no pointer.
+    (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
+    // Names of mappings, which Go's runtime gives where it can.
+    (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
+];
+
 type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> Answer;
 
 /// Every call there is.
@@ -296,19 +351,19 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_getrandom, process::getrandom),
     // What the start of C and Rust programs asks for, and one thread needs.
     (libc::SYS_arch_prctl, process::arch_prctl),
-    (libc::SYS_set_tid_address, |_, _, _| Ok(1)),
+    (libc::SYS_set_tid_address, threads::set_tid_address),
     (libc::SYS_set_robust_list, |_, _, _| Ok(0)),
     (libc::SYS_rt_sigaction, process::rt_sigaction),
     (libc::SYS_rt_sigprocmask, process::rt_sigprocmask),
     (libc::SYS_sigaltstack, process::sigaltstack),
-    (libc::SYS_futex, process::futex),
+    (libc::SYS_futex, threads::futex),
     (libc::SYS_prlimit64, process::prlimit),
     (libc::SYS_sched_getaffinity, process::sched_getaffinity),
-    (libc::SYS_sched_yield, |_, _, _| Ok(0)),
+    (libc::SYS_sched_yield, threads::sched_yield),
     (libc::SYS_sysinfo, process::sysinfo),
     (libc::SYS_uname, process::uname),
     (libc::SYS_getpid, |_, _, _| Ok(1)),
-    (libc::SYS_gettid, |_, _, _| Ok(1)),
+    (libc::SYS_gettid, threads::gettid),
     (libc::SYS_getppid, |_, _, _| Ok(0)),
     (libc::SYS_getuid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_geteuid, |_, _, _| Ok(NOBODY)),
@@ -318,9 +373,9 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_rseq, |_, _, _| fails(libc::ENOSYS)),
     (libc::SYS_statx, |_, _, _| fails(libc::ENOSYS)),
     // The end.
-    (libc::SYS_exit, process::exit),
+    (libc::SYS_exit, threads::exit),
     (libc::SYS_exit_group, process::exit),
     (libc::SYS_kill, process::kill),
-    (libc::SYS_tkill, process::kill),
+    (libc::SYS_tkill, process::tkill),
     (libc::SYS_tgkill, process::tgkill),
 ];

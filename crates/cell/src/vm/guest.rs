@@ -8,12 +8,13 @@ use super::cpu::State;
 use super::layout::{Chance, Layout};
 use super::machine::{Exit, Machine};
 use super::memory::{Memory, Template};
-use super::stack;
+use super::{slices, stack};
 use crate::elf::Image;
 use job::{AllegedReply, Job, Status};
 use kvm_ioctls::Kvm;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 pub(crate) use super::calls::{Allowed, Files};
@@ -59,6 +60,7 @@ pub(crate) struct Guest {
     /// Where it waits for its job.
     wait: (u64, u64),
     hugepages: bool,
+    work_hugepages: bool,
 }
 
 impl Guest {
@@ -102,13 +104,18 @@ impl Guest {
             linux,
             speaks: plan.speaks,
             wait,
-            hugepages: plan.work_hugepages,
+            hugepages: plan.hugepages,
+            work_hugepages: plan.work_hugepages,
         })
     }
 
-    /// A machine at the guest's wait.
-    pub(crate) fn start(&self, kvm: &Kvm) -> Result<Running<'_>, String> {
-        let memory = Memory::of(&self.template, self.hugepages)
+    /// A machine at the guest's wait, which ends with `server`, a socket.
+    pub(crate) fn start(
+        &self,
+        kvm: &Kvm,
+        server: BorrowedFd<'static>,
+    ) -> Result<Running<'_>, String> {
+        let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("map the template: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
         machine.restore(&self.state)?;
@@ -116,6 +123,7 @@ impl Guest {
             guest: self,
             machine,
             linux: self.linux.clone(),
+            server,
             wait: self.wait,
             replied: 0,
         })
@@ -131,6 +139,7 @@ pub(crate) struct Running<'a> {
     guest: &'a Guest,
     machine: Machine,
     linux: Linux,
+    server: BorrowedFd<'static>,
     wait: (u64, u64),
     /// Length of the last reply, which a worker that is kept learns.
     replied: u64,
@@ -159,7 +168,7 @@ pub(crate) struct Ended {
 impl Running<'_> {
     /// Runs one job until its reply.
     pub(crate) fn run(&mut self, job: &Job<'_>, files: Files) -> Result<Ended, String> {
-        self.linux.begin(files, &job.limits);
+        self.linux.begin(files, &job.limits, self.server);
         match self.guest.speaks {
             Speaks::Jobs => self.deliver(&job.to_bytes())?,
             Speaks::Records => {
@@ -308,7 +317,7 @@ pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
 fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
-        Next::Broken(report) => Err(crate::control::broken_words(&report)),
+        Next::Broken(report) => Err(job::control::broken_words(&report)),
         Next::Exited(code) => Err(format!(
             "ended before it asked for a job, exit code {code} {}",
             linux.last_words()
@@ -325,15 +334,23 @@ fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), St
 
 /// Until something else than a call that returns.
 fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
-    loop {
-        match machine.run()? {
-            Exit::Died(how) => return Ok(Next::Died(how)),
-            Exit::Call => match linux.serve(machine)? {
-                Next::Go => {}
-                next => return Ok(next),
-            },
-        }
+    if linux.has_threads() {
+        slices::begin();
     }
+    let next = loop {
+        let next = match machine.run()? {
+            Exit::Died(how) => Next::Died(how),
+            Exit::Interrupted => linux.slice_over(machine)?,
+            Exit::Call => linux.serve(machine)?,
+        };
+        if next != Next::Go {
+            break next;
+        }
+    };
+    if linux.has_threads() {
+        slices::end();
+    }
+    Ok(next)
 }
 
 fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(), String> {

@@ -1,12 +1,15 @@
 //! One microVM with one CPU: enters the guest, and comes back with a system call or the end.
 
 use super::cpu::{self, CALL_PORT, Refused, State, refused};
-use super::layout::{LARGE_BYTES, Layout, RETURN_FRAME, STUB};
+use super::layout::{LARGE_BYTES, Layout, RETURN_FRAME, STUB, SYSTEM};
 use super::memory::Memory;
-use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_userspace_memory_region};
+use kvm_bindings::{
+    KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_sregs, kvm_userspace_memory_region, kvm_xsave,
+};
 use kvm_ioctls::{
     Kvm, MsrFilterDefaultAction, MsrFilterRange, MsrFilterRangeFlags, VcpuExit, VcpuFd, VmFd,
 };
+use std::rc::Rc;
 
 const PAGE_FAULT: u16 = 14;
 
@@ -23,8 +26,20 @@ pub(crate) struct Machine {
 pub(crate) enum Exit {
     /// Its registers hold a system call; it goes on with `answer`.
     Call,
+    /// A signal of this process interrupted it.
+    Interrupted,
     /// It cannot go on.
     Died(String),
+}
+
+/// All of a CPU that threads do not share. XCR0 and what else ring 3 cannot write are the same for all.
+#[derive(Clone)]
+pub(crate) struct Parked {
+    regs: kvm_regs,
+    sregs: kvm_sregs,
+    xsave: Rc<kvm_xsave>,
+    /// It is at a system call, and goes on when that has a result.
+    at_call: bool,
 }
 
 impl Machine {
@@ -102,7 +117,8 @@ impl Machine {
                     )));
                 }
                 Err(error) => match error.errno() {
-                    libc::EINTR | libc::EAGAIN => continue,
+                    libc::EINTR => return Ok(Exit::Interrupted),
+                    libc::EAGAIN => continue,
                     libc::EFAULT => {
                         return Ok(Exit::Died(
                             "by a write to memory that is not its own".to_owned(),
@@ -155,6 +171,49 @@ impl Machine {
         self.regs.rsp = RETURN_FRAME;
         self.regs.rip = STUB + 2;
         self.put_regs()
+    }
+
+    /// Whether an interrupted guest runs its program, and not the few instructions of ring 0.
+    pub(crate) fn is_in_program(&mut self) -> Result<bool, Refused> {
+        const RING: u16 = 3;
+        self.regs = self.vcpu.get_regs().map_err(refused("KVM_GET_REGS"))?;
+        let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
+        Ok(sregs.cs.selector & RING == RING && SYSTEM.end <= self.regs.rip)
+    }
+
+    /// The thread that the CPU has, at its system call or where `is_in_program` found it.
+    pub(crate) fn park(&self, at_call: bool) -> Result<Parked, Refused> {
+        Ok(Parked {
+            regs: self.regs,
+            sregs: self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?,
+            xsave: Rc::new(self.vcpu.get_xsave().map_err(refused("KVM_GET_XSAVE"))?),
+            at_call,
+        })
+    }
+
+    /// A thread that goes on from the present system call, too, with another stack and other thread-locals.
+    pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
+        let mut parked = self.park(true)?;
+        parked.regs.rsp = stack;
+        if let Some(tls) = tls {
+            parked.sregs.fs.base = tls;
+        }
+        Ok(parked)
+    }
+
+    /// Gives the CPU to a thread, whose system call, if it is at one, returns `result`.
+    pub(crate) fn unpark(&mut self, parked: &Parked, result: i64) -> Result<(), Refused> {
+        self.vcpu
+            .set_sregs(&parked.sregs)
+            .map_err(refused("KVM_SET_SREGS"))?;
+        // SAFETY: the structure has 4,096 bytes, and XCR0 allows no state that needs more.
+        unsafe { self.vcpu.set_xsave(&parked.xsave) }.map_err(refused("KVM_SET_XSAVE"))?;
+        self.regs = parked.regs;
+        if parked.at_call {
+            self.answer(result)
+        } else {
+            self.put_regs()
+        }
     }
 
     fn put_regs(&self) -> Result<(), Refused> {

@@ -71,11 +71,22 @@ impl Memory {
     }
 
     /// What `template` holds, shared with all others of its kind until it is written to.
-    pub(crate) fn of(template: &Template, hugepages: bool) -> Result<Memory, Errno> {
+    /// Code comes in large pages by `hugepages`, what jobs take by `work_hugepages`.
+    pub(crate) fn of(
+        template: &Template,
+        hugepages: bool,
+        work_hugepages: bool,
+    ) -> Result<Memory, Errno> {
         let bytes = template.chunks.len() as u64 * LARGE_BYTES;
         let mut memory = Memory::reserve(bytes)?;
         for (chunk, range) in template.runs() {
-            if hugepages && chunk != Chunk::System {
+            let large = match chunk {
+                Chunk::Code => hugepages,
+                Chunk::Fresh => work_hugepages,
+                // Ring 0 uses a few pages of its own, and a file's are as they are.
+                Chunk::System | Chunk::Data => false,
+            };
+            if large {
                 memory.advise(range.clone(), libc::MADV_HUGEPAGE)?;
             }
             match chunk {

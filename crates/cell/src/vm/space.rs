@@ -35,6 +35,11 @@ impl Space {
         self.peak_bytes = self.used_bytes();
     }
 
+    /// What may be taken grows.
+    pub(super) fn allow_more(&mut self, bytes: u64) {
+        self.bytes_max = self.bytes_max.saturating_add(bytes);
+    }
+
     pub(super) fn used_bytes(&self) -> u64 {
         let free = self.free.iter().map(|range| range.end - range.start);
         let mapped = self.mappings.end - self.mappings.start - free.sum::<u64>();

@@ -58,6 +58,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("touch", touch),
     ("walk", walk),
     ("spin", spin),
+    ("work", work),
 ];
 
 fn deeper(depth: u64) -> u64 {
@@ -112,6 +113,15 @@ fn faults() -> i64 {
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: a structure of integers, zeroed above.
     unsafe { usage.assume_init() }.ru_minflt
+}
+
+/// Does so many rounds of work, in registers.
+fn work(scene: &Scene<'_>) -> AllegedReply {
+    let rounds = 0..scene.numbers[0];
+    let sum = rounds.fold(1_u64, |sum, round| {
+        std::hint::black_box(sum.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(round))
+    });
+    scene.done(&sum.to_le_bytes())
 }
 
 /// Works for so many microseconds, in registers.

@@ -152,7 +152,7 @@ fn a_limit_of_zero_is_an_error_that_names_it() {
     );
 }
 
-fn until(condition: impl Fn() -> bool) {
+pub(crate) fn until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !condition() {
         assert!(Instant::now() < deadline, "it never came");

@@ -1,8 +1,8 @@
 //! Programs that know nothing of cells, in both backends.
 
 use crate::kvm::microvms;
-use crate::{ATTACKER, JOB_LIMITS};
-use cell::{Backend, ErrorKind, Failure, Finished, Limits, Pool, Program, Task};
+use crate::{ATTACKER, JOB_LIMITS, poison};
+use cell::{Backend, ErrorKind, Failure, FailureKind, Finished, Limits, Pool, Program, Task};
 use expect_test::expect;
 use job::JobLimits;
 use std::fs::File;
@@ -44,24 +44,29 @@ fn pools(limits: Limits) -> Vec<Pool> {
         &[Backend::Process]
     };
     let start = |backend: &Backend| {
-        let limits = Limits {
+        program_pool(Limits {
             backend: *backend,
             ..limits
-        };
-        Pool::start_program(&ATTACKER, &program(&PROGRAM), limits).expect("it starts")
+        })
     };
     backends.iter().map(start).collect()
 }
 
-fn run(pool: &Pool, environment: &[&str], input: &[u8]) -> Result<String, Failure> {
-    run_in(pool, environment, input, JOB_LIMITS).map(|finished| text(&finished))
+/// One in this backend.
+pub(crate) fn program_pool(limits: Limits) -> Pool {
+    Pool::start_program(&ATTACKER, &program(&PROGRAM), limits).expect("it starts")
 }
 
-fn run_in(
+fn run(pool: &Pool, environment: &[&str], input: &[u8]) -> Result<String, Failure> {
+    run_in(pool, environment, input, JOB_LIMITS, 10_000).map(|finished| text(&finished))
+}
+
+pub(crate) fn run_in(
     pool: &Pool,
     environment: &[&str],
     input: &[u8],
     limits: JobLimits,
+    wall_ms_max: u32,
 ) -> Result<Finished, Failure> {
     let memory = rustix::fs::memfd_create("input", rustix::fs::MemfdFlags::CLOEXEC);
     let mut file = File::from(memory.expect("memory for a few bytes"));
@@ -73,7 +78,7 @@ fn run_in(
         plan: &(head.len() as u32).to_le_bytes(),
         size_px: None,
         limits,
-        wall_ms_max: 10_000,
+        wall_ms_max,
         idle: false,
     })
 }
@@ -123,7 +128,7 @@ fn a_program_that_fails_is_told_in_one_line() {
                 format!("FILE={}", allowed().display()),
             ];
             let environment = environment.each_ref().map(String::as_str);
-            let end = match run_in(&pool, &environment, b"", limits) {
+            let end = match run_in(&pool, &environment, b"", limits, 10_000) {
                 Ok(finished) => format!("answers {}", text(&finished).trim()),
                 Err(failure) => failure.to_string(),
             };
@@ -155,6 +160,75 @@ fn a_program_that_fails_is_told_in_one_line() {
         };
         expected.assert_eq(&told);
     }
+}
+
+/// One CPU, on which threads take turns: by calls that wait, and where none does.
+#[test]
+fn threads_of_a_program_take_turns() {
+    for pool in pools(Limits::default()) {
+        let backend = pool.posture().backend;
+        for _ in 0..3 {
+            let answer = run(&pool, &["DO=threads"], b"");
+            assert_eq!(answer.as_deref(), Ok("800 true true 7 true\n"), "{backend}");
+        }
+        assert_eq!(pool.stats().refused_calls, 0, "{backend}");
+        eprintln!("cell: proved: {backend}: threads of a program");
+    }
+}
+
+/// There are so many and no more, and when all wait for one another the program has ended.
+#[test]
+fn threads_in_a_microvm_are_bounded() {
+    let Some(pool) = microvms_pool() else {
+        return;
+    };
+    assert_eq!(run(&pool, &["DO=threads-many"], b"").as_deref(), Ok("63\n"));
+    let failed = run(&pool, &["DO=threads-wait"], b"").expect_err("nobody wakes it");
+    assert_eq!(
+        failed.to_string(),
+        "cell: crashed: died waiting for a thread that waits, too"
+    );
+    for what in ["threads-loop", "sleep"] {
+        let ask = format!("DO={what}");
+        let ended = run_in(&pool, &[&ask], b"", JOB_LIMITS, 200).expect_err("it never ends");
+        assert_eq!(ended.kind, FailureKind::TimedOut, "{what}");
+    }
+    // Nothing of those threads is left for the next.
+    assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
+    assert_eq!(
+        run(&pool, &["DO=threads"], b"").as_deref(),
+        Ok("800 true true 7 true\n")
+    );
+}
+
+/// N11, for the calls that only programs have; `cargo xtask conform cells` draws more.
+#[test]
+fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
+    let Some(pool) = microvms_pool() else {
+        return;
+    };
+    for seed in 1..=poison::rounds(40) {
+        let seed = format!("SEED={}", u64::from(seed) * 0x9e37_79b9);
+        // It may end in any way, sleep among them.
+        let _end = run_in(&pool, &["DO=calls", &seed], b"", JOB_LIMITS, 50);
+    }
+    let answer = run(&pool, &["DO=threads"], b"");
+    assert_eq!(answer.as_deref(), Ok("800 true true 7 true\n"));
+    let stats = pool.stats();
+    assert_eq!((stats.zygote_deaths, stats.lies), (0, 0));
+    assert_eq!(
+        stats.kills_filter, 0,
+        "a guest led its helper to a denied call"
+    );
+}
+
+fn microvms_pool() -> Option<Pool> {
+    pools(Limits {
+        max_request_time_ms: 10_000,
+        ..Limits::default()
+    })
+    .into_iter()
+    .find(|pool| pool.posture().backend == Backend::Kvm)
 }
 
 #[test]
@@ -210,10 +284,13 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         let long = "0123456789abcdef".repeat(20_000);
         let answer = run(&pool, &["DO=echo"], long.as_bytes());
         assert!(answer.as_deref() == Ok(&long), "{backend}");
-        let said = run_in(&pool, &["DO=words"], b"", JOB_LIMITS).expect("it answers");
+        let said = run_in(&pool, &["DO=words"], b"", JOB_LIMITS, 10_000).expect("it answers");
         assert_eq!(said.remark, "number 25", "{backend}");
+        crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
+        // It read a request of 320 KB whole.
+        assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }
 }
@@ -234,7 +311,13 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             }
             let ask = [format!("DO={what}")];
             let body = vec![0; 100_000];
-            let end = match run_in(&pool, &ask.each_ref().map(String::as_str), &body, limits) {
+            let end = match run_in(
+                &pool,
+                &ask.each_ref().map(String::as_str),
+                &body,
+                limits,
+                10_000,
+            ) {
                 Ok(finished) => format!("answers {}", text(&finished)),
                 Err(failure) => failure.to_string(),
             };

@@ -1,7 +1,9 @@
 //! A program that knows nothing of cells: it does what its environment says, with standard input and output. Where it is
 //! kept it reads records instead.
 
+mod calls;
 mod records;
+mod threads;
 
 use std::io::{Read, Write};
 
@@ -27,6 +29,22 @@ fn main() {
         "loop" => loop {
             std::hint::spin_loop();
         },
+        "calls" => {
+            let seed = std::env::var("SEED").expect("the test names one");
+            calls::any(seed.parse().expect("a number"));
+        }
+        "threads" => threads::work(),
+        "threads-many" => threads::many(),
+        "threads-wait" => threads::wait(),
+        "threads-loop" => threads::never_end(),
+        "sleep" => std::thread::sleep(std::time::Duration::from_secs(1_000)),
+        "fork-bomb" => loop {
+            // SAFETY: the child ends at once.
+            if unsafe { libc::fork() } == 0 {
+                std::process::exit(0);
+            }
+        },
+        "allocate" => println!("{}", std::hint::black_box(vec![1_u8; 10_000_000_000]).len()),
         "open" => {
             let denied = std::fs::read("/etc/passwd").map(|_| ());
             let allowed = std::fs::read_to_string(file());

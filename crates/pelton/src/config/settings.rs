@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use catalog::CoverRules;
 use cell::{Backend, Isolation};
@@ -239,6 +240,9 @@ settings! {
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// How long one job may run, by the wall clock.
         max_request_time: Timeout = Timeout::seconds(120), "time";
+        /// CPU time that a program's request takes before it gives way: from then on it gets a seventieth of a CPU that
+        /// others want. 0s is never.
+        give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Address space that one job may take beyond that.

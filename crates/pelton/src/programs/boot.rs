@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cell::{Backend, Failure, FailureKind, Limits, Pool, Program, Task};
@@ -87,6 +88,7 @@ impl Bootable {
     /// Reads the file, starts its cells, and has them answer the warm-up.
     pub(super) fn boot(&self) -> Result<Booted, Error> {
         let name = &self.entry.name;
+        let deadline = Instant::now() + self.entry.max_boot_time.0;
         let (program, stamp) = read(&self.entry)?;
         let pool = Pool::start_program(worker::ELF, &program, self.limits);
         let pool = pool.map_err(|err| match err.kind {
@@ -100,13 +102,13 @@ impl Bootable {
         }
         tracing::info!(program = name, around = %pool.posture().line(), "cells");
         for _ in 0..self.entry.warmup {
-            self.warm(&pool)?;
+            self.warm(&pool, deadline)?;
         }
         Ok(Booted { pool, stamp })
     }
 
     /// One request that no client made, which the program has to answer in some way.
-    fn warm(&self, pool: &Pool) -> Result<(), Error> {
+    fn warm(&self, pool: &Pool, deadline: Instant) -> Result<(), Error> {
         let request = cgi::Request {
             method: "GET",
             script: &self.entry.route,
@@ -119,13 +121,30 @@ impl Bootable {
             secure: false,
         };
         let variables = request.variables().expect("a route is a plain path");
-        let wall_ms = self.limits.max_request_time_ms;
-        let answered = run(pool, &variables, &Bytes::new(), wall_ms);
+        let queue_time = Duration::from_millis(self.limits.max_queue_time_ms.into());
+        let (answered, wall_ms, left_ms) = loop {
+            let begin = Instant::now();
+            let left = deadline.saturating_duration_since(begin);
+            // A time of 0 would be no limit of CPU time.
+            let left_ms = (left.as_millis() as u32).max(1);
+            let wall_ms = self.limits.max_request_time_ms.min(left_ms);
+            let answered = run(pool, &variables, &Bytes::new(), wall_ms);
+            // Its first cells may still be made, for which it has longer than requests of clients.
+            let waited = queue_time <= begin.elapsed() && Instant::now() < deadline;
+            match &answered {
+                Err(failure) if failure.kind == FailureKind::Host && waited => {}
+                _ => break (answered, wall_ms, left_ms),
+            }
+        };
         let why = match answered {
             Ok(output) => match Answer::parse(&output.bytes, &cgi::Limits::default()) {
                 Ok(_) => return Ok(()),
                 Err(malformed) => format!("a head that makes no sense: {malformed:?}"),
             },
+            Err(failure) if failure.kind == FailureKind::TimedOut && wall_ms == left_ms => format!(
+                "not ready within max_boot_time, {} ms",
+                self.limits.max_boot_time_ms
+            ),
             Err(failure) => failure.detail,
         };
         let what = format!("programs.{}: it fails its warm-up: {why}", self.entry.name);

@@ -91,6 +91,7 @@ fn every_key_and_limit_is_listed() {
         cell.max_queue_time             1s                                             time               default
         cell.max_boot_time              16s                                            time               default
         cell.max_request_time           2min                                           time               default
+        cell.give_way_time              100ms                                          time               default
         cell.max_memory                 256MiB                                         bytes              default
         cell.max_work_memory            1GiB                                           bytes              default
         cell.max_answer                 256MiB                                         bytes              default

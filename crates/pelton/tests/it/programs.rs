@@ -4,6 +4,7 @@ mod changes;
 mod failures;
 mod foreign;
 mod kept;
+mod keys;
 
 use std::fs;
 use std::path::Path;

@@ -4,6 +4,7 @@
 use std::env;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Would be more than 1 the second time, if anything were left.
 static RUNS: AtomicU32 = AtomicU32::new(0);
@@ -55,6 +56,31 @@ fn main() {
         "loop" => loop {
             std::hint::spin_loop();
         },
+        looping if looping.starts_with("loop") => {
+            let time = Duration::from_millis(looping[4..].parse().expect("a time"));
+            let begin = Instant::now();
+            while begin.elapsed() < time {
+                std::hint::spin_loop();
+            }
+            say(b"Content-Type: text/plain\n\nover");
+        }
+        "arguments" => {
+            let arguments: Vec<String> = env::args().collect();
+            say(arguments.join("|").as_bytes());
+        }
+        "read" => {
+            let path = env::args().nth(2).expect("a path");
+            say(&std::fs::read(path).expect("it may be read"));
+        }
+        take if take.starts_with("take") => {
+            let mebibytes: usize = take[4..].parse().expect("a number");
+            let taken = std::hint::black_box(vec![1_u8; mebibytes << 20]);
+            say((taken.len() >> 20).to_string().as_bytes());
+        }
+        write if write.starts_with("write") => {
+            let kibibytes: usize = write[5..].parse().expect("a number");
+            say(&vec![b'x'; kibibytes << 10]);
+        }
         "grow" => {
             let mut kept: Vec<Vec<u8>> = Vec::new();
             loop {

@@ -10,6 +10,9 @@ use crate::stop::Stop;
 /// Jobs that hide a secret, and as many that look for it, in each backend.
 const ROUNDS: &str = "10000";
 
+/// How long a hostile program may run; it must be over 50 ms later.
+const HOSTILE_MS: &str = "8000";
+
 /// Runs them whole, then those that show that a wipe which forgets is found out. The tests say which backends they proved.
 ///
 /// # Errors
@@ -28,5 +31,13 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     timed("conform cells, wipes that forget", || {
         succeed(&mut forgetful)
     })?;
+    // One after the other: each wants all cores for itself.
+    let mut hostile = build.cargo("test");
+    hostile.args(["--package", "cell", "--test", "it", "--", "--nocapture"]);
+    hostile.args(["--test-threads=1", "hostile::"]);
+    hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
+    // Alone already, so that it need not run itself again.
+    hostile.env("CELL_IT_CHILD", "1");
+    timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)
 }

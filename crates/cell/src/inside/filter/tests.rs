@@ -132,6 +132,10 @@ fn a_program_may_start_threads_and_no_process() {
     };
     assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD), ALLOW);
     assert_ne!(clone(libc::SIGCHLD), ALLOW);
+    assert_ne!(
+        judge(&program, &Call::new(libc::SYS_setpgid, [0; 6])),
+        ALLOW
+    );
     assert_eq!(judge(&program, &Call::new(libc::SYS_read, [0; 6])), ALLOW);
 }
 

@@ -18,6 +18,7 @@ pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
             Open::Job => Err(Stop::Next(Next::Wait { address, bytes })),
             Open::Requests => linux.read_request(machine, (address, bytes)),
             Open::Null | Open::Control => Ok(0),
+            Open::Event { .. } => linux.read_event(machine, descriptor, (address, bytes)),
             _ => fails(libc::EBADF),
         };
     };
@@ -59,6 +60,8 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
             Ok(written)
         }
         Open::Answers => linux.write_answer(machine, (address, bytes)),
+        Open::Event { .. } => linux.write_event(machine, descriptor, (address, bytes)),
+        Open::Poll => fails(libc::EINVAL),
         Open::Original { .. } | Open::File { .. } | Open::Requests => fails(libc::EBADF),
     }
 }
@@ -132,6 +135,7 @@ pub(super) fn lseek(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
 pub(super) fn close(linux: &mut Linux, _: &mut Machine, [descriptor, ..]: [u64; 6]) -> Answer {
     linux.open(descriptor)?;
     linux.open[descriptor as usize] = None;
+    linux.forget_watched(descriptor);
     Ok(0)
 }
 
@@ -158,6 +162,7 @@ fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> A
     const BLOCK_SIZE_AT: usize = 56;
     let (mode, bytes) = match open {
         Open::Null => (libc::S_IFCHR | 0o666, 0),
+        Open::Event { .. } | Open::Poll => (0o600, 0),
         Open::Control | Open::Job => (libc::S_IFSOCK | 0o600, 0),
         Open::Requests => (libc::S_IFIFO | 0o400, 0),
         Open::Answers | Open::Errors => (libc::S_IFIFO | 0o200, 0),
@@ -184,15 +189,7 @@ pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     if flags as i32 & libc::O_ACCMODE != libc::O_RDONLY {
         return fails(libc::EACCES);
     }
-    if let Some(number) = linux.open.iter().position(Option::is_none) {
-        linux.open[number] = Some(file);
-        return Ok(number as u64);
-    }
-    if linux.open.len() == DESCRIPTORS_MAX {
-        return fails(libc::EMFILE);
-    }
-    linux.open.push(Some(file));
-    Ok(linux.open.len() as u64 - 1)
+    linux.put(file)
 }
 
 fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
@@ -248,10 +245,23 @@ pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
 }
 
 impl Linux {
-    fn open(&self, descriptor: u64) -> Result<Open, Stop> {
+    pub(super) fn open(&self, descriptor: u64) -> Result<Open, Stop> {
         let descriptor = usize::try_from(descriptor).map_err(|_| Stop::Errno(libc::EBADF))?;
         let open = self.open.get(descriptor).copied().flatten();
         open.ok_or(Stop::Errno(libc::EBADF))
+    }
+
+    /// A descriptor for it, the lowest that is free.
+    pub(super) fn put(&mut self, open: Open) -> Answer {
+        if let Some(number) = self.open.iter().position(Option::is_none) {
+            self.open[number] = Some(open);
+            return Ok(number as u64);
+        }
+        if self.open.len() == DESCRIPTORS_MAX {
+            return fails(libc::EMFILE);
+        }
+        self.open.push(Some(open));
+        Ok(self.open.len() as u64 - 1)
     }
 
     pub(super) fn descriptors_max(&self) -> i64 {
@@ -285,7 +295,9 @@ impl Linux {
             | Open::Job
             | Open::Requests
             | Open::Answers
-            | Open::Errors => fails(libc::ESPIPE),
+            | Open::Errors
+            | Open::Event { .. }
+            | Open::Poll => fails(libc::ESPIPE),
         }
     }
 

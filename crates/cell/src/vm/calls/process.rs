@@ -1,12 +1,14 @@
 //! Calls about the process, time and chance.
 
+use super::threads::MAIN;
 use super::{Answer, Linux, Next, Stop, fails};
 use crate::vm::machine::Machine;
 use rustix::rand::GetRandomFlags;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Canonical addresses of ring 3.
-const ADDRESSES: Range<u64> = 0..1 << 47;
+pub(super) const ADDRESSES: Range<u64> = 0..1 << 47;
 
 pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [clock, address, ..] = call;
@@ -31,6 +33,30 @@ fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
         _ => return fails(libc::EINVAL),
     };
     Ok(rustix::time::clock_gettime(clock))
+}
+
+/// The clock that waits are told by.
+pub(super) fn monotonic() -> Duration {
+    now(rustix::time::ClockId::Monotonic)
+}
+
+pub(super) fn realtime() -> Duration {
+    now(rustix::time::ClockId::Realtime)
+}
+
+fn now(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
+    Duration::try_from(time).expect("this host's clocks begin before now")
+}
+
+/// A length or a point of time, as the guest has it in memory.
+pub(super) fn time_at(machine: &Machine, address: u64) -> Result<Duration, Stop> {
+    let (words, _) = machine.memory.slice(address, 16)?.as_chunks::<8>();
+    let [seconds, nanos] = [words[0], words[1]].map(i64::from_le_bytes);
+    match (u64::try_from(seconds), u32::try_from(nanos)) {
+        (Ok(seconds), Ok(nanos @ 0..1_000_000_000)) => Ok(Duration::new(seconds, nanos)),
+        _ => fails(libc::EINVAL),
+    }
 }
 
 pub(super) fn clock_getres(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
@@ -101,27 +127,6 @@ fn forget(machine: &mut Machine, old: u64, bytes: u64) -> Answer {
     Ok(0)
 }
 
-/// With one thread nobody can wake another, so who waits without an end has ended.
-pub(super) fn futex(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
-    let [address, operation, value, timeout, ..] = call;
-    match operation as i32 & 0x7f {
-        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(0),
-        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
-            let word = machine.memory.slice(address, 4)?;
-            let word = u32::from_le_bytes(word.try_into().expect("four bytes were asked for"));
-            if word != value as u32 {
-                fails(libc::EAGAIN)
-            } else if timeout != 0 {
-                fails(libc::ETIMEDOUT)
-            } else {
-                let why = "waiting for a thread, of which a guest has one".to_owned();
-                Err(Stop::Next(Next::Died(why)))
-            }
-        }
-        _ => fails(libc::ENOSYS),
-    }
-}
-
 pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     const STACK_BYTES: i64 = 8 << 20;
     const NO_LIMIT: i64 = -1;
@@ -176,19 +181,26 @@ pub(super) fn exit(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
 }
 
 pub(super) fn kill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
-    signalled(call[0], call[1])
+    signalled(call[0] == MAIN, call[1])
 }
 
-pub(super) fn tgkill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
-    signalled(call[1], call[2])
+pub(super) fn tkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    signalled(linux.threads.knows(call[0]), call[1])
 }
 
-/// A program that signals itself, as `abort` does, dies of it.
-fn signalled(id: u64, signal: u64) -> Answer {
-    match (id, signal) {
-        (1, 0) => Ok(0),
-        (1, signal) => Err(Stop::Next(Next::Died(format!("by signal {signal}")))),
-        _ => fails(libc::ESRCH),
+pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+    signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
+}
+
+/// A program that signals itself, as `abort` does, dies of it, unless it is a signal of which nobody dies. Go's runtime
+/// sends one of those to have a thread look up, which a slice's end does as well.
+fn signalled(is_there: bool, signal: u64) -> Answer {
+    const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
+    match signal {
+        _ if !is_there => fails(libc::ESRCH),
+        0 => Ok(0),
+        signal if HARMLESS.contains(&(signal as i32)) => Ok(0),
+        signal => Err(Stop::Next(Next::Died(format!("by signal {signal}")))),
     }
 }
 

@@ -38,7 +38,7 @@ impl Linux {
         match self.read_request(machine, wait) {
             Ok(bytes) => bytes as i64,
             Err(Stop::Errno(errno)) => -i64::from(errno),
-            Err(Stop::Next(_)) => {
+            Err(Stop::Next(_) | Stop::Wait(_)) => {
                 unreachable!("`ask` put a request there, of which nothing is read")
             }
         }

@@ -48,7 +48,7 @@ fn read(memory: &Memory, address: u64) -> [u8; 4] {
 fn a_wipe_brings_back_what_the_template_holds() {
     let layout = layout();
     let template = template(&layout);
-    let mut memory = Memory::of(&template, true).expect("address space");
+    let mut memory = Memory::of(&template, true, true).expect("address space");
     let heap = layout.heap_begin + LARGE_BYTES;
     let dead = layout.stack_top - 66 * PAGE_BYTES;
     assert_eq!(read(&memory, CODE), *b"boot");
@@ -74,7 +74,7 @@ fn a_wipe_brings_back_what_the_template_holds() {
 #[test]
 fn machines_of_one_template_share_nothing_that_they_write() {
     let template = template(&layout());
-    let of = || Memory::of(&template, false).expect("address space");
+    let of = || Memory::of(&template, false, false).expect("address space");
     let (mut one, other) = (of(), of());
     one.slice_mut(DATA, 4)
         .expect("writable")
@@ -85,7 +85,7 @@ fn machines_of_one_template_share_nothing_that_they_write() {
 #[test]
 fn addresses_that_are_not_the_programs_are_refused() {
     let layout = layout();
-    let mut memory = Memory::of(&template(&layout), true).expect("address space");
+    let mut memory = Memory::of(&template(&layout), true, true).expect("address space");
     for (address, bytes) in [
         (0, 1),
         (LARGE_BYTES - 1, 1),
@@ -119,7 +119,7 @@ fn addresses_that_are_not_the_programs_are_refused() {
 fn n2_a_canary_tells_of_a_wipe_that_forgets() {
     let template = template(&layout());
     for chance in (0..4_000).step_by(7) {
-        let mut memory = Memory::of(&template, false).expect("address space");
+        let mut memory = Memory::of(&template, false, false).expect("address space");
         let canary = memory.plant(chance);
         assert!(memory.holds(&canary));
         let all = std::mem::take(&mut memory.wiped);

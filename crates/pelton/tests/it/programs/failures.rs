@@ -179,7 +179,7 @@ fn a_check_finds_programs_that_cannot_run() {
     assert!(stderr.contains("programs.v: not static"), "{stderr}");
 }
 
-fn refused(home: &Home, backend: &str, configuration: &str, reason: &str) {
+pub(super) fn refused(home: &Home, backend: &str, configuration: &str, reason: &str) {
     super::configure(home, configuration);
     let mut command = pelton(
         home,

@@ -28,14 +28,31 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"os"
-	"strings"
 	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
 )
 
 func main() {
 	body, _ := io.ReadAll(bufio.NewReader(os.Stdin))
-	fmt.Printf("Content-Type: text/plain\r\n\r\n%s %s", os.Getenv("REQUEST_METHOD"), strings.ToUpper(string(body)))
+	numbers := make(chan int)
+	kept := make([][]byte, 100)
+	for number := range kept {
+		go func() {
+			time.Sleep(time.Duration(number%7) * time.Millisecond)
+			kept[number] = make([]byte, 10_000)
+			numbers <- number
+		}()
+	}
+	sum := 0
+	for range kept {
+		sum += <-numbers
+	}
+	runtime.GC()
+	fmt.Printf("Content-Type: text/plain\r\n\r\n%s %s %d %d",
+		os.Getenv("REQUEST_METHOD"), strings.ToUpper(string(body)), sum, len(kept))
 }
 "#;
 
@@ -78,9 +95,9 @@ fn programs_in_c_answer() {
     }
 }
 
-/// In processes: Go's runtime needs threads, which a microVM does not have.
+/// Go's runtime starts threads before `main`.
 #[test]
-fn programs_in_go_answer_in_a_process() {
+fn programs_in_go_answer() {
     if Command::new("go").arg("version").output().is_err() {
         return eprintln!("pelton: not proved: Go: this host has no compiler");
     }
@@ -92,8 +109,15 @@ fn programs_in_go_answer_in_a_process() {
         .env("GOCACHE", cache);
     let path = build(&home, GO, "program.go", &mut go);
     let more = "max_memory = \"2GiB\"\n";
-    let server = serve(&home, "process", &program("go", path, more));
-    let answer = post(&server, "/x/go", "text/plain", b"body");
-    assert_eq!((answer.status, answer.text()), (200, "POST BODY"));
-    server.stop();
+    for backend in backends() {
+        let home = Home::new();
+        let server = serve(&home, backend, &program("go", &path, more));
+        for _ in 0..3 {
+            let answer = post(&server, "/x/go", "text/plain", b"body");
+            let expected = "POST BODY 4950 100";
+            assert_eq!((answer.status, answer.text()), (200, expected), "{backend}");
+        }
+        server.stop();
+        eprintln!("pelton: proved: {backend}: Go");
+    }
 }

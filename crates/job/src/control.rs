@@ -1,64 +1,85 @@
 //! What pool and zygote tell each other. Both are ours and from one build, and no child holds this socket; a packet
-//! that does not parse is still an error and not a panic.
-
-use crate::posture::Jail;
+//! that does not parse is still an error and not a panic. Descriptors travel beside these bytes.
 
 /// Longest packet: a report with a text of [`TEXT_BYTES_MAX`].
-pub(crate) const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
+pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
 /// Longest text of a zygote that does not come up, and longest word to a guest.
-pub(crate) const TEXT_BYTES_MAX: usize = 1_000;
+pub const TEXT_BYTES_MAX: usize = 1_000;
 
 /// One child, named once and never again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SlotId(pub(crate) u64);
+pub struct SlotId(
+    /// Counted by the pool.
+    pub u64,
+);
+
+/// What a zygote found to hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jail {
+    /// Tells its filter from others.
+    pub filter_hash: u64,
+    /// Instructions of the filter.
+    pub filter_len: u32,
+    /// 0 where the kernel has no Landlock.
+    pub landlock_abi: u32,
+    /// It, and what it starts, gains no rights by exec.
+    pub no_new_privs: bool,
+    /// Whether any capability is left.
+    pub capabilities: bool,
+}
 
 /// How a child ended, as `wait4` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub struct Ending {
     /// The wait status.
-    pub(crate) status: i32,
-    pub(crate) cpu_us: u64,
-    pub(crate) memory_peak_bytes: u64,
+    pub status: i32,
+    /// CPU time of its whole life, and of what it waited for.
+    pub cpu_us: u64,
+    /// Most resident memory.
+    pub memory_peak_bytes: u64,
 }
 
 /// What a zygote's children are, and how they treat their jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
+pub struct Start {
     /// Each child hosts a microVM, for which the device is beside this packet.
-    pub(crate) machine: bool,
+    pub machine: bool,
     /// The jobs are for the program beside this packet, and not for the worker itself.
-    pub(crate) program: bool,
+    pub program: bool,
     /// Nothing of a job is left when the next begins.
-    pub(crate) ephemeral: bool,
-    /// Large pages for what is there before a job, and for what a job takes.
-    pub(crate) hugepages: bool,
-    pub(crate) work_hugepages: bool,
-    pub(crate) max_memory_bytes: u64,
-    pub(crate) max_work_memory_bytes: u64,
+    pub ephemeral: bool,
+    /// Large pages for what is there before a job.
+    pub hugepages: bool,
+    /// Large pages for what a job takes.
+    pub work_hugepages: bool,
+    /// Memory before a job, in bytes.
+    pub max_memory_bytes: u64,
+    /// Memory that a job may take beyond that, in bytes.
+    pub max_work_memory_bytes: u64,
     /// Most children alive at one time.
-    pub(crate) children: u64,
+    pub children: u64,
     /// How many [`Command::Word`] follow.
-    pub(crate) words: u64,
+    pub words: u64,
 }
 
 /// What a child that stays says when it is ready for its next job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rested {
+pub struct Rested {
     /// CPU time since it said so last.
-    pub(crate) cpu_us: u64,
+    pub cpu_us: u64,
     /// How long the wipe took.
-    pub(crate) wipe_us: u64,
+    pub wipe_us: u64,
     /// Memory that the wipe gave back.
-    pub(crate) dirty_bytes: u64,
+    pub dirty_bytes: u64,
     /// System calls of the job that a guest does not have.
-    pub(crate) refused_calls: u64,
+    pub refused_calls: u64,
     /// The wipe left a canary where it was.
-    pub(crate) leaked: bool,
+    pub leaked: bool,
 }
 
 /// What a word to a guest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub enum Word {
     /// The next of its arguments.
     Argument,
     /// The next of its environment.
@@ -69,7 +90,7 @@ pub(crate) enum Word {
 
 /// Pool to zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub enum Command {
     /// The first packet. Beside it: a program, then the device, where there are such.
     Start(Start),
     /// Of at most [`TEXT_BYTES_MAX`] bytes.
@@ -80,7 +101,7 @@ pub(crate) enum Command {
 
 /// Zygote to pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub enum Report {
     /// Jailed, warm, and listening for [`Command::Fork`].
     Ready(Jail),
     /// The child's pidfd is beside this packet.
@@ -111,7 +132,9 @@ const PATH: u64 = 11;
 const TABLES: u64 = 12;
 
 impl Command {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// Its packet.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Command::Start(start) => words(&[
                 START,
@@ -128,7 +151,9 @@ impl Command {
         }
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Command> {
+    /// The command of a packet, if that is one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Command> {
         let words = [
             (ARGUMENT, Word::Argument),
             (VARIABLE, Word::Variable),
@@ -190,7 +215,9 @@ impl Start {
 }
 
 impl Report {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// Its packet; a text is cut to fit.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Report::Ready(jail) => words(&[
                 READY,
@@ -222,7 +249,9 @@ impl Report {
         }
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Report> {
+    /// The report of a packet, if that is one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Report> {
         if let Some(text) = text(BROKEN, bytes) {
             return Some(Report::Broken(String::from_utf8_lossy(text).into_owned()));
         }
@@ -269,7 +298,8 @@ impl Report {
 }
 
 /// What a worker that cannot come up says, as a report or in plain words.
-pub(crate) fn broken_words(bytes: &[u8]) -> String {
+#[must_use]
+pub fn broken_words(bytes: &[u8]) -> String {
     match Report::from_bytes(bytes) {
         Some(Report::Broken(text)) => text,
         _ => String::from_utf8_lossy(bytes).into_owned(),

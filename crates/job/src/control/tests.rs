@@ -1,5 +1,4 @@
-use super::{CONTROL_BYTES_MAX, Command, Ending, Report, Rested, SlotId, Start, Word};
-use crate::posture::Jail;
+use super::{CONTROL_BYTES_MAX, Command, Ending, Jail, Report, Rested, SlotId, Start, Word};
 use proptest::prelude::*;
 
 #[test]
@@ -39,7 +38,7 @@ fn commands_and_reports_survive_the_socket() {
     let reports = [
         Report::Ready(jail),
         Report::Forked(SlotId(1)),
-        Report::Refused(SlotId(2), libc::EAGAIN),
+        Report::Refused(SlotId(2), 11),
         Report::Reaped(SlotId(3), ending),
         Report::Broken(String::from("landlock: no")),
         Report::Tables(String::from("r-x user")),

@@ -1,0 +1,186 @@
+//! P3's other half: what hostile programs leave to the others.
+
+use crate::host::{Without, alone};
+use crate::kvm::microvms;
+use crate::programs::{program_pool, run_in};
+use crate::{JOB_LIMITS, run_in as run_worker, start};
+use cell::{Backend, FailureKind, Limits};
+use job::JobLimits;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Set by `cargo xtask conform cells`, on a machine that does nothing else.
+const TIME: &str = "CELL_IT_HOSTILE_MS";
+
+/// Cells of each side: as many as there are cores, so that none is free.
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get() as u32)
+}
+
+/// Least share of the others: where the machine has more to do, its cores are now and then free for the one and not for the
+/// other, and what is left for both is little. Without giving way both had as much.
+fn least() -> f64 {
+    match std::env::var(TIME) {
+        Ok(_) => 0.95,
+        Err(_) => 0.75,
+    }
+}
+
+/// Where little of the CPU is left for a hostile program, it takes long until it has taken the usual.
+fn give_way_time_ms() -> u32 {
+    match std::env::var(TIME) {
+        Ok(_) => Limits::default().give_way_time_ms,
+        Err(_) => 10,
+    }
+}
+
+/// How long a hostile program may run.
+fn limit_ms() -> u32 {
+    let asked = std::env::var(TIME).ok();
+    asked.map_or(2_000, |time| time.parse().expect("milliseconds"))
+}
+
+/// P3: honest jobs keep 95 % of the CPU that they and hostile programs want, however those were written. Told by CPU time,
+/// which others on the machine do not change.
+#[test]
+fn p3_the_others_keep_their_share_beside_hostile_programs() {
+    let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
+    if !alone(name, Without::default()) {
+        return;
+    }
+    let backends: &[Backend] = if microvms(Limits::default()).is_some() {
+        &[Backend::Process, Backend::Kvm]
+    } else {
+        &[Backend::Process]
+    };
+    for backend in backends {
+        for what in ["loop", "sleep", "fork-bomb", "threads-loop", "allocate"] {
+            let share = share(*backend, what, give_way_time_ms());
+            assert!(least() <= share, "{backend}: {what}: {share:.3}");
+        }
+        // It is giving way that does it.
+        let share = share(*backend, "loop", 0);
+        assert!(share < least(), "{backend}: {share:.3}");
+    }
+}
+
+/// What others get of the CPU that they and these programs take.
+fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
+    let cores = cores();
+    let quiet = std::env::var(TIME).is_ok();
+    let time_ms = limit_ms();
+    let limits = Limits {
+        concurrency: cores,
+        max_request_time_ms: 60_000,
+        give_way_time_ms,
+        ..Limits::default()
+    };
+    let hostile = program_pool(Limits { backend, ..limits });
+    // This process has no others yet: a worker's init, which has its zygote.
+    let hostile_tree = crate::life::descendants(std::process::id())[0];
+    let honest = start(limits);
+    let trees = crate::life::descendants(std::process::id());
+    let is_honest = |tree: &&u32| **tree != hostile_tree;
+    let mut tops = trees.iter().filter(is_honest);
+    let honest_tree = *tops.next().expect("the second pool has an init");
+    let over = AtomicBool::new(false);
+    let honest_us = AtomicU64::new(0);
+    let begin = Instant::now();
+    let time = Duration::from_millis(u64::from(time_ms));
+    let (late, hostile_us, honest_us) = std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let done = run_worker(&honest, "work 60000000", JOB_LIMITS, 60_000);
+                    let cpu_us = done.map_or(0, |done| done.cpu_us);
+                    honest_us.fetch_add(cpu_us, Ordering::Relaxed);
+                }
+            });
+        }
+        let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
+        let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
+        // Jobs that are done, and those under way.
+        let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
+        let used_us = || (tree_us(hostile_tree), honest_us());
+        // On a machine with other work what they take before they give way is much of all that is to be had.
+        let (hostile_before_us, honest_before_us) = if quiet {
+            (0, 0)
+        } else {
+            std::thread::sleep((time / 5).saturating_sub(begin.elapsed()));
+            used_us()
+        };
+        // While they live: nobody is told what was used by a program that was killed.
+        std::thread::sleep((time * 9 / 10).saturating_sub(begin.elapsed()));
+        let (hostile_us, honest_us) = used_us();
+        let hostile_us = hostile_us.saturating_sub(hostile_before_us);
+        let honest_us = honest_us.saturating_sub(honest_before_us);
+        let late: Vec<_> = attackers
+            .into_iter()
+            .map(|attacker| attacker.join())
+            .collect();
+        over.store(true, Ordering::Relaxed);
+        let late = late
+            .into_iter()
+            .map(|late| late.expect("it ends as attacks do"));
+        (late.max().expect("there is a core"), hostile_us, honest_us)
+    });
+    let share = honest_us as f64 / (honest_us + hostile_us) as f64;
+    eprintln!("cell: p3: {backend}: {what}: others {share:.3}, ended {late:?} after the limit");
+    if quiet {
+        assert!(
+            late < Duration::from_millis(50),
+            "{backend}: {what}: {late:?}"
+        );
+    }
+    share
+}
+
+/// CPU time of a process and of all that it started and that still runs.
+fn tree_us(pid: u32) -> u64 {
+    // Any of them may end between two reads.
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0;
+    };
+    let task_us = |task: std::path::PathBuf| {
+        let read = |file| std::fs::read_to_string(task.join(file)).unwrap_or_default();
+        let nanos = read("schedstat");
+        let nanos = nanos.split(' ').next().unwrap_or_default();
+        let children = read("children");
+        let pids = children.split_whitespace();
+        let below: u64 = pids.map(|pid| tree_us(pid.parse().expect("an id"))).sum();
+        nanos.parse::<u64>().unwrap_or(0) / 1_000 + below
+    };
+    tasks
+        .filter_map(|task| Some(task_us(task.ok()?.path())))
+        .sum()
+}
+
+/// Runs one, and tells how long after its limit it was over.
+fn attack(pool: &cell::Pool, what: &str, time_ms: u32) -> Duration {
+    let limits = JobLimits {
+        // Wall time ends all of them.
+        cpu_ms_max: 60_000,
+        ..JOB_LIMITS
+    };
+    let ask = format!("DO={what}");
+    let begin = Instant::now();
+    let ended = run_in(pool, &[&ask], b"", limits, time_ms);
+    let late = begin
+        .elapsed()
+        .saturating_sub(Duration::from_millis(u64::from(time_ms)));
+    match what {
+        "allocate" => {
+            let kind = ended.expect_err("10 GB").kind;
+            assert!(
+                [FailureKind::Crashed, FailureKind::TooLarge].contains(&kind),
+                "{kind:?}"
+            );
+        }
+        _ => assert_eq!(
+            ended.expect_err("it never ends").kind,
+            FailureKind::TimedOut,
+            "{what}"
+        ),
+    }
+    late
+}

@@ -1,0 +1,259 @@
+//! Each key of `[programs.NAME]` changes what is seen from outside, in every backend. Those of chains and fallbacks are in
+//! `failures` and in the parent module, `ephemeral = false` is in `kept`.
+
+use std::fs;
+use std::path::Path;
+
+use super::failures::refused;
+use super::{VISITOR, cells, program, serve};
+use crate::backends::backends;
+use crate::harness::{Answer, Home, Server, eventually};
+
+/// What `query` gets of a program whose table has these lines, too.
+fn ask(backend: &str, more: &str, query: &str) -> Answer {
+    let home = Home::new();
+    let server = serve(&home, backend, &program("v", VISITOR, more));
+    let answer = server.get(&format!("/x/v?{query}"));
+    server.stop();
+    answer
+}
+
+fn figure(server: &Server, name: &str) -> u64 {
+    let told = cells(server);
+    told["programs"]["v"][name].as_u64().expect("a number")
+}
+
+#[test]
+fn path_and_route_are_what_is_run_and_where() {
+    for backend in backends() {
+        let home = Home::new();
+        let copy = home.directory().join("copy");
+        fs::copy(VISITOR, &copy).expect("the home can be written");
+        let table = program("v", &copy, "").replace("/x/v", "/else/where");
+        let server = serve(&home, backend, &table);
+        assert_eq!(server.get("/else/where?count").text(), "1", "{backend}");
+        assert_eq!(server.get("/x/v").status, 404);
+        server.stop();
+    }
+}
+
+#[test]
+fn main_arguments_follow_the_programs_name() {
+    for backend in backends() {
+        let more = "main_arguments = [\"arguments\", \"--text\", \"two words\"]\n";
+        let answer = ask(backend, more, "");
+        assert_eq!(answer.text(), "v|arguments|--text|two words", "{backend}");
+    }
+}
+
+#[test]
+fn environment_is_in_every_request() {
+    for backend in backends() {
+        let more = "environment = [\"GREETING=hello\", \"EMPTY=\"]\n";
+        let answer = ask(backend, more, "");
+        for variable in ["GREETING=hello", "EMPTY="] {
+            let is_there = answer.text().lines().any(|line| line == variable);
+            assert!(is_there, "{backend}: {}", answer.text());
+        }
+        assert!(!ask(backend, "", "").text().contains("GREETING"));
+    }
+}
+
+#[test]
+fn allowed_paths_can_be_read_and_nothing_else() {
+    let home = Home::new();
+    let path = home.directory().join("allowed");
+    fs::write(&path, "allowed").expect("the home can be written");
+    // A program of a server that is root is another user, who has to reach the file.
+    let reachable = |path: &Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(path, mode).expect("ours");
+    };
+    reachable(home.directory(), 0o755);
+    reachable(&path, 0o644);
+    let path = path.display();
+    for backend in backends() {
+        let reads = format!("main_arguments = [\"read\", \"{path}\"]\nwarmup = 0\n");
+        let allowed = format!("{reads}allowed_paths = [\"{path}\"]\n");
+        assert_eq!(ask(backend, &allowed, "").text(), "allowed", "{backend}");
+        let other = format!("{reads}allowed_paths = [\"/etc/hostname\"]\n");
+        assert_eq!(ask(backend, &other, "").status, 502, "{backend}");
+        assert_eq!(ask(backend, &reads, "").status, 502, "{backend}");
+    }
+}
+
+#[test]
+fn concurrency_is_how_many_requests_run_at_a_time() {
+    for backend in backends() {
+        for cells_max in [1, 3] {
+            let home = Home::new();
+            let more = format!("concurrency = {cells_max}\nmax_request_time = \"1s\"\n");
+            let server = serve(&home, backend, &program("v", VISITOR, &more));
+            let mut clients: Vec<_> = (0..cells_max + 1).map(|_| server.connect()).collect();
+            for client in &mut clients {
+                client.request("GET", "/x/v?loop", "");
+            }
+            let mut most = 0;
+            while !clients.iter_mut().any(|client| client.has_begun()) {
+                most = most.max(figure(&server, "running"));
+            }
+            assert_eq!(most, cells_max, "{backend}");
+            server.kill();
+        }
+    }
+}
+
+#[test]
+fn max_request_time_ends_a_request() {
+    for backend in backends() {
+        // Each of both ends it, as what it waits for takes neither.
+        let more = "max_request_time = \"200ms\"\n";
+        assert_eq!(ask(backend, more, "loop600").status, 504, "{backend}");
+        let more = "max_request_time = \"60s\"\n";
+        assert_eq!(ask(backend, more, "loop600").status, 200, "{backend}");
+    }
+}
+
+#[test]
+fn max_boot_time_ends_a_start_and_its_warm_up() {
+    let home = Home::new();
+    for backend in backends() {
+        let table = |time: &str| {
+            let more = format!("main_arguments = [\"loop600\"]\nmax_boot_time = \"{time}\"\n");
+            program("v", VISITOR, &more)
+        };
+        let reason = "programs.v: it fails its warm-up: not ready within max_boot_time, 300 ms";
+        refused(&home, backend, &table("300ms"), reason);
+        let server = serve(&home, backend, &table("60s"));
+        assert_eq!(figure(&server, "finished"), 1, "{backend}");
+        server.stop();
+    }
+}
+
+#[test]
+fn max_memory_bounds_what_is_there_before_a_request() {
+    let home = Home::new();
+    for backend in backends() {
+        let table = program("v", VISITOR, "max_memory = \"64KiB\"\n");
+        let reason = "which is more than max_memory";
+        refused(&home, backend, &table, reason);
+        assert_eq!(
+            ask(backend, "max_memory = \"8MiB\"\n", "count").status,
+            200,
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn max_work_memory_bounds_what_a_request_takes() {
+    for backend in backends() {
+        let table = |work: &str| format!("max_memory = \"8MiB\"\nmax_work_memory = \"{work}\"\n");
+        assert_eq!(ask(backend, &table("16MiB"), "take48").status, 502);
+        let answer = ask(backend, &table("128MiB"), "take48");
+        assert_eq!((answer.status, answer.text()), (200, "48"), "{backend}");
+    }
+}
+
+#[test]
+fn max_answer_bounds_what_is_written() {
+    for backend in backends() {
+        let more = |bytes: &str| format!("max_answer = \"{bytes}\"\n");
+        assert_eq!(ask(backend, &more("100KiB"), "write200").status, 502);
+        let answer = ask(backend, &more("300KiB"), "write200");
+        assert_eq!(
+            (answer.status, answer.body.len()),
+            (200, 200 << 10),
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn warmup_is_how_many_requests_come_before_clients() {
+    for backend in backends() {
+        for warmup in [0, 3] {
+            let home = Home::new();
+            let more = format!("warmup = {warmup}\n");
+            let server = serve(&home, backend, &program("v", VISITOR, &more));
+            assert_eq!(figure(&server, "finished"), warmup, "{backend}");
+            server.stop();
+        }
+        // Unproven: what it does with a request is the client's to see.
+        assert_eq!(
+            ask(backend, "main_arguments = [\"fail\"]\nwarmup = 0\n", "").status,
+            502
+        );
+    }
+}
+
+#[test]
+fn ephemeral_leaves_nothing_of_a_request() {
+    for backend in backends() {
+        let home = Home::new();
+        let server = serve(&home, backend, &program("v", VISITOR, "ephemeral = true\n"));
+        for _ in 0..3 {
+            assert_eq!(server.get("/x/v?count").text(), "1", "{backend}");
+        }
+        let told = cells(&server);
+        assert_eq!(told["programs"]["v"]["posture"]["ephemeral"], true);
+        server.stop();
+    }
+}
+
+#[test]
+fn hugepages_are_told_as_they_are() {
+    for backend in backends() {
+        for (setting, told) in [
+            ("true", &["on", "refused by the host"][..]),
+            ("false", &["off"]),
+        ] {
+            let home = Home::new();
+            let more = format!("hugepages = {setting}\n");
+            let server = serve(&home, backend, &program("v", VISITOR, &more));
+            let posture = &cells(&server)["programs"]["v"]["posture"]["hugepages"];
+            let posture = posture.as_str().expect("a text");
+            assert!(told.contains(&posture), "{backend}: {posture}");
+            server.stop();
+        }
+    }
+}
+
+/// What a request takes is counted in the pages that it comes in.
+#[test]
+fn request_hugepages_are_what_a_guest_takes() {
+    const LARGE_BYTES: u64 = 2 << 20;
+    for backend in backends().iter().filter(|backend| **backend == "kvm") {
+        for large in [true, false] {
+            let home = Home::new();
+            let more = format!("request_hugepages = {large}\nwarmup = 0\n");
+            let server = serve(&home, backend, &program("v", VISITOR, &more));
+            let posture = &cells(&server)["programs"]["v"]["posture"]["hugepages"];
+            if posture != "on" {
+                return eprintln!("pelton: not proved: request_hugepages: {posture}");
+            }
+            assert_eq!(server.get("/x/v?count").status, 200);
+            let dirty = eventually("it is wiped", || {
+                (figure(&server, "resets") == 1).then(|| figure(&server, "dirty_bytes"))
+            });
+            // A program that counts to one takes little of a heap and a stack.
+            assert_eq!(LARGE_BYTES <= dirty, large, "{dirty}");
+            server.stop();
+        }
+    }
+}
+
+#[test]
+fn verbose_pagetables_are_in_the_log() {
+    for backend in backends() {
+        for verbose in [true, false] {
+            let home = Home::new();
+            let more = format!("verbose_pagetables = {verbose}\n");
+            let server = serve(&home, backend, &program("v", VISITOR, &more));
+            assert_eq!(server.get("/x/v?count").status, 200);
+            let shown = verbose && *backend == "kvm";
+            assert_eq!(server.has_logged(" r-x user"), shown, "{backend}");
+            server.stop();
+        }
+    }
+}
