@@ -81,6 +81,11 @@ fn covers_are_pictures_like_any_other() {
     // A better variant would have another tag.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
+    // The index is a file a moment before the server has it.
+    eventually("the end of the scan", || {
+        let scan = server.get("/-/api/scan").text().to_owned();
+        scan.contains("\"ended\"").then_some(())
+    });
     let (inside, inside_album) = ids(&catalog, "Band/Inside");
     let (_, beside_album) = ids(&catalog, "Band/Beside");
     let (nothing, _) = ids(&catalog, "None");
