@@ -264,8 +264,8 @@ fn listed(path: &str, targets: &[&[u8]]) -> String {
     });
     entries.push(playlist(23, path, Some("P"), targets));
     let catalog = open(entries);
-    let rows = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
-    let list = rows.into_iter().find(|list| list.name == "P");
+    let mut lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
+    let list = lists.find(|list| list.name == "P");
     let tracks = list.expect("the playlist").tracks.into_iter();
     let mut out: Vec<String> = tracks
         .filter_map(|row| Some(catalog.track(row)?.title.to_owned()))

@@ -80,6 +80,20 @@ fn everything_is_there_as_plain_json() {
             r#"200 {"total":1,"offset":0,"items":[{"id":"pf-411f854cbbae90f9","name":"Mix","file":"/Lists/Mix.m3u","changed":"1970-01-01T00:00:07.000Z","trackCount":2,"durationMs":305000,"missingCount":1}]}"#
         ]],
     );
+    let list = scene.api("GET", "/playlists/pf-411f854cbbae90f9", None);
+    let order = [
+        "\"tracks\":[",
+        "\"title\":\"夜\"",
+        "\"title\":\"Erstes Lied\"",
+    ];
+    let places = order.map(|part| list.find(part).unwrap_or_else(|| panic!("{part}: {list}")));
+    assert!(places.is_sorted(), "{list}");
+    assert!(list.ends_with("\"missing\":[\"gone.mp3\"]}"), "{list}");
+    assert!(
+        scene
+            .api("GET", "/playlists/pf-0", None)
+            .starts_with("404 ")
+    );
     check(
         &scene,
         "/search?q=bjork",
