@@ -10,7 +10,7 @@ use crate::fold::{fold, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
 use crate::strings::Strings;
-use crate::{Catalog, Content, Entry, record};
+use crate::{Catalog, Content, Entry, playlists, record};
 
 /// Makes an index of these entries, which may come in any order.
 ///
@@ -27,6 +27,7 @@ pub fn build(mut entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
     writer.files(&entries);
     writer.library(&entries, &library);
     writer.photos(&entries);
+    writer.playlists(&entries, &library);
     writer.words(&library);
     writer.finish()
 }
@@ -163,6 +164,10 @@ impl Writer {
                 record::put_photo(out, photo, strings);
                 layout::PHOTO
             }
+            Content::Listing(listing) => {
+                record::put_listing(out, listing, strings);
+                layout::LISTING
+            }
             Content::Unreadable(reason) => {
                 let reason = strings.reference(reason.as_bytes());
                 layout::put_number(out, reason.into());
@@ -286,6 +291,48 @@ impl Writer {
             out.extend(taken.to_le_bytes());
             out.extend(file.to_le_bytes());
             out.extend([0; 4]);
+        }
+    }
+
+    fn playlists(&mut self, entries: &[Entry], library: &Library) {
+        let lists = entries.iter().enumerate();
+        let lists = lists.filter_map(|(file, entry)| match &entry.content {
+            Content::Listing(listing) => Some((file, &entry.path, listing)),
+            _ => None,
+        });
+        let mut rows: HashMap<usize, usize> = HashMap::new();
+        let mut found = Vec::new();
+        for (file, path, listing) in lists {
+            if rows.is_empty() {
+                let songs = library.songs.iter().enumerate();
+                rows = songs.map(|(row, song)| (song.entry, row)).collect();
+            }
+            let song = |path: &[u8]| {
+                let entry = entries.binary_search_by(|entry| (*entry.path).cmp(path));
+                rows.get(&entry.ok()?).copied()
+            };
+            let (mut tracks, mut missing) = (Vec::new(), Vec::new());
+            for (number, listed) in listing.entries.iter().enumerate() {
+                match playlists::resolve(path, &listed.target, song) {
+                    Some(row) => tracks.push(row),
+                    None => missing.push(number),
+                }
+            }
+            let id = layout::hash(&[b"playlist", path]);
+            let name = listing.name.clone();
+            let name = name.unwrap_or_else(|| playlists::name(path));
+            found.push((id, file, name, tracks, missing));
+        }
+        found.sort_unstable();
+        for (id, file, name, tracks, missing) in found {
+            let row = [
+                number(file),
+                self.text(&name),
+                self.list(&tracks),
+                self.list(&missing),
+            ];
+            self.section(Section::Playlists).extend(id.to_le_bytes());
+            self.words32(Section::Playlists, &row);
         }
     }
 

@@ -1,4 +1,4 @@
-use tags::{Field, Media, Shot, Tags};
+use tags::{Field, Listing, Media, Shot, Tags};
 
 /// A file of the library, and what it said when it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub enum Content {
     Music(Box<Media>),
     /// A picture.
     Photo(Photo),
+    /// A playlist. A target that begins with a slash begins at the library's root.
+    Listing(Box<Listing>),
     /// Something that cannot be read, and why; remembered so that it is not opened again.
     Unreadable(String),
 }

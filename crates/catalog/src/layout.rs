@@ -17,6 +17,7 @@
 //! GENRES    0 name · 4 tracks · 8 albums
 //! LISTS     count · rows; a reference is an index of u32
 //! PHOTOS    0 taken s i64 · 8 file · 12 unused                                         sorted by time
+//! PLAYLISTS 0 id u64 · 8 file · 12 name · 16 tracks · 20 entries that are no track, by number             sorted by id
 //! WORDS     0 word · 4 first posting                                                   sorted by word, one more at the end
 //! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
 //! FACTS     u16 each, one a posting: see fact.rs
@@ -27,7 +28,7 @@ use std::ops::Range;
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
@@ -49,12 +50,13 @@ pub(crate) enum Section {
     Genres,
     Lists,
     Photos,
+    Playlists,
     Words,
     Postings,
     Facts,
 }
 
-pub(crate) const SECTIONS: usize = 17;
+pub(crate) const SECTIONS: usize = 18;
 
 pub(crate) const FOLDER_BYTES: usize = 8;
 pub(crate) const DEVICE_BYTES: usize = 8;
@@ -65,6 +67,7 @@ pub(crate) const ALBUM_BYTES: usize = 56;
 pub(crate) const ARTIST_BYTES: usize = 24;
 pub(crate) const GENRE_BYTES: usize = 12;
 pub(crate) const PHOTO_BYTES: usize = 16;
+pub(crate) const PLAYLIST_BYTES: usize = 24;
 pub(crate) const WORD_BYTES: usize = 8;
 pub(crate) const POSTING_BYTES: usize = 4;
 pub(crate) const FACT_BYTES: usize = 2;
@@ -77,6 +80,7 @@ pub(crate) const EXPLICIT: u16 = 2;
 pub(crate) const MUSIC: u8 = 0;
 pub(crate) const PHOTO: u8 = 1;
 pub(crate) const UNREADABLE: u8 = 2;
+pub(crate) const LISTING: u8 = 3;
 
 /// What a posting points to.
 pub(crate) const ARTIST_KIND: u32 = 0;
@@ -94,6 +98,10 @@ pub struct AlbumId(pub u64);
 /// Tells an artist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtistId(pub u64);
+
+/// Tells a playlist in a file, for as long as that stays where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlaylistId(pub u64);
 
 /// A date in 32 bits that sort as dates do; 0 is none.
 pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {

@@ -1,4 +1,4 @@
-//! The library's index: artists, albums, tracks, genres, photographs and search, in one immutable piece of memory. No
+//! The library's index: artists, albums, tracks, genres, photographs, playlists and search, in one immutable piece of memory. No
 //! files and no clock: [`build`] returns bytes, and [`Catalog`] reads them wherever they are.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! [`build`] is a function of its entries alone, whatever their order, and what it read of each file comes back out by
 //! [`Catalog::entry`]; so a scan that opens ten changed files gives the bytes of one that opens all.
 //!
-//! Ids are made of what a file is, not of where it lies. A track's is the hash of its audio ([`tags::Essence`]), so it
+//! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio ([`tags::Essence`]), so it
 //! survives moves, copies and new tags; the later of two files with the same audio gets one of its own. An album's and an
 //! artist's is MusicBrainz's, else a hash of folded names.
 //!
@@ -42,6 +42,7 @@ mod search;
 mod fold;
 mod gather;
 mod layout;
+mod playlists;
 mod record;
 mod strings;
 
@@ -52,6 +53,6 @@ pub use build::build;
 pub use cover::{Cover, CoverRules, Covered, Source};
 pub use entry::{Content, Entry, Photo, Stat};
 pub use fold::fold;
-pub use layout::{AlbumId, ArtistId, TrackId};
-pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Shown, Track};
+pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
+pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Playlist, Shown, Track};
 pub use search::{Found, Limits};

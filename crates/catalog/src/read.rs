@@ -4,9 +4,10 @@ use std::{error, fmt};
 use tags::{Codec, Date};
 
 use crate::layout::{
-    self, AlbumId, ArtistId, HEAD_BYTES, MAGIC, SECTIONS, Section, TrackId, VERSION, unpack_date,
+    self, AlbumId, ArtistId, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId, VERSION,
+    unpack_date,
 };
-use crate::{Content, Entry, Stat, record};
+use crate::{Content, Entry, Stat, playlists, record};
 
 /// Why bytes are no index that can be used. A scan makes a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,7 @@ pub struct Counts {
     pub artists: u32,
     pub genres: u32,
     pub photos: u32,
+    pub playlists: u32,
 }
 
 /// A track. Numbers of other things are their rows.
@@ -122,6 +124,21 @@ pub struct Shown {
     pub file: u32,
 }
 
+/// A playlist in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Playlist<'a> {
+    /// Tells it for as long as its file stays where it is.
+    pub id: PlaylistId,
+    /// What it calls itself, else what its file is called.
+    pub name: &'a str,
+    /// Its file.
+    pub file: u32,
+    /// Rows, in its order; a track may stand there twice.
+    pub tracks: Vec<u32>,
+    /// Entries that are no track of the library.
+    pub missing: u32,
+}
+
 /// One row of a table. What it would read beyond its end is zero: a broken index gives wrong answers, never a panic.
 #[derive(Clone, Copy)]
 struct Row<'a>(&'a [u8]);
@@ -187,6 +204,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             artists: self.rows(Section::Artists, layout::ARTIST_BYTES),
             genres: self.rows(Section::Genres, layout::GENRE_BYTES),
             photos: self.rows(Section::Photos, layout::PHOTO_BYTES),
+            playlists: self.rows(Section::Playlists, layout::PLAYLIST_BYTES),
         }
     }
 
@@ -271,6 +289,59 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
+    /// A playlist by its row, which is the order of ids.
+    #[must_use]
+    pub fn playlist(&self, row: u32) -> Option<Playlist<'_>> {
+        let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
+        let tracks = self.list(found.u32(16)).into_iter();
+        let rows = self.rows(Section::Tracks, layout::TRACK_BYTES);
+        Some(Playlist {
+            id: PlaylistId(found.u64(0)),
+            file: found.u32(8),
+            name: self.text(found.u32(12)),
+            tracks: tracks.filter(|track| *track < rows).collect(),
+            missing: self.list(found.u32(20)).len() as u32,
+        })
+    }
+
+    /// The row of a playlist.
+    #[must_use]
+    pub fn playlist_row(&self, id: PlaylistId) -> Option<u32> {
+        self.search_rows(Section::Playlists, layout::PLAYLIST_BYTES, id.0)
+    }
+
+    /// Entries of playlists that are no track of the library: of which playlist, and what stands there.
+    pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
+        let rows = (0..self.counts().playlists).filter_map(|row| {
+            let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
+            let (path, _) = self.file(found.u32(8))?;
+            let listed = self.missing_of(row).into_iter();
+            Some(listed.map(move |target| (path.clone(), target)))
+        });
+        rows.flatten()
+    }
+
+    /// Those of one playlist.
+    #[must_use]
+    pub fn missing_of(&self, row: u32) -> Vec<String> {
+        let Some(found) = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row) else {
+            return Vec::new();
+        };
+        let missing = self.list(found.u32(20));
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        let entry = self.entry(found.u32(8));
+        let Some(Content::Listing(listing)) = entry.map(|entry| entry.content) else {
+            return Vec::new();
+        };
+        let listed = missing.into_iter().filter_map(|number| {
+            let target = &listing.entries.get(number as usize)?.target;
+            Some(playlists::shown(target).into_owned())
+        });
+        listed.collect()
+    }
+
     /// The row of a track.
     #[must_use]
     pub fn track_row(&self, id: TrackId) -> Option<u32> {
@@ -325,6 +396,10 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         let content = match kind {
             layout::MUSIC => Content::Music(Box::new(record::take_media(&mut bytes, &lookup)?)),
             layout::PHOTO => Content::Photo(record::take_photo(&mut bytes, &lookup)?),
+            layout::LISTING => {
+                let listing = record::take_listing(&mut bytes, &|it| self.string(it))?;
+                Content::Listing(Box::new(listing))
+            }
             _ => {
                 let reason = layout::take_number(&mut bytes)? as u32;
                 Content::Unreadable(Cow::into_owned(lookup(reason)))
@@ -409,13 +484,18 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     fn row_of(&self, section: Section, id: u64) -> Option<u32> {
-        let (mut low, mut high) = (0, self.rows(section, layout::ID_BYTES));
+        let at = self.search_rows(section, layout::ID_BYTES, id)?;
+        Some(self.row(section, layout::ID_BYTES, at)?.u32(8))
+    }
+
+    /// Which row begins with an id, of a section that is sorted by these.
+    fn search_rows(&self, section: Section, row_bytes: usize, id: u64) -> Option<u32> {
+        let (mut low, mut high) = (0, self.rows(section, row_bytes));
         while low < high {
             let middle = low + (high - low) / 2;
-            let row = self.row(section, layout::ID_BYTES, middle)?;
-            match row.u64(0).cmp(&id) {
+            match self.row(section, row_bytes, middle)?.u64(0).cmp(&id) {
                 std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(row.u32(8)),
+                std::cmp::Ordering::Equal => return Some(middle),
                 std::cmp::Ordering::Greater => high = middle,
             }
         }

@@ -6,6 +6,7 @@
 //!        pictures · each: kind u8 · mime u8 · stored u8 · numbers: offset, bytes, skip
 //!        issues · each: string
 //! photo: numbers: width, height, taken, offset, latitude, longitude, altitude, make, model, lens, and flags
+//! playlist: name · count, and of each entry: target · title
 //! unreadable: string
 //! ```
 //! Counts and numbers have 7 bits a byte, lowest first; negative ones are folded over. Strings are references.
@@ -13,8 +14,8 @@
 use std::borrow::Cow;
 
 use tags::{
-    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Place, Shot,
-    Stored, Tags,
+    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
+    Place, Shot, Stored, Tags,
 };
 
 use crate::Photo;
@@ -211,6 +212,36 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         height_px: height as u32,
         shot,
     })
+}
+
+pub(crate) fn put_listing(out: &mut Vec<u8>, listing: &Listing, strings: &mut Strings) {
+    let name = listing.name.as_deref().unwrap_or("");
+    put_number(out, strings.reference(name.as_bytes()).into());
+    put_number(out, listing.entries.len() as u64);
+    for Listed { target, title } in &listing.entries {
+        put_number(out, strings.reference(target).into());
+        put_number(out, strings.reference(title.as_bytes()).into());
+    }
+}
+
+/// `lookup` gives bytes: paths need not be text.
+pub(crate) fn take_listing<'a>(
+    bytes: &mut &[u8],
+    lookup: &dyn Fn(u32) -> &'a [u8],
+) -> Option<Listing> {
+    let text = |reference: u64| String::from_utf8_lossy(lookup(reference as u32)).into_owned();
+    let name = text(take_number(bytes)?);
+    let mut listing = Listing {
+        name: (!name.is_empty()).then_some(name),
+        entries: Vec::new(),
+    };
+    for _ in 0..take_number(bytes)? {
+        listing.entries.push(Listed {
+            target: lookup(take_number(bytes)? as u32).to_vec(),
+            title: text(take_number(bytes)?),
+        });
+    }
+    Some(listing)
 }
 
 fn fold_sign(number: i64) -> u64 {

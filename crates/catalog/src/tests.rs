@@ -8,8 +8,8 @@ use crate::{Catalog, Content, Entry, Photo, Stat, build};
 use expect_test::expect;
 use proptest::prelude::*;
 use tags::{
-    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Shot, Splits,
-    Stored, Tags,
+    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
+    Shot, Splits, Stored, Tags,
 };
 
 /// A file of music; its essence and its place in the file system follow from `number`.
@@ -72,7 +72,19 @@ fn photo(number: u64, path: &str, taken_local_s: Option<i64>) -> Entry {
     entry(number, path, Content::Photo(photo))
 }
 
-/// Two albums, one with a guest, pictures, and a file that cannot be read.
+fn playlist(number: u64, path: &str, name: Option<&str>, targets: &[&[u8]]) -> Entry {
+    let entries = targets.iter().map(|target| Listed {
+        target: target.to_vec(),
+        title: "As it is listed".to_owned(),
+    });
+    let listing = Listing {
+        name: name.map(str::to_owned),
+        entries: entries.collect(),
+    };
+    entry(number, path, Content::Listing(Box::new(listing)))
+}
+
+/// Two albums, one with a guest, pictures, a file that cannot be read, and a playlist.
 fn library() -> Vec<Entry> {
     use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
     vec![
@@ -115,6 +127,16 @@ fn library() -> Vec<Entry> {
             6,
             "broken.mp3",
             Content::Unreadable("no mpeg audio frame".to_owned()),
+        ),
+        playlist(
+            7,
+            "Lists/Mix.m3u",
+            None,
+            &[
+                "../B/Über/2.flac".as_bytes(),
+                b"gone.mp3",
+                "/夜/夜の音楽.mp3".as_bytes(),
+            ],
         ),
     ]
 }
@@ -167,6 +189,18 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
             catalog.genre(row).expect("a row that was counted")
         );
     }
+    for row in 0..catalog.counts().playlists {
+        let list = catalog.playlist(row).expect("a row that was counted");
+        assert_eq!(catalog.playlist_row(list.id), Some(row));
+        let path = catalog.file(list.file).expect("a file").0;
+        out += &format!(
+            "playlist {} in {}: {:?}, {} missing\n",
+            list.name,
+            path.escape_ascii(),
+            list.tracks,
+            list.missing
+        );
+    }
     for row in 0..catalog.counts().photos {
         out += &format!(
             "{:?}\n",
@@ -179,7 +213,7 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
 #[test]
 fn a_library() {
     expect![[r#"
-        Counts { files: 6, tracks: 3, albums: 2, artists: 3, genres: 2, photos: 2 }
+        Counts { files: 7, tracks: 3, albums: 2, artists: 3, genres: 2, photos: 2, playlists: 1 }
         artist 0 AC/DC: albums [0], 1 tracks
         artist 1 Björk: albums [1], 2 tracks
         artist 2 Guest: albums [1], 1 tracks
@@ -190,6 +224,7 @@ fn a_library() {
         track 2 Zweites Lied by Björk [1] on 1: 0.2 Some(Date { year: 1997, month: 9, day: 22 }) 1000 ms
         Genre { name: "Pop", tracks: 2, albums: 1 }
         Genre { name: "Rock", tracks: 1, albums: 1 }
+        playlist Mix in Lists/Mix.m3u: [2, 0], 1 missing
         Shown { taken_s: 1052749801, file: 0 }
         Shown { taken_s: 1700000000, file: 3 }
     "#]].assert_eq(&shown(&open(library())));
@@ -216,6 +251,72 @@ fn lyrics_are_left_to_the_file() {
     );
     let without = music(1, "a.flac", &[(Field::Title, "A")]);
     assert_eq!(open(vec![with]).entry(0), Some(without));
+}
+
+/// The titles of what a playlist's entries mean, and those that mean nothing.
+fn listed(path: &str, targets: &[&[u8]]) -> String {
+    let mut entries = library();
+    entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));
+    entries.push(music(21, "top.mp3", &[(Field::Title, "Top")]));
+    entries.push(Entry {
+        path: b"A/K\xfchl.mp3".to_vec(),
+        ..music(22, "", &[(Field::Title, "Kalt")])
+    });
+    entries.push(playlist(23, path, Some("P"), targets));
+    let catalog = open(entries);
+    let mut lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
+    let list = lists.find(|list| list.name == "P");
+    let tracks = list.expect("the playlist").tracks.into_iter();
+    let mut out: Vec<String> = tracks
+        .filter_map(|row| Some(catalog.track(row)?.title.to_owned()))
+        .collect();
+    let missing = catalog.missing().filter(|(of, _)| of == path.as_bytes());
+    out.extend(missing.map(|(_, target)| format!("no {target}")));
+    out.join("; ")
+}
+
+#[test]
+fn entries_of_playlists_are_found_however_they_are_written() {
+    let check = |path, target: &[u8], expected| assert_eq!(listed(path, &[target]), expected);
+    let ueber = "B/Über/1.flac".as_bytes();
+    check("all.m3u", ueber, "Erstes Lied");
+    check("all.m3u", "./B//x/../Über/1.flac".as_bytes(), "Erstes Lied");
+    check(
+        "C/D/all.m3u",
+        "../../B/Über/1.flac".as_bytes(),
+        "Erstes Lied",
+    );
+    check("C/all.m3u", "/B/Über/1.flac".as_bytes(), "Erstes Lied");
+    check("B/all.m3u", "Über\\1.flac".as_bytes(), "Erstes Lied");
+    check("B/all.m3u", b"\xdcber/1.flac", "Erstes Lied");
+    check("B/all.m3u", b"\xdcber\\1.flac", "Erstes Lied");
+    check("B/all.m3u", b"%C3%9Cber/1.flac", "Erstes Lied");
+    check("A/all.m3u", b"50% & more.mp3", "Half");
+    check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
+    // A name in Latin-1 on the disk, too.
+    check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
+    check("A/all.m3u", b"../top.mp3", "Top");
+}
+
+#[test]
+fn entries_of_playlists_that_mean_nothing_are_told() {
+    let check = |path, target: &[u8], expected| assert_eq!(listed(path, &[target]), expected);
+    check("A/all.m3u", b"../../top.mp3", "no ../../top.mp3");
+    check("A/all.m3u", b"top.mp3", "no top.mp3");
+    check(
+        "all.m3u",
+        "B/Über/cover.jpg".as_bytes(),
+        "no B/Über/cover.jpg",
+    );
+    check(
+        "all.m3u",
+        b"https://radio.example/",
+        "no https://radio.example/",
+    );
+    check("all.m3u", b"C:\\K\xfc.mp3", "no C:\\Kü.mp3");
+    check("all.m3u", b"..", "no ..");
+    let twice: [&[u8]; 4] = [b"top.mp3", b"gone", b"top.mp3", b"away"];
+    assert_eq!(listed("all.m3u", &twice), "Top; Top; no gone; no away");
 }
 
 #[test]
@@ -330,8 +431,10 @@ proptest! {
         let albums = ["X", "x", "Y & Z", ""];
         let mut entries: Vec<Entry> = numbers.into_iter().enumerate().map(|(at, (essence, artist, album, form))| {
             let path = format!("{}/{at}", albums[album]);
+            let path = path.trim_start_matches('/').to_owned();
             match form {
                 0 => photo(essence, &path, (essence % 2 == 0).then_some(essence as i64)),
+                1 if essence % 4 == 0 => playlist(essence, &path, None, &[b"1", b"../B/2", names[artist].as_bytes()]),
                 _ => music(essence, &path, &[
                     (Field::Artist, names[artist]), (Field::Album, albums[album]), (Field::TrackNumber, "1"),
                 ]),

@@ -8,8 +8,11 @@ use crate::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 use crate::problem::Problem;
 use crate::service::{Service, blocking};
 
-/// Where the page lives; folders follow.
+/// Where the page lives.
 pub(crate) const PAGE: &str = "/-/";
+/// Where the pages of folders live. A folder is also found right below [`PAGE`], unless its name is taken there, as `music` and
+/// `api` are.
+const FOLDERS: &str = "/-/at/";
 /// Where the page to listen at is mounted, if it is.
 const MUSIC: &str = "/-/music";
 /// Nothing but our own pictures and the style in the page itself.
@@ -31,7 +34,8 @@ impl Service {
     /// # Errors
     /// [`Problem::NotFound`], or the host's.
     pub(crate) async fn gallery(&self, target: &str) -> Result<String, Problem> {
-        let below = target.strip_prefix(PAGE).unwrap_or("");
+        let below = target.strip_prefix(FOLDERS);
+        let below = below.or_else(|| target.strip_prefix(PAGE)).unwrap_or("");
         let folder = match below.trim_matches('/') {
             "" => None,
             path => Some(LibraryPath::from_target(path).ok_or(Problem::NotFound)?),
@@ -94,13 +98,14 @@ fn render(
             .as_path()
             .parent()
             .map(encode)
-            .unwrap_or_else(String::new);
-        link(&mut out, &format!("{PAGE}{parent}"), "↑");
+            .filter(|parent| !parent.is_empty());
+        let target = parent.map_or_else(|| PAGE.to_owned(), |parent| format!("{FOLDERS}{parent}/"));
+        link(&mut out, &target, "↑");
     }
     for name in &listed.folders {
         link(
             &mut out,
-            &format!("{PAGE}{base}{}/", encode(name.as_ref())),
+            &format!("{FOLDERS}{base}{}/", encode(name.as_ref())),
             &escaped(&name.to_string_lossy()),
         );
     }

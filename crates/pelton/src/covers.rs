@@ -183,6 +183,10 @@ impl Mount for CoverMount {
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
+
+    fn metrics(&self, out: &mut String) {
+        crate::music::metrics(&self.keeper.status(), out);
+    }
 }
 
 fn plain(status: u16, text: &'static str, field: Option<origin::mount::Field>) -> Reply {

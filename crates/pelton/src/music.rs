@@ -1,10 +1,11 @@
 //! The library's index as a server has it: kept up to date, and what answers from it.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use origin::Service;
 use origin::mount::Mount;
-use scan::Keeper;
+use scan::{Keeper, Status, Watch};
 
 use crate::config::Config;
 use crate::covers::{CoverMount, Covers};
@@ -57,4 +58,60 @@ impl Music {
     pub(crate) fn stop(&self) {
         self.keeper.stop();
     }
+}
+
+/// Adds what a keeper is about to the metrics: above all whether changes are seen by the kernel's word, by looking, or not.
+pub(crate) fn metrics(status: &Status, out: &mut String) {
+    let (by, folders) = match &status.watch {
+        Watch::Off => ("off", 0),
+        Watch::Told { folders } => ("inotify", *folders),
+        Watch::Looking { .. } => ("looking", 0),
+    };
+    let report = status.report.as_deref();
+    let files = report.map_or(0, |report| report.files);
+    let faults = report.map_or(0, |report| report.faults.len() as u64);
+    let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
+        let name = format!("pelton_library_{name}");
+        let mut text = format!("# TYPE {name} {kind}\n# HELP {name} {help}\n");
+        for (suffix, value) in samples {
+            writeln!(text, "{name}{suffix} {value}").expect("strings take everything");
+        }
+        out.push_str(&text);
+    };
+    let watch = ["inotify", "looking", "off"].map(|way| (way, u64::from(way == by)));
+    let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
+    let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
+    family("watch", "gauge", "how changes are seen", &labels);
+    let gauges = [
+        (
+            "watched_folders",
+            "folders of which the kernel tells",
+            folders as u64,
+        ),
+        (
+            "unsettled_folders",
+            "folders that changed and are not quiet yet",
+            status.unsettled as u64,
+        ),
+        ("files", "files of the last scan", files),
+        (
+            "unreadable_files",
+            "of these, those that could not be read",
+            faults,
+        ),
+        (
+            "scanning",
+            "whether a scan runs",
+            status.standing.is_some().into(),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        family(name, "gauge", help, &[("", value)]);
+    }
+    family(
+        "scans",
+        "counter",
+        "scans that came to an end",
+        &[("_total", status.scans)],
+    );
 }

@@ -15,9 +15,11 @@ use catalog::{Catalog, Covered};
 use origin::library::{Library, LibraryPath, Mount as Directory};
 use origin::mount::{Field, Mount, Reply, Visit};
 use picture::Look;
-use scan::Keeper;
+use scan::{Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
-use subsonic::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
+use subsonic::{
+    Answer, ApiRequest, House, Limits, Params, Reading, Request, Scanning, Server, Store, Watching,
+};
 
 use crate::config::Config;
 use crate::covers::Covers;
@@ -92,12 +94,31 @@ impl House for Shelf {
 
     fn scanning(&self) -> Scanning {
         let status = self.keeper.status();
-        let running = status.standing.map(|standing| standing.walked);
         let last = status.report.map_or(0, |report| report.files);
+        let reading = |standing: &Standing| Reading {
+            done: standing.read,
+            of: standing.to_read,
+            per_second: standing.per_second,
+            left_s: standing.left.map(|left| left.as_secs_f64()),
+        };
+        let is_reading = |standing: &&Standing| standing.phase == Phase::Reading;
         Scanning {
-            active: running.is_some(),
-            files: running.unwrap_or(last),
+            active: status.standing.is_some(),
+            files: status.standing.map_or(last, |standing| standing.walked),
+            reading: status.standing.as_ref().filter(is_reading).map(reading),
             ended_ms: status.ended.map(unix_ms),
+            failed: status.failed,
+            unsettled: status.unsettled as u64,
+            watch: match status.watch {
+                Watch::Off => Watching::Off,
+                Watch::Told { folders } => Watching::Told {
+                    folders: folders as u64,
+                },
+                Watch::Looking { every, why } => Watching::Looking {
+                    every_s: every.as_secs(),
+                    why,
+                },
+            },
         }
     }
 

@@ -35,6 +35,9 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     for Fault { path, reason } in &report.faults {
         eprintln!("{}: {reason}", path.escape_ascii());
     }
+    for (path, target) in &report.missing {
+        eprintln!("{}: not in the library: {target}", path.escape_ascii());
+    }
     print(|out| write!(out, "{}", lines(&report)))?;
     Ok(match report.faults.is_empty() {
         true => EXIT_OK,
@@ -86,8 +89,17 @@ fn lines(report: &Report) -> String {
     let mut out = String::new();
     if let Some(counts) = report.counts {
         out += &format!(
-            "{} tracks, {} albums, {} artists, {} genres, {} pictures\n",
-            counts.tracks, counts.albums, counts.artists, counts.genres, counts.photos
+            "{} tracks, {} albums, {} artists, {} genres, {} pictures, {} playlists{}\n",
+            counts.tracks,
+            counts.albums,
+            counts.artists,
+            counts.genres,
+            counts.photos,
+            counts.playlists,
+            match report.missing.len() {
+                0 => String::new(),
+                missing => format!(" ({missing} entries are not in the library)"),
+            },
         );
     }
     out += &format!(

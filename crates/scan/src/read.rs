@@ -12,6 +12,27 @@ use tags::{ErrorKind, Reader};
 
 use crate::walk::{Kind, Seen};
 
+/// The library's root, as it is opened and as playlists may name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root<'a> {
+    pub(crate) folder: BorrowedFd<'a>,
+    /// Its path as it was given, and without links; neither ends with a slash.
+    pub(crate) paths: &'a [Vec<u8>],
+}
+
+impl Root<'_> {
+    /// Has a path of this machine that leads into the library begin at its root.
+    fn shorten(&self, target: &mut Vec<u8>) {
+        let below = self.paths.iter().find_map(|path| {
+            let rest = target.strip_prefix(&path[..])?;
+            rest.starts_with(b"/").then(|| rest.to_vec())
+        });
+        if let Some(below) = below {
+            *target = below;
+        }
+    }
+}
+
 /// What one file said, and what it cost.
 pub(crate) struct Read {
     /// Nothing when the host is to blame, with what it said.
@@ -102,9 +123,9 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<Owne
 }
 
 /// Reads a file below `root`.
-pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Read {
-    match open(root, &seen.path) {
-        Ok(file) => read_opened(&Source::new(file, Manner::Exact), seen, reader),
+pub(crate) fn read(root: Root<'_>, seen: &Seen, reader: &mut Reader) -> Read {
+    match open(root.folder, &seen.path) {
+        Ok(file) => read_opened(root, &Source::new(file, Manner::Exact), seen, reader),
         Err(err) => Read {
             content: Err(format!("cannot be opened: {}", io::Error::from(err))),
             reads: 0,
@@ -116,22 +137,23 @@ pub(crate) fn read(root: BorrowedFd<'_>, seen: &Seen, reader: &mut Reader) -> Re
 /// Reads a file below `root` if all that is wanted of it is in the page cache; else it gives where its first byte lies, if
 /// the disk tells. Nothing when it cannot be opened.
 pub(crate) fn read_cached(
-    root: BorrowedFd<'_>,
+    root: Root<'_>,
     seen: &Seen,
     reader: &mut Reader,
 ) -> Option<Result<Read, io::Result<Option<u64>>>> {
-    let source = Source::new(open(root, &seen.path).ok()?, Manner::Cached);
-    let read = read_opened(&source, seen, reader);
+    let source = Source::new(open(root.folder, &seen.path).ok()?, Manner::Cached);
+    let read = read_opened(root, &source, seen, reader);
     Some(match source.missed() {
         false => Ok(read),
         true => Err(host::first_extent(&source.file)),
     })
 }
 
-fn read_opened(source: &Source, seen: &Seen, reader: &mut Reader) -> Read {
+fn read_opened(root: Root<'_>, source: &Source, seen: &Seen, reader: &mut Reader) -> Read {
     let content = match seen.kind {
         Kind::Music => music(source, seen, reader),
         Kind::Picture => photo(source, seen),
+        Kind::Playlist => playlist(root, source, seen),
     };
     Read {
         content,
@@ -164,6 +186,19 @@ fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
             height_px: size.height_px,
             shot,
         })),
+        Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
+        Err(err) => Ok(Content::Unreadable(err.to_string())),
+    }
+}
+
+fn playlist(root: Root<'_>, source: &Source, seen: &Seen) -> Result<Content, String> {
+    match tags::listing(source, seen.stat.size, &tags::Limits::default()) {
+        Ok(mut listing) => {
+            for listed in &mut listing.entries {
+                root.shorten(&mut listed.target);
+            }
+            Ok(Content::Listing(Box::new(listing)))
+        }
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
         Err(err) => Ok(Content::Unreadable(err.to_string())),
     }

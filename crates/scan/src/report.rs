@@ -7,7 +7,7 @@ use crate::Sweep;
 /// What a scan did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Files of music and pictures below the root.
+    /// Files of music and pictures, and playlists, below the root.
     pub files: u64,
     /// Of those, as the last index says, and not opened.
     pub kept: u64,
@@ -27,6 +27,8 @@ pub struct Report {
     pub with_issues: u64,
     /// What could not be read, by path.
     pub faults: Vec<Fault>,
+    /// Entries of playlists that are no track of the library: of which playlist, and what stands there.
+    pub missing: Vec<(Vec<u8>, String)>,
     /// In which order files were opened.
     pub sweep: Sweep,
     /// Whether a disk with moving parts was read.

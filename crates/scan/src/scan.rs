@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use tags::{Reader, Splits};
 
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
-use crate::read::{Read, read, read_cached};
+use crate::read::{Read, Root, read, read_cached};
 use crate::sweep::Place;
 use crate::walk::{Seen, Tree, tops};
 use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
@@ -84,8 +84,12 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
         report.remember(last);
         return Ok(report);
     }
+    let paths = root_paths(order.root);
     let reading = Reading {
-        root: root.as_fd(),
+        root: Root {
+            folder: root.as_fd(),
+            paths: &paths,
+        },
         seen: &walked.seen,
         limits: order.limits,
         progress,
@@ -111,6 +115,22 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
     open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
 }
 
+/// How playlists may name the root: as it was given, and without links.
+fn root_paths(root: &Path) -> Vec<Vec<u8>> {
+    let real = root.canonicalize().ok();
+    let given = root.is_absolute().then(|| root.to_owned());
+    let paths = [given, real].into_iter().flatten();
+    let mut paths: Vec<Vec<u8>> = paths
+        .map(|path| {
+            let path = path.as_os_str().as_bytes();
+            let end = path.iter().rposition(|byte| *byte != b'/');
+            path[..end.map_or(0, |end| end + 1)].to_vec()
+        })
+        .collect();
+    paths.dedup();
+    paths
+}
+
 /// The path of our own data below the root, if it is there; what is not there needs not be hidden.
 pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
     let (Ok(root), Ok(data)) = (root.canonicalize(), data.canonicalize()) else {
@@ -125,6 +145,7 @@ impl Report {
     fn remember(&mut self, catalog: &Catalog<Vec<u8>>) {
         self.index_bytes = catalog.bytes().len() as u64;
         self.counts = Some(catalog.counts());
+        self.missing = catalog.missing().collect();
         let faults = catalog.unreadable();
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
@@ -138,7 +159,7 @@ type Numbered<T> = Vec<(usize, T)>;
 /// What reading takes.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
-    root: BorrowedFd<'a>,
+    root: Root<'a>,
     seen: &'a [Seen],
     limits: &'a Limits,
     progress: &'a Progress,

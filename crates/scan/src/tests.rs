@@ -288,6 +288,65 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
     assert_eq!(opened(), written.map(str::to_owned).into());
 }
 
+/// Each playlist of an index: what it is called, the paths of its tracks, and how many entries are none.
+fn playlists(catalog: &Catalog<Vec<u8>>) -> Vec<(String, Vec<String>, u32)> {
+    let lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
+    let path = |row| {
+        let (path, _) = catalog.file(catalog.track(row)?.file)?;
+        Some(String::from_utf8_lossy(&path).into_owned())
+    };
+    let told = lists.map(|list| {
+        let paths = list.tracks.iter().filter_map(|row| path(*row)).collect();
+        (list.name.to_owned(), paths, list.missing)
+    });
+    told.collect()
+}
+
+#[test]
+fn playlists_follow_their_files_and_tell_what_is_missing() {
+    let home = Home::new("playlists");
+    let absolute = home.library().join("Two/Second \u{e9}/1 - sine.mp3");
+    let text = format!(
+        "#EXTM3U\r\n#PLAYLIST:Sines\r\n../One/First/0 - sine.flac\r\n{}\r\nsoon.flac\r\n",
+        absolute.display()
+    );
+    home.write("Lists/mix.m3u8", text.as_bytes());
+    home.write("Lists/stream.m3u", b"#EXT-X-VERSION:3\na.ts\n");
+    let report = home.scan();
+    assert_eq!(
+        report.missing,
+        [(b"Lists/mix.m3u8".to_vec(), "soon.flac".to_owned())]
+    );
+    assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
+    assert_eq!(report.faults[0].reason, "playlist of a stream's segments");
+    let (first, second) = ("One/First/0 - sine.flac", "Two/Second \u{e9}/1 - sine.mp3");
+    let list = |paths: &[&str], missing| {
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        vec![("Sines".to_owned(), paths, missing)]
+    };
+    assert_eq!(playlists(&home.catalog()), list(&[first, second], 1));
+    // What is missing comes, what is there goes, and nobody touches the list.
+    home.write("Lists/soon.flac", sine("sine.flac"));
+    fs::remove_file(home.library().join(first)).expect("it was made");
+    let report = home.scan();
+    assert_eq!(report.opened, 1);
+    assert_eq!(
+        playlists(&home.catalog()),
+        list(&[second, "Lists/soon.flac"], 1)
+    );
+    assert_eq!(home.index(), home.clean());
+    // The list changes, and goes.
+    home.write("Lists/mix.m3u8", b"#PLAYLIST:Sines\nsoon.flac\nsoon.flac\n");
+    let report = home.scan();
+    assert_eq!((report.opened, report.missing.len()), (1, 0));
+    let twice = list(&["Lists/soon.flac", "Lists/soon.flac"], 0);
+    assert_eq!(playlists(&home.catalog()), twice);
+    fs::remove_file(home.library().join("Lists/mix.m3u8")).expect("it was made");
+    home.scan();
+    assert_eq!(playlists(&home.catalog()), []);
+    assert_eq!(home.index(), home.clean());
+}
+
 #[test]
 fn our_own_data_is_no_part_of_the_library() {
     let home = Home::new("hidden");

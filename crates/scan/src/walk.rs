@@ -22,11 +22,14 @@ const PICTURES: &[&str] = &[
     "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
 ];
 
+const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
+
 /// What a file is by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Music,
     Picture,
+    Playlist,
 }
 
 /// A file that matters.
@@ -273,6 +276,8 @@ pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
         Some(Kind::Music)
     } else if is_one(PICTURES) {
         Some(Kind::Picture)
+    } else if is_one(PLAYLISTS) {
+        Some(Kind::Playlist)
     } else {
         None
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::auth;
 use crate::derived::Derived;
+use crate::house::Watching;
 use crate::ids::Id;
 use crate::params::{Params, decoded};
 use crate::server::{Answer, Index, Server};
@@ -135,18 +136,7 @@ impl Ask<'_> {
                 let rows = self.albums(state)?;
                 self.page(out, rows, |out, row| self.album(out, state, row))?;
             }
-            ["albums", id] => {
-                let row = match Id::parse(id) {
-                    Some(Id::Album(id)) => self.index.album_row(id),
-                    _ => None,
-                };
-                let row = row.ok_or(Refusal::NotFound)?;
-                self.album(out, state, row);
-                let album = self.index.album(row).ok_or(Refusal::NotFound)?;
-                out.list("tracks", tracks(&album), |out, row| {
-                    self.track(out, state, row)
-                });
-            }
+            ["albums", id] => self.whole_album(out, state, id)?,
             ["artists"] => {
                 let with_albums = |row: &u32| {
                     let artist = self.index.artist(*row);
@@ -188,10 +178,45 @@ impl Ask<'_> {
                 let rows = self.pictures()?;
                 self.page(out, rows, |out, row| self.picture(out, row))?;
             }
+            ["playlists"] => {
+                let rows = (0..counts.playlists).collect();
+                self.page(out, rows, |out, row| self.playlist(out, row))?;
+            }
+            ["playlists", id] => self.whole_playlist(out, state, id)?,
             ["search"] => self.search(state, out)?,
             ["scan"] => self.scan(out),
             _ => return Err(Refusal::NotFound),
         }
+        Ok(())
+    }
+
+    fn whole_album(&self, out: &mut Writer, state: &State, id: &str) -> Result<(), Refusal> {
+        let row = match Id::parse(id) {
+            Some(Id::Album(id)) => self.index.album_row(id),
+            _ => None,
+        };
+        let row = row.ok_or(Refusal::NotFound)?;
+        self.album(out, state, row);
+        let album = self.index.album(row).ok_or(Refusal::NotFound)?;
+        out.list("tracks", tracks(&album), |out, row| {
+            self.track(out, state, row)
+        });
+        Ok(())
+    }
+
+    fn whole_playlist(&self, out: &mut Writer, state: &State, id: &str) -> Result<(), Refusal> {
+        let row = match Id::parse(id) {
+            Some(Id::Listing(id)) => self.index.playlist_row(id),
+            _ => None,
+        };
+        let row = row.ok_or(Refusal::NotFound)?;
+        self.playlist(out, row);
+        let playlist = self.index.playlist(row).ok_or(Refusal::NotFound)?;
+        out.list("tracks", playlist.tracks, |out, row| {
+            self.track(out, state, row)
+        });
+        let missing = self.index.missing_of(row);
+        out.texts("missing", missing.iter().map(String::as_str));
         Ok(())
     }
 
@@ -261,6 +286,7 @@ impl Ask<'_> {
         out.number("artists", counts.artists);
         out.number("genres", counts.genres);
         out.number("pictures", counts.photos);
+        out.number("playlists", counts.playlists);
         out.number("files", counts.files);
         out.number(
             "durationSeconds",
@@ -278,7 +304,31 @@ impl Ask<'_> {
         let scanning = self.server.house.scanning();
         out.flag("scanning", scanning.active);
         out.number("files", scanning.files as i64);
+        if let Some(reading) = scanning.reading {
+            out.object("reading", |out| {
+                out.number("done", reading.done as i64);
+                out.number("of", reading.of as i64);
+                out.float("perSecond", reading.per_second);
+                if let Some(left_s) = reading.left_s {
+                    out.float("secondsLeft", left_s);
+                }
+            });
+        }
         out.text_if("ended", scanning.ended_ms.map(iso).as_deref());
+        out.text_if("failed", scanning.failed.as_deref());
+        out.object("watch", |out| match &scanning.watch {
+            Watching::Off => out.text("by", "nothing"),
+            Watching::Told { folders } => {
+                out.text("by", "inotify");
+                out.number("folders", *folders as i64);
+            }
+            Watching::Looking { every_s, why } => {
+                out.text("by", "looking");
+                out.number("everySeconds", *every_s as i64);
+                out.text("why", why);
+            }
+        });
+        out.number("unsettled", scanning.unsettled as i64);
         out.list(
             "unreadable",
             self.index.unreadable(),
@@ -287,6 +337,10 @@ impl Ask<'_> {
                 out.text("reason", &reason);
             },
         );
+        out.list("missing", self.index.missing(), |out, (path, target)| {
+            out.text("playlist", &String::from_utf8_lossy(&path));
+            out.text("entry", &target);
+        });
     }
 
     fn user(&self, state: &State) -> Result<String, Refusal> {

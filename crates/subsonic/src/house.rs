@@ -30,13 +30,54 @@ pub trait House: Send + Sync {
     fn lyrics(&self, path: &[u8]) -> Option<String>;
 }
 
-/// How far a scan is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How far a scan is, and how changes are seen.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scanning {
     /// Whether one runs.
     pub active: bool,
     /// Files that it has met, or the last one has.
     pub files: u64,
+    /// How many of those that are to be read it has read, once it knows which.
+    pub reading: Option<Reading>,
     /// When the last one ended.
     pub ended_ms: Option<i64>,
+    /// Why the one after that did not come to an end.
+    pub failed: Option<String>,
+    /// Folders that changed and are not quiet yet.
+    pub unsettled: u64,
+    /// How changes are seen.
+    pub watch: Watching,
+}
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Files read.
+    pub done: u64,
+    /// Of so many.
+    pub of: u64,
+    /// Files in a second, so far.
+    pub per_second: f64,
+    /// Until everything is read, should that stay.
+    pub left_s: Option<f64>,
+}
+
+/// How changes of the library are seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Watching {
+    /// Not at all.
+    #[default]
+    Off,
+    /// The kernel tells of them.
+    Told {
+        /// In so many folders.
+        folders: u64,
+    },
+    /// By looking again.
+    Looking {
+        /// How often.
+        every_s: u64,
+        /// Why the kernel does not tell.
+        why: String,
+    },
 }

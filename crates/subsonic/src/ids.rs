@@ -1,6 +1,6 @@
 //! Ids as clients see them: a kind and sixteen digits.
 
-use catalog::{AlbumId, ArtistId, TrackId};
+use catalog::{AlbumId, ArtistId, PlaylistId, TrackId};
 use serde::{Deserialize, Serialize};
 
 /// Something that has an id.
@@ -11,6 +11,8 @@ pub(crate) enum Id {
     Album(AlbumId),
     Track(TrackId),
     Playlist(u64),
+    /// A playlist in a file of the library.
+    Listing(PlaylistId),
 }
 
 impl Id {
@@ -24,6 +26,7 @@ impl Id {
             "al" => Id::Album(AlbumId(number)),
             "tr" => Id::Track(TrackId(number)),
             "pl" => Id::Playlist(number),
+            "pf" => Id::Listing(PlaylistId(number)),
             _ => return None,
         })
     }
@@ -36,6 +39,7 @@ impl std::fmt::Display for Id {
             Id::Album(id) => write!(f, "al-{:016x}", id.0),
             Id::Track(id) => write!(f, "tr-{:016x}", id.0),
             Id::Playlist(number) => write!(f, "pl-{number:016x}"),
+            Id::Listing(id) => write!(f, "pf-{:016x}", id.0),
         }
     }
 }

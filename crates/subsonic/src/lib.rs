@@ -57,7 +57,7 @@ mod tests;
 
 pub use accounts::UserError;
 pub use api::ApiRequest;
-pub use house::{House, Scanning};
+pub use house::{House, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use params::Params;
 pub use server::{Answer, Request, Server};

@@ -25,7 +25,7 @@ impl Call<'_> {
             Id::Artist(id) => self.index.artist_row(id).is_some(),
             Id::Album(id) => self.index.album_row(id).is_some(),
             Id::Track(id) => self.index.track_row(id).is_some(),
-            Id::Playlist(_) => false,
+            Id::Playlist(_) | Id::Listing(_) => false,
         }
     }
 

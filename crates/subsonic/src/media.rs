@@ -26,13 +26,10 @@ impl Call<'_> {
             Id::Album(id) => Covered::Album(self.index.album_row(id)?),
             Id::Artist(id) => Covered::Artist(self.index.artist_row(id)?),
             Id::Track(id) => Covered::Track(self.index.track_row(id)?),
-            Id::Playlist(_) => {
-                let tracks = &self.playlist(seen, id).ok()?.1.tracks;
-                let mut tracks = tracks.iter().take(PLAYLIST_COVERS_MAX);
-                return tracks.find_map(|&id| match id {
-                    Id::Track(_) => self.cover(seen, id, query),
-                    _ => None,
-                });
+            Id::Playlist(_) | Id::Listing(_) => {
+                let rows = self.shown(seen, id).ok()?.rows.into_iter();
+                let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(Covered::Track);
+                return covers.find_map(|of| self.server.house.cover(&self.index, of, query));
             }
         };
         self.server.house.cover(&self.index, of, query)

@@ -1,4 +1,6 @@
-//! Playlists.
+//! Playlists: those that users keep, and those in files of the library, which everybody may see and nobody may change.
+
+use std::borrow::Cow;
 
 use crate::fault::Fault;
 use crate::ids::Id;
@@ -6,6 +8,21 @@ use crate::server::{Call, Changes, Seen};
 use crate::songs::{iso, seconds};
 use crate::store::{Change, Playlist};
 use crate::write::Writer;
+
+/// A playlist as somebody sees it.
+pub(crate) struct Shown<'s> {
+    id: Id,
+    name: &'s str,
+    comment: Cow<'s, str>,
+    /// Nobody's, if it is in a file.
+    owner: &'s str,
+    public: bool,
+    created_ms: i64,
+    changed_ms: i64,
+    /// Tracks that are there.
+    pub(crate) rows: Vec<u32>,
+    is_file: bool,
+}
 
 impl Call<'_> {
     /// The playlist of this id, if this user may see it.
@@ -28,7 +45,12 @@ impl Call<'_> {
 
     /// The same, if this user may change it.
     fn own_playlist<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(u64, &'s Playlist), Fault> {
-        let (id, playlist) = self.playlist(seen, self.id(name)?)?;
+        let id = self.id(name)?;
+        if let Id::Listing(_) = id {
+            self.shown(seen, id)?;
+            return Err(Fault::not_allowed());
+        }
+        let (id, playlist) = self.playlist(seen, id)?;
         match playlist.owner == self.user {
             true => Ok((id, playlist)),
             false => Err(Fault::not_allowed()),
@@ -43,21 +65,69 @@ impl Call<'_> {
         }
     }
 
-    fn describe(&self, out: &mut Writer, id: u64, playlist: &Playlist) {
-        let rows = self.rows(&playlist.tracks);
-        let tracks = rows.iter().filter_map(|&row| self.index.track(row));
+    /// A playlist of either kind, if this user may see it.
+    pub(crate) fn shown<'s>(&'s self, seen: &Seen<'s>, id: Id) -> Result<Shown<'s>, Fault> {
+        match id {
+            Id::Listing(id) => {
+                let row = self.index.playlist_row(id);
+                let found = row.and_then(|row| self.listing(row));
+                found.ok_or_else(|| Fault::not_found("playlist"))
+            }
+            id => {
+                let (id, playlist) = self.playlist(seen, id)?;
+                Ok(self.kept(id, playlist))
+            }
+        }
+    }
+
+    /// One that a user keeps.
+    fn kept<'s>(&self, id: u64, playlist: &'s Playlist) -> Shown<'s> {
+        Shown {
+            id: Id::Playlist(id),
+            name: &playlist.name,
+            comment: (&*playlist.comment).into(),
+            owner: &playlist.owner,
+            public: playlist.public,
+            created_ms: playlist.created_ms,
+            changed_ms: playlist.changed_ms,
+            rows: self.rows(&playlist.tracks),
+            is_file: false,
+        }
+    }
+
+    /// One in a file.
+    fn listing(&self, row: u32) -> Option<Shown<'_>> {
+        let found = self.index.playlist(row)?;
+        let (path, stat) = self.index.file(found.file)?;
+        let changed_ms = stat.mtime_ns.div_euclid(1_000_000);
+        Some(Shown {
+            id: Id::Listing(found.id),
+            name: found.name,
+            comment: String::from_utf8_lossy(&path).into_owned().into(),
+            owner: "",
+            public: true,
+            created_ms: changed_ms,
+            changed_ms,
+            rows: found.tracks,
+            is_file: true,
+        })
+    }
+
+    fn describe(&self, out: &mut Writer, shown: &Shown<'_>) {
+        let tracks = shown.rows.iter().filter_map(|&row| self.index.track(row));
         let durations = tracks.map(|track| i64::from(seconds(track.duration_ms)));
-        out.text("id", &Id::Playlist(id).to_string());
-        out.text("name", &playlist.name);
-        out.text("comment", &playlist.comment);
-        out.text("owner", &playlist.owner);
-        out.flag("public", playlist.public);
-        out.number("songCount", rows.len() as u32);
+        out.text("id", &shown.id.to_string());
+        out.text("name", shown.name);
+        out.text("comment", &shown.comment);
+        out.text("owner", shown.owner);
+        out.flag("public", shown.public);
+        out.flag("readonly", shown.is_file || shown.owner != self.user);
+        out.number("songCount", shown.rows.len() as u32);
         out.number("duration", durations.sum::<i64>());
-        out.text("created", &iso(playlist.created_ms));
-        out.text("changed", &iso(playlist.changed_ms));
-        if !rows.is_empty() {
-            out.text("coverArt", &Id::Playlist(id).to_string());
+        out.text("created", &iso(shown.created_ms));
+        out.text("changed", &iso(shown.changed_ms));
+        if !shown.rows.is_empty() {
+            out.text("coverArt", &shown.id.to_string());
         }
     }
 }
@@ -66,9 +136,12 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     let may_see = |playlist: &Playlist| playlist.public || playlist.owner == call.user;
     let playlists = seen.state.playlists.iter();
     out.object("playlists", |out| {
-        let playlists = playlists.filter(|(_, playlist)| may_see(playlist));
-        out.list("playlist", playlists, |out, (&id, playlist)| {
-            call.describe(out, id, playlist);
+        let kept = playlists.filter(|(_, playlist)| may_see(playlist));
+        let kept = kept.map(|(&id, playlist)| call.kept(id, playlist));
+        let in_files = 0..call.index.counts().playlists;
+        let in_files = in_files.filter_map(|row| call.listing(row));
+        out.list("playlist", kept.chain(in_files), |out, shown| {
+            call.describe(out, &shown);
         });
     });
     Ok(())
@@ -82,10 +155,10 @@ pub(crate) fn one(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<
         Some(text) => Id::parse(text).ok_or_else(|| Fault::not_found("playlist"))?,
         None => Id::Playlist(call.fresh),
     };
-    let (id, playlist) = call.playlist(seen, id)?;
+    let shown = call.shown(seen, id)?;
     out.object("playlist", |out| {
-        call.describe(out, id, playlist);
-        out.list("entry", call.rows(&playlist.tracks), |out, row| {
+        call.describe(out, &shown);
+        out.list("entry", shown.rows.iter(), |out, &row| {
             call.song(out, seen, row);
         });
     });

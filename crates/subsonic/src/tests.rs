@@ -319,6 +319,7 @@ fn playlists_are_made_changed_and_shared() {
         "createPlaylist?name=A+%26+B&songId={song}&songId={song}"
     ));
     let list = scene.all("getPlaylists", "playlist.id").remove(0);
+    assert!(list.starts_with("pl-"), "{list}");
     let titles = || scene.all(&format!("getPlaylist?id={list}"), "entry.title");
     assert_eq!(titles(), ["Erstes Lied", "Erstes Lied"]);
     scene.ok(&format!(
@@ -342,7 +343,42 @@ fn playlists_are_made_changed_and_shared() {
         ]],
     );
     scene.ok(&format!("deletePlaylist?id={list}"));
-    assert!(scene.all("getPlaylists", "playlist.id").is_empty());
+    let left = scene.all("getPlaylists", "playlist.id");
+    assert!(left.iter().all(|id| id.starts_with("pf-")), "{left:?}");
+}
+
+#[test]
+fn playlists_in_files_are_shown_to_all_and_changed_by_nobody() {
+    let scene = Scene::new("listings");
+    let list = scene.all("getPlaylists", "playlist.id").remove(0);
+    let titles = scene.all(&format!("getPlaylist?id={list}"), "entry.title");
+    assert_eq!(titles, ["夜", "Erstes Lied"]);
+    check(
+        &scene,
+        "getPlaylists?f=json",
+        expect![[
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"playlists":{"playlist":[{"id":"pf-411f854cbbae90f9","name":"Mix","comment":"Lists/Mix.m3u","owner":"","public":true,"readonly":true,"songCount":2,"duration":305,"created":"1970-01-01T00:00:07.000Z","changed":"1970-01-01T00:00:07.000Z","coverArt":"pf-411f854cbbae90f9"}]}}}"#
+        ]],
+    );
+    let as_bob = scene.ask_as("getPlaylists", "u=bob&p=secret");
+    assert!(as_bob.contains(&list), "{as_bob}");
+    let cover = scene.answer(&format!("getCoverArt?id={list}&size=9"), "u=ann&p=sesame");
+    let Answer::File { target, .. } = cover else {
+        panic!("a picture");
+    };
+    assert!(target.starts_with("/cover/Track("), "{target}");
+    for change in [
+        "deletePlaylist?id=",
+        "updatePlaylist?name=x&playlistId=",
+        "createPlaylist?playlistId=",
+    ] {
+        let refused = scene.ask(&format!("{change}{list}"));
+        assert!(refused.contains("code=\"50\""), "{change}: {refused}");
+    }
+    let unknown = scene.ask("deletePlaylist?id=pf-0000000000000001");
+    assert!(unknown.contains("code=\"70\""), "{unknown}");
+    let star = scene.ask(&format!("star?id={list}"));
+    assert!(star.contains("code=\"70\""), "{star}");
 }
 
 #[test]

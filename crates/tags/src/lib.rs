@@ -1,4 +1,4 @@
-//! What music and picture files say of themselves: reads exactly the bytes that matter, and seeks over the rest.
+//! What music, picture and playlist files say of themselves: reads exactly the bytes that matter, and seeks over the rest.
 //! No files, no clock, no index; pictures are located, not read.
 //!
 //! Principal types: [`Reader`], which turns a file into [`Media`], and [`Track`], what the tags of one file mean.
@@ -7,6 +7,7 @@
 //! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, essence } ─┐
 //!                                                     path ── Splits ──┴─► Track { artists with roles, dates, … }
 //! picture ─ ReadAt ─► shot ─► Shot { taken, camera, place }
+//! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```
 //!
 //! A parser in direct style asks an `Input` for the bytes at an offset; the input keeps one window, so that what was
@@ -39,6 +40,8 @@ mod from_path;
 
 mod shot;
 
+mod listing;
+
 mod cover;
 
 mod error;
@@ -69,6 +72,7 @@ pub use error::{Error, ErrorKind};
 pub use field::Field;
 pub use input::ReadAt;
 pub use limits::Limits;
+pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, Codec, Container, Essence, Media, Mime, Picture, PictureKind, Stored};
 pub use reader::{Reader, Spent};
 pub use shot::{Place, Shot, shot};

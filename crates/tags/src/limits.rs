@@ -15,6 +15,10 @@ pub struct Limits {
     pub pictures_max: usize,
     /// Bytes between the tag and the first audio frame of an MP3 that are searched.
     pub sync_bytes_max: u64,
+    /// Bytes of a playlist.
+    pub listing_bytes_max: u64,
+    /// Entries of a playlist.
+    pub listing_entries_max: usize,
 }
 
 impl Default for Limits {
@@ -27,6 +31,8 @@ impl Default for Limits {
             text_bytes_max: 1 << 20,
             pictures_max: 16,
             sync_bytes_max: 128 << 10,
+            listing_bytes_max: 4 << 20,
+            listing_entries_max: 50_000,
         }
     }
 }

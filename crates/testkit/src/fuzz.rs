@@ -29,7 +29,7 @@ pub use range::range;
 pub use rdb::rdb;
 pub use request::request;
 pub use resp::resp;
-pub use tags::tags;
+pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
 /// A parser under test.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 21] = [
     Target {
         name: "accept",
         check: accept,
@@ -97,6 +97,34 @@ pub const TARGETS: [Target; 14] = [
     Target {
         name: "tags",
         check: tags,
+    },
+    Target {
+        name: "tags_exif",
+        check: tags_exif,
+    },
+    Target {
+        name: "tags_flac",
+        check: tags_flac,
+    },
+    Target {
+        name: "tags_mp3",
+        check: tags_mp3,
+    },
+    Target {
+        name: "tags_mp4",
+        check: tags_mp4,
+    },
+    Target {
+        name: "tags_ogg",
+        check: tags_ogg,
+    },
+    Target {
+        name: "tags_rare",
+        check: tags_rare,
+    },
+    Target {
+        name: "tags_riff",
+        check: tags_riff,
     },
 ];
 

@@ -5,6 +5,7 @@ mod grammar;
 mod h2;
 pub(crate) mod http1;
 mod long;
+mod opens;
 mod oracle;
 mod served;
 mod slow;

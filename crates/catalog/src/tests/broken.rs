@@ -52,6 +52,10 @@ proptest! {
             for row in 0..catalog.counts().albums {
                 black_box(catalog.album(row));
             }
+            for row in 0..catalog.counts().playlists {
+                black_box(catalog.playlist(row));
+            }
+            black_box(catalog.missing().count());
             for row in 0..catalog.counts().artists {
                 black_box(catalog.artist(row));
             }

@@ -10,6 +10,9 @@ use crate::stats::{quantile, sorted};
 use crate::stop::Stop;
 use crate::table;
 
+/// What an index may take for each song, on disk and in memory, which holds the same bytes: a million in 500 MB.
+const SONG_BYTES_MAX: u64 = 500;
+
 #[derive(Deserialize)]
 pub(super) struct Definition {
     /// Songs of each library.
@@ -87,6 +90,13 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
                 track.title
             )));
         }
+    }
+    let bytes_max = u64::from(songs) * SONG_BYTES_MAX;
+    if bytes_max < catalog.bytes().len() as u64 {
+        return Err(Stop::finding(format!(
+            "an index of {songs} songs takes {} bytes, more than {bytes_max}",
+            catalog.bytes().len()
+        )));
     }
     Ok(Searches {
         songs,

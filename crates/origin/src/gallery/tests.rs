@@ -25,7 +25,7 @@ fn names_of_files_stay_text() {
     for expected in [
         "<title>holiday &amp; more · Pelton</title>",
         "<a href=\"/-/\">↑</a>",
-        "<a href=\"/-/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
+        "<a href=\"/-/at/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
         "src=\"/holiday%20%26%20more/a%20b.jpg?w=480&amp;h=360&amp;fit=cover\"",
         "alt=\"x&quot;&gt;&lt;script&gt;.png\"",
         "href=\"/holiday%20%26%20more/100%25.WEBP\"",
@@ -35,6 +35,9 @@ fn names_of_files_stay_text() {
     ] {
         assert!(page.contains(expected), "{expected} in {page}");
     }
+    let deep = LibraryPath::from_target("/a b/c");
+    let page = render(deep.as_ref(), &listed, false, |_| None);
+    assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
     // The music is linked from the first page.
     assert!(!page.contains("/-/music"));
     let first = |has_music| render(None, &listed, has_music, |_| None);

@@ -216,24 +216,25 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
         ("Band/1999 - Album/01 - Song.flac", FLAC),
         ("Band/1999 - Album/cover.png", &media::png(96, 64)),
         ("Band/1999 - Album/02 - Cut.flac", &FLAC[..20]),
+        ("mix.m3u", b"Band/1999 - Album/01 - Song.flac\ngone.flac\n"),
     ]);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\n";
+    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: not in the library: gone.flac\n";
     assert_eq!((code, &stderr[..]), (1, fault));
     let told: Vec<&str> = stdout.lines().collect();
     assert_eq!(
         told[0],
-        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures"
+        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries are not in the library)"
     );
     let opened =
-        "3 files: 0 as they were, 0 moved, 3 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 0 as they were, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
     assert_eq!(told[1], opened);
     let (code, stdout, stderr) = run(&home, &words);
     let told: Vec<&str> = stdout.lines().collect();
     assert_eq!((code, &stderr[..]), (1, fault));
     let opened =
-        "3 files: 3 as they were, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 4 as they were, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
     assert_eq!(told[1], opened);
     assert!(told[2].ends_with(", as it was"), "{stdout}");
 }

@@ -81,6 +81,11 @@ fn covers_are_pictures_like_any_other() {
     // A better variant would have another tag.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
+    // The index is a file a moment before the server has it.
+    eventually("the end of the scan", || {
+        let scan = server.get("/-/api/scan").text().to_owned();
+        scan.contains("\"ended\"").then_some(())
+    });
     let (inside, inside_album) = ids(&catalog, "Band/Inside");
     let (_, beside_album) = ids(&catalog, "Band/Beside");
     let (nothing, _) = ids(&catalog, "None");
@@ -120,6 +125,11 @@ fn covers_are_pictures_like_any_other() {
         assert_eq!(answer.status, status, "{method} {id}");
     }
     assert_eq!(server.get(&format!("/-/cover/{inside}?w=wide")).status, 400);
+    let metrics = server.metrics();
+    let ways = ["inotify", "looking", "off"]
+        .map(|way| metrics.get(&format!("pelton_library_watch{{by=\"{way}\"}}")));
+    assert_eq!(ways.iter().sum::<u64>(), 1, "{ways:?}");
+    assert_eq!(metrics.get("pelton_library_unreadable_files"), 0);
     server.stop();
 }
 

@@ -72,6 +72,8 @@ fn the_root_leads_to_the_page() {
         ("moving.gif", &media::gif(48, 32, 2)),
         ("notes.txt", b"notes"),
         ("folder/inside.png", &media::png(48, 32)),
+        // Taken below `/-/`, where our own pages are.
+        ("music/kept.png", &media::png(48, 32)),
     ]);
     let server = Server::plain(&home, &[]);
     for target in ["/", "/-"] {
@@ -97,7 +99,7 @@ fn the_root_leads_to_the_page() {
         "src=\"/a%20b%26c.jpg?w=480&amp;h=360&amp;fit=cover\"",
         ">a b&amp;c.jpg<",
         "href=\"/moving.gif\"",
-        "href=\"/-/folder/\"",
+        "href=\"/-/at/folder/\"",
     ] {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
@@ -105,6 +107,10 @@ fn the_root_leads_to_the_page() {
     let folder = server.get("/-/folder/");
     assert!(folder.text().contains("href=\"/folder/inside.png\""));
     assert!(folder.text().contains("href=\"/-/\""));
+    let folder = server.get("/-/at/music/");
+    assert!(folder.text().contains("href=\"/music/kept.png\""));
+    assert!(folder.text().contains("href=\"/-/\""));
+    assert_eq!(server.get("/-/at/missing/").status, 404);
     assert_eq!(server.get("/-/missing/").status, 404);
     assert_eq!(server.get("/-/../").status, 404);
     // What the page points to is there.

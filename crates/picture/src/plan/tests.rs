@@ -221,23 +221,25 @@ fn answers_that_are_refused() {
 }
 
 #[test]
-fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor_of_two() {
+fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor() {
     let table = [
         ("", 1),
         ("w=2000", 1),
-        ("w=1001", 1),
-        ("w=1000", 2),
+        ("w=1201", 1),
+        ("w=1200", 2),
         ("w=501", 2),
         ("w=500", 4),
         ("w=250", 4),
-        // A decoder that shrinks leaves half a megapixel.
+        // A decoder that shrinks leaves a quarter of a megapixel.
         ("w=248", 4),
         ("w=1", 4),
         // The part that is cut out is what counts, and both of its axes.
         ("w=1000&h=100&fit=cover", 2),
         ("w=500&h=500&fit=cover", 2),
+        ("w=375&h=375&fit=cover", 4),
         ("w=100&h=3000&fit=fill", 1),
         ("w=100&h=376&fit=fill", 2),
+        ("w=100&h=375&fit=fill", 4),
         ("w=1000&h=3000&fit=contain", 2),
         ("w=8000&enlarge=1", 1),
     ];
@@ -245,7 +247,7 @@ fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor_of_two() {
         let plan = quick(&photo(), query, Target::Jpeg).expect("a small picture");
         assert_eq!(plan.shrink(), shrink, "{query}");
     }
-    for (size, shrink) in [((1000, 1000), 1), ((1415, 1415), 2), ((8000, 6000), 8)] {
+    for (size, shrink) in [((979, 979), 1), ((1000, 1000), 2), ((8000, 6000), 8)] {
         let jpeg = quick(&facts(Format::Jpeg, size), "w=140", Target::Jpeg);
         assert_eq!(jpeg.expect("a small picture").shrink(), shrink, "{size:?}");
     }
@@ -295,7 +297,7 @@ fn costs() {
         Jpeg q=100 Webp Quick: 832 MB 14714 ms
         Jpeg w=512&h=512 Webp Quick: 166 MB 252 ms
         Jpeg w=512&h=512 Jpeg Quick: 166 MB 248 ms
-        Jpeg w=64 Avif Quick: 166 MB 246 ms
+        Jpeg w=64 Avif Quick: 162 MB 243 ms
         Png  Webp Quick: 41 MB 99 ms
         Png w=960 Png Quick: 41 MB 64 ms
         Avif  Jpeg Quick: 16 MB 2 ms

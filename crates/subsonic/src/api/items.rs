@@ -76,6 +76,23 @@ impl Ask<'_> {
         }
     }
 
+    pub(super) fn playlist(&self, out: &mut Writer, row: u32) {
+        let Some(playlist) = self.index.playlist(row) else {
+            return;
+        };
+        out.text("id", &Id::Listing(playlist.id).to_string());
+        out.text("name", playlist.name);
+        if let Some((path, stat)) = self.index.file(playlist.file) {
+            out.text("file", &format!("/{}", encoded(&path)));
+            out.text("changed", &iso(stat.mtime_ns.div_euclid(1_000_000)));
+        }
+        let tracks = playlist.tracks.iter();
+        let durations_ms = tracks.filter_map(|&row| Some(self.index.track(row)?.duration_ms));
+        out.number("trackCount", playlist.tracks.len() as u32);
+        out.number("durationMs", durations_ms.map(i64::from).sum::<i64>());
+        out.number("missingCount", playlist.missing);
+    }
+
     pub(super) fn artist(&self, out: &mut Writer, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;

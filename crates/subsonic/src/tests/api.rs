@@ -14,7 +14,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"files":6,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1816}"#
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1976}"#
         ]],
     );
     check(
@@ -75,6 +75,27 @@ fn everything_is_there_as_plain_json() {
     );
     check(
         &scene,
+        "/playlists",
+        expect![[
+            r#"200 {"total":1,"offset":0,"items":[{"id":"pf-411f854cbbae90f9","name":"Mix","file":"/Lists/Mix.m3u","changed":"1970-01-01T00:00:07.000Z","trackCount":2,"durationMs":305000,"missingCount":1}]}"#
+        ]],
+    );
+    let list = scene.api("GET", "/playlists/pf-411f854cbbae90f9", None);
+    let order = [
+        "\"tracks\":[",
+        "\"title\":\"夜\"",
+        "\"title\":\"Erstes Lied\"",
+    ];
+    let places = order.map(|part| list.find(part).unwrap_or_else(|| panic!("{part}: {list}")));
+    assert!(places.is_sorted(), "{list}");
+    assert!(list.ends_with("\"missing\":[\"gone.mp3\"]}"), "{list}");
+    assert!(
+        scene
+            .api("GET", "/playlists/pf-0", None)
+            .starts_with("404 ")
+    );
+    check(
+        &scene,
         "/search?q=bjork",
         expect![[
             r##"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
@@ -84,7 +105,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/scan",
         expect![[
-            r#"200 {"scanning":false,"files":6,"ended":"1970-01-01T00:00:00.001Z","unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}]}"#
+            r#"200 {"scanning":false,"files":7,"ended":"1970-01-01T00:00:00.001Z","watch":{"by":"inotify","folders":4},"unsettled":0,"unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}],"missing":[{"playlist":"Lists/Mix.m3u","entry":"gone.mp3"}]}"#
         ]],
     );
     check(

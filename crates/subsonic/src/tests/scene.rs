@@ -7,11 +7,13 @@ use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
 use picture::Look;
 use serde_json::Value;
 use tags::{
-    Audio, Codec, Container, Essence, Field, Media, Mime, Picture, PictureKind, Shot, Splits,
-    Stored, Tags,
+    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
+    Shot, Splits, Stored, Tags,
 };
 
-use crate::{Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store};
+use crate::{
+    Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store, Watching,
+};
 
 const NOW_MS: i64 = 1_000_000;
 
@@ -25,8 +27,10 @@ impl House for Shelf {
     fn scanning(&self) -> Scanning {
         Scanning {
             active: false,
-            files: 6,
+            files: 7,
             ended_ms: Some(1),
+            watch: Watching::Told { folders: 4 },
+            ..Scanning::default()
         }
     }
 
@@ -256,6 +260,19 @@ fn entry(number: u64, path: &str, content: Content) -> Entry {
     }
 }
 
+fn listing() -> Listing {
+    let listed = |target: &str| Listed {
+        target: target.as_bytes().to_vec(),
+        title: String::new(),
+    };
+    Listing {
+        name: None,
+        entries: ["../夜/夜.mp3", "gone.mp3", "../B/Über/1.flac"]
+            .map(listed)
+            .into(),
+    }
+}
+
 fn library() -> Vec<Entry> {
     use Field::{
         Album, AlbumArtist, Artist, Artists, Bpm, Composer, Date, Genre, Isrc, Label, Mood,
@@ -319,5 +336,6 @@ fn library() -> Vec<Entry> {
             "broken.mp3",
             Content::Unreadable("no mpeg audio frame".to_owned()),
         ),
+        entry(7, "Lists/Mix.m3u", Content::Listing(Box::new(listing()))),
     ]
 }

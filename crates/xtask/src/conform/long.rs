@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::opens;
 use crate::command::{succeed, timed};
 use crate::stop::Stop;
 
@@ -36,12 +37,14 @@ const UPGRADE: Long = Long {
     repetitions: "100",
 };
 
-/// Kills scans, as often as the first argument says if there is one.
+/// Kills scans, as often as the first argument says if there is one; then sees by strace which files scans open.
 ///
 /// # Errors
-/// When they cannot be built, or an index is not whole.
+/// When they cannot be built, an index is not whole, or a file was opened that did not change.
 pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    run(root, &SCAN, arguments)
+    run(root.clone(), &SCAN, arguments)?;
+    opens::run(&mut crate::ready(root)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A store that is killed while clients write and its journal is written anew.

@@ -1,7 +1,7 @@
 //! `conform subsonic`: the libraries that players are written with drive a server of a generated library.
 //!
-//! py-sonic browses, searches, syncs, marks, seeks and compares XML with JSON; subsonic-api does the same from JavaScript,
-//! where every member has its type.
+//! py-sonic browses, searches, syncs, marks, seeks and compares XML with JSON; subsonic-api does the same from JavaScript and
+//! opensubsonic from Rust, where every member has its type.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,13 +17,18 @@ use crate::{debian, tools};
 
 const PY_SONIC: &str = "1.0.3";
 const SUBSONIC_API: &str = "3.3.1";
+const OPENSUBSONIC: &str = "0.6.1";
 const PYTHON: &str = include_str!("subsonic/pysonic.py");
 const JAVASCRIPT: &str = include_str!("subsonic/client.mjs");
+const RUST: &str = include_str!("subsonic/client.rs.txt");
 /// Enough for several pages of a sync.
 const TRACKS: u32 = 2000;
 const USER: [&str; 2] = ["ann", "sesame"];
+/// What a playlist of the library is called, and how many tracks it has.
+const LISTED: &str = "From a file";
+const LISTED_TRACKS: usize = 3;
 
-/// Runs both; there are no arguments.
+/// Runs all three; there are no arguments.
 ///
 /// # Errors
 /// When they cannot be run, or find a difference.
@@ -44,6 +49,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         art: &Art::prepare(&build.cache().join("media-art"))?,
     };
     timed("library", || media::generate(&order))?;
+    list(&library)?;
     let folder = build.cache().join("conform-subsonic");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let server = serve(&program, &library, &folder)?;
@@ -57,6 +63,9 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     let mut command = Command::new("node");
     command.arg(&script).arg(&port).args(USER);
     timed("subsonic-api", || succeed(&mut command))?;
+    let mut command = Command::new(rust(&folder)?);
+    command.arg(&port).args(USER).arg(LISTED);
+    timed("opensubsonic", || succeed(&mut command))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -77,6 +86,53 @@ fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     .arg(format!("subsonic-api@{SUBSONIC_API}"));
     timed("install subsonic-api", || succeed(&mut npm)).map_err(Stop::on_host)?;
     Ok(script)
+}
+
+/// Lists some of the library's music in a file of it.
+fn list(library: &Path) -> Result<(), Stop> {
+    let mut found = Vec::new();
+    let mut folders = vec![library.to_owned()];
+    while let (Some(folder), true) = (folders.pop(), found.len() < LISTED_TRACKS) {
+        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
+            let path = entry.map_err(at(&folder))?.path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "flac") {
+                found.push(path);
+            }
+        }
+    }
+    let mut text = format!("#EXTM3U\r\n#PLAYLIST:{LISTED}\r\n").into_bytes();
+    for path in found.iter().take(LISTED_TRACKS) {
+        let below = path.strip_prefix(library).expect("it was found there");
+        text.extend(below.as_os_str().as_encoded_bytes());
+        text.extend(b"\r\n");
+    }
+    let path = library.join("listed.m3u8");
+    fs::write(&path, text).map_err(at(&path))
+}
+
+/// The program that drives by opensubsonic, built beside our own, whose lock file knows nothing of it.
+fn rust(folder: &Path) -> Result<PathBuf, Stop> {
+    let package = folder.join("opensubsonic");
+    let sources = package.join("src");
+    fs::create_dir_all(&sources).map_err(at(&sources))?;
+    let manifest = format!(
+        "[package]\nname = \"driver\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         opensubsonic = \"={OPENSUBSONIC}\"\ntokio = {{ version = \"1\", features = [\"macros\", \"rt\", \"net\", \"time\"] }}\n"
+    );
+    for (name, text) in [("Cargo.toml", &*manifest), ("src/main.rs", RUST)] {
+        let path = package.join(name);
+        fs::write(&path, text).map_err(at(&path))?;
+    }
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--manifest-path"]);
+    cargo.arg(package.join("Cargo.toml"));
+    for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
+        cargo.env_remove(variable);
+    }
+    timed("build opensubsonic's driver", || succeed(&mut cargo)).map_err(Stop::on_host)?;
+    Ok(package.join("target/debug/driver"))
 }
 
 /// A running server with a whole index and one user.

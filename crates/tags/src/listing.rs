@@ -1,0 +1,163 @@
+//! Playlists in files: M3U, as players and rippers write it.
+//!
+//! ```text
+//! #EXTM3U                          a head, which many leave out
+//! #PLAYLIST:For the road           what the list is called
+//! #EXTINF:213,Artist - Title       of the entry that follows: seconds, and a name for it
+//! ../Artist/Album/01 Title.flac    an entry: a path from the list's folder, a path from a root, or a URL
+//! ```
+//! Lines end with LF, CR LF or CR; any other line that begins with `#` is a remark. No standard has it: the form is that of
+//! Winamp, with the marks that VLC and Apple's HTTP Live Streaming (RFC 8216 §4.1) use. Names are bytes here: those of a list
+//! in Latin-1 may be those of files as they are, and only who knows the files can tell.
+
+use crate::{Error, ErrorKind, Limits, ReadAt, text};
+use std::borrow::Cow;
+
+#[cfg(test)]
+mod tests;
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+const SCHEME: &[u8] = b"file://";
+
+/// What a playlist's file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// What it lists, in its order.
+    pub entries: Vec<Listed>,
+}
+
+/// An entry of a playlist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// The path as it is written; of a `file:` URL, its path.
+    pub target: Vec<u8>,
+    /// What the list calls it; empty where it does not.
+    pub title: String,
+}
+
+/// Reads a playlist's file of `len` bytes, all of it.
+///
+/// # Errors
+/// [`ErrorKind::Limit`] when it is larger, or lists more, than the limits allow; [`ErrorKind::Unknown`] for the playlist of a
+/// stream's segments, and for one in UTF-16; [`ErrorKind::Io`].
+pub fn listing(
+    source: &(impl ReadAt + ?Sized),
+    len: u64,
+    limits: &Limits,
+) -> Result<Listing, Error> {
+    if limits.listing_bytes_max < len {
+        return Err(Error::limit("playlist is larger than the limit allows"));
+    }
+    let mut bytes = vec![0; len as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match source.read_at(filled as u64, &mut bytes[filled..]) {
+            Ok(0) => return Err(Error::truncated("file ends too early")),
+            Ok(count) => filled += count,
+            Err(err) => return Err(Error::io(err)),
+        }
+    }
+    parse(&bytes, limits)
+}
+
+fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(Error::new(ErrorKind::Unknown, "playlist is in UTF-16"));
+    }
+    let bytes = bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes);
+    let mut found = Listing::default();
+    let mut title = String::new();
+    for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        let line = line.trim_ascii();
+        match line {
+            [] => {}
+            [b'#', mark @ ..] => remark(mark, &mut found, &mut title, limits)?,
+            target => {
+                if limits.listing_entries_max <= found.entries.len() {
+                    return Err(Error::limit("playlist lists more than the limit allows"));
+                }
+                found.entries.push(Listed {
+                    target: path(target).into_owned(),
+                    title: std::mem::take(&mut title),
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A line that begins with `#`.
+fn remark(
+    mark: &[u8],
+    found: &mut Listing,
+    title: &mut String,
+    limits: &Limits,
+) -> Result<(), Error> {
+    let told = |bytes: &[u8]| {
+        let mut told = String::new();
+        text::latin1(bytes.trim_ascii(), &mut told);
+        crop(&mut told, limits.value_bytes_max);
+        told
+    };
+    if mark.starts_with(b"EXT-X-") {
+        return Err(Error::new(
+            ErrorKind::Unknown,
+            "playlist of a stream's segments",
+        ));
+    } else if let Some(rest) = mark.strip_prefix(b"EXTINF:") {
+        let comma = rest.iter().position(|byte| *byte == b',');
+        *title = comma.map_or_else(String::new, |comma| told(&rest[comma + 1..]));
+    } else if let Some(name) = mark.strip_prefix(b"PLAYLIST:") {
+        found.name = Some(told(name)).filter(|name| !name.is_empty());
+    }
+    Ok(())
+}
+
+fn crop(text: &mut String, bytes_max: usize) {
+    if bytes_max < text.len() {
+        let end = (0..=bytes_max)
+            .rev()
+            .find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+    }
+}
+
+/// The path of a `file:` URL of this machine, what stands there otherwise.
+fn path(target: &[u8]) -> Cow<'_, [u8]> {
+    let is_url = target
+        .get(..SCHEME.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(SCHEME));
+    if !is_url {
+        return target.into();
+    }
+    let rest = &target[SCHEME.len()..];
+    let rest = rest.strip_prefix(b"localhost").unwrap_or(rest);
+    percent_decoded(rest).into()
+}
+
+/// Bytes with `%41` as what it stands for (RFC 3986 §2.1); what is no such triplet stays.
+#[must_use]
+pub fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = match rest {
+            [b'%', high, low, ..] => digit(*high).zip(digit(*low)),
+            _ => None,
+        };
+        match digits {
+            Some((high, low)) => {
+                out.push((high << 4 | low) as u8);
+                rest = &rest[3..];
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
+}

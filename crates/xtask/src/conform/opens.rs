@@ -1,0 +1,144 @@
+//! `conform scan`, its second half: which files a scan opens, by strace and over a generated library.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use crate::build::Build;
+use crate::command::{timed, unstartable};
+use crate::debian;
+use crate::media::{self, Art, Order, Payloads};
+use crate::stop::{Stop, at};
+
+/// Enough for every kind of file.
+const TRACKS: u32 = 2000;
+/// Files that are changed, to see that the count counts.
+const CHANGED: usize = 10;
+const ENDINGS: [&str; 15] = [
+    "aiff", "ape", "avif", "flac", "jpg", "m3u", "m3u8", "m4a", "mp3", "mpc", "ogg", "opus", "png",
+    "wav", "wv",
+];
+
+/// Traces scans of a library where nothing changed, and where a few files did.
+///
+/// # Errors
+/// When it cannot be done, or a file was opened that did not change.
+pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
+    debian::ensure(&["strace"])?;
+    debian::ensure(media::PACKAGES)?;
+    let program = build.server()?;
+    let library = media::default_folder(build.cache(), TRACKS, 1);
+    let order = Order {
+        tracks: TRACKS,
+        seed: 1,
+        out: &library,
+        payloads: &Payloads::prepare(&build.cache().join("media-payloads"))?,
+        art: &Art::prepare(&build.cache().join("media-art"))?,
+    };
+    timed("library", || media::generate(&order))?;
+    let folder = build.cache().join("conform-scan");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(at(&folder))?;
+    }
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let traced = |name: &str| {
+        timed(name, || trace(&program, &library, &folder))
+            .inspect(|opened| println!("{name}: {} files opened", opened.len()))
+    };
+    let first = traced("first scan")?;
+    if first.len() < TRACKS as usize {
+        let line = format!("strace saw {} files opened of {TRACKS}", first.len());
+        return Err(Stop::findings(line));
+    }
+    let unchanged = traced("unchanged scan")?;
+    if let Some(opened) = unchanged.first() {
+        return Err(Stop::findings(format!("opened, and not changed: {opened}")));
+    }
+    let mut music = Vec::new();
+    flacs(&library, &mut music)?;
+    for path in music.iter().take(CHANGED) {
+        let file = File::options().append(true).open(path);
+        let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
+        touched.map_err(at(path))?;
+    }
+    let changed = traced("scan after changes")?;
+    if changed.len() != CHANGED {
+        let line = format!("{} files opened where {CHANGED} changed", changed.len());
+        return Err(Stop::findings(line));
+    }
+    Ok(())
+}
+
+/// Paths of music, pictures and playlists that a scan opens.
+fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Vec<String>, Stop> {
+    let out = folder.join("trace");
+    let mut strace = Command::new("strace");
+    strace.args([
+        "-f",
+        "-qq",
+        "-s",
+        "4096",
+        "-e",
+        "trace=open,openat,openat2,creat",
+        "-o",
+    ]);
+    strace.arg(&out).arg(program).arg("scan").arg(library);
+    strace.arg("--data").arg(folder.join("data"));
+    strace.stdout(Stdio::null()).stderr(Stdio::null());
+    let ended = strace.status().map_err(|err| unstartable(&strace, &err))?;
+    // 1 is what it says of a library with broken files.
+    if !matches!(ended.code(), Some(0 | 1)) {
+        return Err(Stop::host(format!("strace of a scan: {ended}")));
+    }
+    let text = fs::read(&out).map_err(at(&out))?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().filter_map(opened).map(str::to_owned).collect())
+}
+
+/// The path in a line of strace, where it is that of a file which matters.
+fn opened(line: &str) -> Option<&str> {
+    if line.contains("O_DIRECTORY") {
+        return None;
+    }
+    let (_, rest) = line.split_once('"')?;
+    let (path, _) = rest.rsplit_once('"')?;
+    let (_, ending) = path.rsplit_once('.')?;
+    let mut endings = ENDINGS.iter();
+    endings
+        .any(|it| ending.eq_ignore_ascii_case(it))
+        .then_some(path)
+}
+
+fn flacs(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        let entry = entry.map_err(at(folder))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(at(folder))?);
+        if kind.is_dir() {
+            flacs(&path, found)?;
+        } else if kind.is_file() && path.extension().is_some_and(|ending| ending == "flac") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::opened;
+
+    #[test]
+    fn lines_of_strace_are_read() {
+        let line = r#"812 openat(5, "A \"B\"/1.FLAC", O_RDONLY|O_NOFOLLOW|O_CLOEXEC) = 7"#;
+        assert_eq!(opened(line), Some(r#"A \"B\"/1.FLAC"#));
+        assert_eq!(
+            opened(r#"812 openat(5, "A.flac", O_RDONLY|O_DIRECTORY) = 7"#),
+            None
+        );
+        assert_eq!(
+            opened(r#"812 openat(AT_FDCWD, "/etc/localtime", O_RDONLY) = 7"#),
+            None
+        );
+        assert_eq!(opened("812 <... openat resumed>) = 7"), None);
+    }
+}
