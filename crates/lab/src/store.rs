@@ -7,6 +7,7 @@
 mod beside;
 mod client;
 mod contender;
+mod cores;
 mod expiry;
 mod in_process;
 mod memory;
@@ -27,6 +28,8 @@ use crate::{Given, loopback};
 pub(crate) enum Part {
     /// CPU time an operation, and operations a second
     Ops,
+    /// Operations a second with a second core
+    Cores,
     /// Latency of small replies beside large ones
     Beside,
     /// Memory a key
@@ -45,6 +48,7 @@ struct Definition {
     server_cpu: u32,
     client_cpu: u32,
     ops: ops::Definition,
+    cores: cores::Definition,
     beside: beside::Definition,
     memory: memory::Definition,
     expiry: expiry::Definition,
@@ -75,6 +79,10 @@ pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Resul
     let wanted = |part| only.is_none_or(|only| only == part);
     if wanted(Part::Ops) {
         record.add("ops", &ops::run(given, &definition.ops, cpus, row)?);
+    }
+    if wanted(Part::Cores) {
+        let rows = (&definition.cores, &definition.ops);
+        record.add("cores", &cores::run(given, rows, cpus)?);
     }
     if wanted(Part::Beside) {
         record.add("beside", &beside::run(given, &definition.beside, cpus)?);
