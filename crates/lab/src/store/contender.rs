@@ -44,22 +44,22 @@ pub(super) fn start(
 ) -> Result<Vec<Contender>, Stop> {
     let list = cpus.server.to_string();
     let each = names.iter();
-    each.map(|name| start_on(given, &list, name, directives))
+    each.map(|name| start_on(given, &list, (name, name), directives))
         .collect()
 }
 
-/// Starts one on the processors of `list`, as taskset takes them.
+/// Starts a program on the processors of `list`, as taskset takes them, under a name of its own.
 pub(super) fn start_on(
     given: &Given,
     list: &str,
-    name: &'static str,
+    (program_name, name): (&str, &'static str),
     directives: &[&str],
 ) -> Result<Contender, Stop> {
     let files = Scratch::new(name)?;
     let address = free_address()?;
     let mut program = Command::new("taskset");
     program.args(["--cpu-list", list]);
-    match name {
+    match program_name {
         "redis" => program.arg("redis-server"),
         VALKEY => program.args(&given.valkey),
         _ => program.arg(given.pelton()?).arg("store"),

@@ -56,11 +56,9 @@ fn start(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Conte
     let mut contenders = Vec::new();
     for (name, name_of_two, told) in PROGRAMS {
         let mut directives: Vec<_> = definition.directives.iter().map(String::as_str).collect();
-        contenders.push(start_on(given, &one, name, &directives)?);
+        contenders.push(start_on(given, &one, (name, name), &directives)?);
         directives.extend(told);
-        let mut contender = start_on(given, &two, name, &directives)?;
-        contender.name = name_of_two;
-        contenders.push(contender);
+        contenders.push(start_on(given, &two, (name, name_of_two), &directives)?);
     }
     Ok(contenders)
 }
