@@ -33,6 +33,8 @@ pub(crate) struct Snapshots {
 #[derive(Debug)]
 struct Snapshot {
     options: Options,
+    /// That of entries that are written.
+    epoch: u32,
     parts: Vec<Part>,
     /// Databases that were flushed since, and how far they are written. The first is next.
     flushed: Vec<(Part, Db)>,
@@ -141,6 +143,29 @@ impl Snapshot {
         self.open.is_none()
     }
 
+    /// Writes unwritten entries of one database, which has this index or was flushed, until there are so many bytes; how
+    /// far it is written then.
+    fn walk_db(
+        &mut self,
+        mut part: Part,
+        db: &mut Db,
+        index: Option<usize>,
+        budget_bytes: usize,
+    ) -> Part {
+        while !part.is_done() && self.has_room(budget_bytes) {
+            let slot = part.next;
+            part.next += 1;
+            let entry = db.dict.peek(slot);
+            if entry.is_some_and(|it| it.access & EPOCH != self.epoch) {
+                db.dict.at_mut(slot).access ^= EPOCH;
+                let rest = self.write_until(part.number, db, slot, budget_bytes);
+                let db = index;
+                self.open = rest.map(|place| Open { db, slot, place });
+            }
+        }
+        part
+    }
+
     /// Whether another entry may begin.
     fn has_room(&self, budget_bytes: usize) -> bool {
         self.open.is_none() && self.pending.len() < budget_bytes
@@ -198,6 +223,7 @@ impl Keyspace {
         });
         self.snapshots.under_way = Some(Snapshot {
             options,
+            epoch: self.snapshots.epoch,
             parts: parts.collect(),
             flushed: Vec::new(),
             pending: Vec::new(),
@@ -263,43 +289,16 @@ impl Keyspace {
 
     /// Writes unwritten entries until there are so many bytes; whether none is left.
     fn walk(&mut self, snapshot: &mut Snapshot, budget_bytes: usize) -> bool {
-        let epoch = self.snapshots.epoch;
         if !snapshot.go_on(&self.dbs, budget_bytes) {
             return false;
         }
         for (index, db) in self.dbs.iter_mut().enumerate() {
-            let mut part = snapshot.parts[index];
-            while !part.is_done() && snapshot.has_room(budget_bytes) {
-                let slot = part.next;
-                part.next += 1;
-                if db
-                    .dict
-                    .peek(slot)
-                    .is_some_and(|it| it.access & EPOCH != epoch)
-                {
-                    db.dict.at_mut(slot).access ^= EPOCH;
-                    let rest = snapshot.write_until(part.number, db, slot, budget_bytes);
-                    let db = Some(index);
-                    snapshot.open = rest.map(|place| Open { db, slot, place });
-                }
-            }
-            snapshot.parts[index] = part;
+            let part = snapshot.parts[index];
+            snapshot.parts[index] = snapshot.walk_db(part, db, Some(index), budget_bytes);
         }
         while snapshot.has_room(budget_bytes) && !snapshot.flushed.is_empty() {
-            let (mut part, db) = snapshot.flushed.swap_remove(0);
-            while !part.is_done() && snapshot.has_room(budget_bytes) {
-                let slot = part.next;
-                part.next += 1;
-                if db
-                    .dict
-                    .peek(slot)
-                    .is_some_and(|it| it.access & EPOCH != epoch)
-                {
-                    let rest = snapshot.write_until(part.number, &db, slot, budget_bytes);
-                    let db = None;
-                    snapshot.open = rest.map(|place| Open { db, slot, place });
-                }
-            }
+            let (part, mut db) = snapshot.flushed.swap_remove(0);
+            let part = snapshot.walk_db(part, &mut db, None, budget_bytes);
             if part.is_done() && snapshot.open.is_none() {
                 self.discard_db(db);
             } else {

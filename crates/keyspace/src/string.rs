@@ -1,6 +1,6 @@
 //! String values: numbers, bytes in place, bytes on the heap, and blobs that are shared with replies.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::text::allocated;
@@ -9,6 +9,10 @@ use crate::text::allocated;
 const TINY: usize = 22;
 /// Longest string that Redis would keep in one allocation with its object.
 const EMBEDDED_BYTES_MAX: usize = 44;
+
+/// What a blob takes beside its bytes: the handle on it, the count of its users, and its row in the table of memory that can
+/// be lent.
+const BLOB_BYTES_BESIDE: usize = 128;
 
 /// A string, in 24 bytes and what it points to.
 #[derive(Clone, Debug)]
@@ -71,6 +75,14 @@ impl Str {
             Self::Short(value.into())
         } else {
             Self::Blob(Box::new(Bytes::copy_from_slice(value)))
+        }
+    }
+
+    /// The same, a blob made read-only by `keep`, which must not change it.
+    pub(crate) fn kept(self, keep: fn(BytesMut) -> Bytes) -> Self {
+        match self {
+            Self::Blob(bytes) => Self::Blob(Box::new(keep(BytesMut::from(*bytes)))),
+            other => other,
         }
     }
 
@@ -173,7 +185,7 @@ impl Str {
             Self::Int(_) | Self::Tiny { .. } => 0,
             Self::Short(bytes) => allocated(bytes.len()),
             Self::Raw(bytes) => allocated(bytes.capacity()) + 32,
-            Self::Blob(bytes) => allocated(bytes.len()) + 80,
+            Self::Blob(bytes) => allocated(bytes.len()) + BLOB_BYTES_BESIDE,
         }
     }
 

@@ -10,8 +10,10 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::Foreseen;
-use resp::Parser;
+use reactor::Lender;
+use resp::{BLOB_BYTES_MIN, Parser};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::yield_now;
 
 use crate::Limits;
@@ -31,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// Where sockets are read into; what was read is split off and comes back when nothing refers to it any more.
     buffer: RefCell<BytesMut>,
+    /// Sends large values without a copy; none where the host refuses that.
+    lender: Option<Lender>,
 }
 
 impl Shared {
@@ -38,6 +42,9 @@ impl Shared {
         Shared {
             limits: state.limits,
             buffer: RefCell::new(BytesMut::new()),
+            lender: Lender::new()
+                .inspect_err(|err| tracing::warn!(%err, "large values are copied"))
+                .ok(),
             state: RefCell::new(state),
         }
     }
@@ -52,17 +59,32 @@ impl Shared {
     }
 }
 
+/// What a client is served over.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
+    /// The socket, where values can be lent to it.
+    fn lends(&self) -> Option<&TcpStream>;
+}
+
+impl Stream for TcpStream {
+    fn lends(&self) -> Option<&TcpStream> {
+        Some(self)
+    }
+}
+
+impl Stream for UnixStream {
+    fn lends(&self) -> Option<&TcpStream> {
+        None
+    }
+}
+
 /// Serves a client until either side ends it.
-pub(crate) async fn serve<S>(shared: Rc<Shared>, mut stream: S, peer: Peer)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Peer) {
     let admitted = shared.state.borrow_mut().admit(peer);
     let key = match admitted {
         Ok(key) => key,
         Err(refusal) => return refuse(stream, refusal).await,
     };
-    let parser = Parser::new(shared.state.borrow().parser_limits());
+    let parser = Parser::new(shared.state.borrow().parser_limits()).keeping(reactor::lendable);
     let mut connection = Connection {
         place: Place::new(shared, key),
         parser,
@@ -131,10 +153,7 @@ enum Event {
 }
 
 impl Connection {
-    async fn run<S>(&mut self, stream: &mut S) -> io::Result<()>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
+    async fn run<S: Stream>(&mut self, stream: &mut S) -> io::Result<()> {
         let mut more = false;
         loop {
             self.run_commands();
@@ -219,7 +238,7 @@ impl Connection {
     }
 
     /// Gives what waits to the socket, with turns for others in between. Whether nothing waits any more.
-    async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
+    async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
             if self.place.shared.state.borrow().clients[self.place.key]
                 .out
@@ -241,7 +260,7 @@ impl Connection {
     }
 
     /// One vectored write, of a slice at most.
-    fn poll_write<S: AsyncWrite + Unpin>(
+    fn poll_write<S: Stream>(
         &mut self,
         stream: &mut S,
         context: &mut Context<'_>,
@@ -252,11 +271,17 @@ impl Connection {
         let out = &mut state.clients[*key].out;
         let mut parts = [IoSlice::new(&[]); PARTS];
         let count = out.parts(&mut parts, shared.limits.write_slice_bytes);
-        let stream = Pin::new(stream);
-        let written = match &parts[..count] {
+        let parts = &parts[..count];
+        let lends = parts.iter().any(|part| BLOB_BYTES_MIN <= part.len());
+        let lender = shared.lender.as_ref().filter(|_| lends);
+        let written = match (parts, lender.zip(stream.lends())) {
+            (parts, Some((lender, socket))) => {
+                let bytes: usize = parts.iter().map(|part| part.len()).sum();
+                lender.poll_write(socket, context, parts, bytes < out.len())
+            }
             // To send one part costs the kernel less.
-            [part] => stream.poll_write(context, part),
-            parts => stream.poll_write_vectored(context, parts),
+            ([part], None) => Pin::new(stream).poll_write(context, part),
+            (parts, None) => Pin::new(stream).poll_write_vectored(context, parts),
         };
         let written = match written {
             Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -269,14 +294,11 @@ impl Connection {
         Poll::Ready(Ok(written))
     }
 
-    fn poll_event<S>(
+    fn poll_event<S: Stream>(
         &mut self,
         stream: &mut S,
         context: &mut Context<'_>,
-    ) -> Poll<io::Result<Event>>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
+    ) -> Poll<io::Result<Event>> {
         let (waits_to_write, reads) = {
             let mut state = self.place.shared.state.borrow_mut();
             let client = &mut state.clients[self.place.key];

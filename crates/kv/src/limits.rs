@@ -25,7 +25,7 @@ pub struct Limits {
     pub journal_bytes_max: usize,
     /// Batches of commands from this process that wait for the core; beyond it who sends them does. Default 64.
     pub local_requests_max: usize,
-    /// Bytes a snapshot encodes in one turn. Default 64 KiB.
+    /// Bytes a snapshot encodes in one turn. Default 16 KiB.
     pub snapshot_turn_bytes: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for Limits {
             error_names_max: 128,
             journal_bytes_max: 64 << 20,
             local_requests_max: 64,
-            snapshot_turn_bytes: 64 << 10,
+            snapshot_turn_bytes: 16 << 10,
         }
     }
 }

@@ -16,11 +16,12 @@ use keyspace::Keyspace;
 use reactor::Stop;
 use resp::{Reply, ReplyLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::net::TcpStream;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 
 use crate::client::Peer;
-use crate::connection::{Shared, serve};
+use crate::connection::{Shared, Stream, serve};
 use crate::persist::Persist;
 use crate::service::keep_house;
 use crate::state::State;
@@ -46,6 +47,12 @@ fn check(directives: &str, script: &str) {
             }
         }
     });
+}
+
+impl Stream for DuplexStream {
+    fn lends(&self) -> Option<&TcpStream> {
+        None
+    }
 }
 
 /// A server and those who talk to it.

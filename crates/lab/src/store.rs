@@ -7,6 +7,7 @@
 mod beside;
 mod client;
 mod contender;
+mod cores;
 mod expiry;
 mod in_process;
 mod memory;
@@ -16,7 +17,7 @@ mod snapshot;
 
 pub(crate) use probe::{Probe, probe};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
 use crate::stop::Stop;
@@ -27,6 +28,8 @@ use crate::{Given, loopback};
 pub(crate) enum Part {
     /// CPU time an operation, and operations a second
     Ops,
+    /// Operations a second with a second core
+    Cores,
     /// Latency of small replies beside large ones
     Beside,
     /// Memory a key
@@ -45,6 +48,7 @@ struct Definition {
     server_cpu: u32,
     client_cpu: u32,
     ops: ops::Definition,
+    cores: cores::Definition,
     beside: beside::Definition,
     memory: memory::Definition,
     expiry: expiry::Definition,
@@ -73,25 +77,51 @@ pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Resul
     ];
     let mut record = Record::begin("store", &raw, &peers, &[]);
     let wanted = |part| only.is_none_or(|only| only == part);
+    let mut failed = Vec::new();
     if wanted(Part::Ops) {
-        record.add("ops", &ops::run(given, &definition.ops, cpus, row)?);
+        let measured = ops::run(given, &definition.ops, cpus, row);
+        failed.extend(add(&mut record, "ops", measured));
+    }
+    if wanted(Part::Cores) {
+        let measured = cores::run(given, (&definition.cores, &definition.ops), cpus);
+        failed.extend(add(&mut record, "cores", measured));
     }
     if wanted(Part::Beside) {
-        record.add("beside", &beside::run(given, &definition.beside, cpus)?);
+        let measured = beside::run(given, &definition.beside, cpus);
+        failed.extend(add(&mut record, "beside", measured));
     }
     if wanted(Part::Memory) {
-        record.add("memory", &memory::run(given, &definition.memory, cpus)?);
+        let measured = memory::run(given, &definition.memory, cpus);
+        failed.extend(add(&mut record, "memory", measured));
     }
     if wanted(Part::Expiry) {
-        record.add("expiry", &expiry::run(given, &definition.expiry, cpus)?);
+        let measured = expiry::run(given, &definition.expiry, cpus);
+        failed.extend(add(&mut record, "expiry", measured));
     }
     if wanted(Part::Snapshot) {
-        let snapshots = snapshot::run(given, &definition.snapshot, cpus)?;
-        record.add("snapshot", &snapshots);
+        let measured = snapshot::run(given, &definition.snapshot, cpus);
+        failed.extend(add(&mut record, "snapshot", measured));
     }
     if wanted(Part::InProcess) {
-        let in_process = in_process::run(given, &definition.in_process, cpus)?;
-        record.add("in_process", &in_process);
+        let measured = in_process::run(given, &definition.in_process, cpus);
+        failed.extend(add(&mut record, "in_process", measured));
     }
-    record.write(&given.record)
+    record.write(&given.record)?;
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Adds a part to the record. One that failed is told, and the others are measured all the same.
+fn add<T: Serialize>(
+    record: &mut Record,
+    name: &str,
+    measured: Result<Vec<T>, Stop>,
+) -> Option<Stop> {
+    match measured {
+        Ok(samples) => record.add(name, &samples),
+        Err(stop) => {
+            eprintln!("{stop}\nlab: {name} is left out of the record");
+            return Some(stop);
+        }
+    }
+    None
 }

@@ -6,6 +6,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cell::{Failure, FailureKind, Pool};
 use picture::{
@@ -13,7 +15,7 @@ use picture::{
 };
 
 use crate::clock;
-use crate::ledger::{Change, Ledger, Made};
+use crate::ledger::{Change, Flight, Ledger, Lock, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::looks::Looks;
 use crate::metrics::Metrics;
@@ -28,6 +30,13 @@ const CPU_FLOOR_MS: u64 = 2_000;
 const WALL_FACTOR: u32 = 8;
 /// Memory beyond the estimate, for the same reason.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
+
+/// What another process makes is waited for this many times the CPU time its plan was estimated at …
+const WAIT_FACTOR: u64 = 4;
+/// … and this much in any case. One that was killed holds its lock longer than that.
+const WAIT_FLOOR_MS: u64 = 500;
+/// How often it is looked for.
+const WAIT_LOOK: Duration = Duration::from_millis(20);
 
 /// What is to be made, and of what.
 #[derive(Clone, Debug)]
@@ -103,6 +112,19 @@ pub struct Converter {
     pub(crate) quarantine: Quarantine,
 }
 
+/// The lock for making something, which others see until it is dropped.
+#[derive(Debug)]
+struct Held<'a> {
+    ledger: &'a Ledger,
+    key: Key,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.ledger.note(Change::Ended(self.key));
+    }
+}
+
 impl Converter {
     /// Does `task`, however it ends.
     pub fn convert(&self, task: &Task) -> Outcome {
@@ -128,10 +150,17 @@ impl Converter {
                 return vec![Outcome::Refused; tasks.len()];
             }
         };
-        let now_ms = clock::unix_ms();
-        let known = tasks
-            .iter()
-            .map(|task| Some(Outcome::Kept(self.variants.recall(&task.key, now_ms)?)));
+        let mut locks = Vec::new();
+        let known = tasks.iter().map(|task| {
+            // Whoever holds a lock waits for none, so that no two wait for each other.
+            let patience = Duration::from_millis(match tasks.len() {
+                1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
+                _ => 0,
+            });
+            let (variant, lock) = self.recall(task, patience);
+            locks.extend(lock);
+            variant.map(Outcome::Kept)
+        });
         let mut outcomes: Vec<Option<Outcome>> = known.collect();
         let missing = (0..tasks.len()).filter(|at| outcomes[*at].is_none());
         for group in shared_decodes(tasks, missing.collect()) {
@@ -149,6 +178,31 @@ impl Converter {
             .collect()
     }
 
+    /// What the record has of a task, once another process that makes it at this moment is done, but after `patience` at
+    /// the latest; or else the lock for making it, if nobody else has it. Blocks.
+    fn recall(&self, task: &Task, patience: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
+        let Some(ledger) = &self.ledger else {
+            return (None, None);
+        };
+        let files = self.variants.files();
+        let flight = Flight {
+            files: &files,
+            path: &task.path,
+            wall_ms_max: self.wall_ms_max,
+        };
+        let deadline = Instant::now() + patience;
+        loop {
+            let (found, lock) = ledger.find_or_lock(&task.key, &flight);
+            let key = task.key;
+            let held = (lock == Lock::Ours).then(|| Held { ledger, key });
+            let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
+            if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
+                return (known, held);
+            }
+            thread::sleep(WAIT_LOOK);
+        }
+    }
+
     /// Does tasks that one decode serves.
     fn convert_group(&self, tasks: &[&Task], original: &File) -> Vec<Outcome> {
         if self.is_quarantined(tasks[0], original) {
@@ -158,14 +212,7 @@ impl Converter {
             });
             return faulty.collect();
         }
-        for task in tasks {
-            self.note(|| Change::Begun(task.key, task.path.clone(), self.wall_ms_max));
-        }
-        let made = self.run(tasks, original);
-        for task in tasks {
-            self.note(|| Change::Ended(task.key));
-        }
-        match made {
+        match self.run(tasks, original) {
             Ok(bodies) => {
                 let each = tasks.iter().zip(bodies);
                 each.map(|(task, body)| self.take(task, body)).collect()

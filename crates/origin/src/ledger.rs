@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, DEL, EXPIRE …
-//! convert ── find, before a conversion ───────────────────────► Store ──► HMGET
+//! convert ── lock, find, before one ───────────────────────────► Store ──► HMGET
 //! ```
 //!
 //! The files are the truth, and the index is read from them: the record may be lost, behind, or out of reach at any
@@ -76,9 +76,7 @@ pub(crate) enum Change {
     Made(Made),
     /// There is no entry of this key any more.
     Gone(Key),
-    /// A conversion of this original has begun, and takes so many milliseconds at most.
-    Begun(Key, LibraryPath, u32),
-    /// It has ended.
+    /// A conversion to it that had the lock has ended.
     Ended(Key),
 }
 
@@ -97,6 +95,35 @@ pub(crate) struct Made {
 pub(crate) struct Found {
     pub(crate) kind: Kind,
     pub(crate) bytes: u64,
+}
+
+/// A conversion that is about to begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight<'a> {
+    /// Names the folder that its result goes to: processes of one folder use each other's variants.
+    pub(crate) files: &'a str,
+    /// The original.
+    pub(crate) path: &'a LibraryPath,
+    /// How long it takes at most.
+    pub(crate) wall_ms_max: u32,
+}
+
+impl Flight<'_> {
+    fn text(&self) -> Vec<u8> {
+        let path = self.path.as_path().as_os_str().as_encoded_bytes();
+        [self.files.as_bytes(), b" ", path].concat()
+    }
+}
+
+/// Who has the lock of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// The caller, from now on, until it notes [`Change::Ended`].
+    Ours,
+    /// Somebody who makes it for the same folder.
+    Shared,
+    /// Somebody whose result will not be here, or nobody.
+    Elsewhere,
 }
 
 /// Figures for the metrics.
@@ -158,13 +185,17 @@ impl Ledger {
         self.changed.notify_one();
     }
 
-    /// What is recorded of `key`. Blocks; `None` also where the store is out of reach.
-    pub(crate) fn find(&self, key: &Key) -> Option<Found> {
+    /// What is recorded of `key`, and who is to make it. Blocks. Where the store is out of reach, nothing is recorded and
+    /// nobody has the lock.
+    pub(crate) fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
-            return None;
+            return (None, Lock::Elsewhere);
         }
-        let replies = self.run(vec![layout::find(key)]).ok()?; // Told and counted where it failed.
-        layout::found(replies.first()?)
+        // Told and counted where it fails.
+        match self.run(layout::lock_and_find(key, flight)).as_deref() {
+            Ok([lock, entry]) => (layout::found(entry), layout::locked(lock, flight)),
+            _ => (None, Lock::Elsewhere),
+        }
     }
 
     /// Figures for the metrics.

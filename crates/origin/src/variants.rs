@@ -269,10 +269,23 @@ impl Variants {
         }
     }
 
+    /// Names the directory, so that processes of this machine that share it agree; makes it, where it is not there yet. One
+    /// that cannot be had is nobody else's.
+    pub(crate) fn files(&self) -> String {
+        // Whoever writes a variant tells what is wrong.
+        drop(fs::create_dir_all(&self.directory));
+        let host = rustix::system::uname();
+        let host = host.nodename().to_string_lossy();
+        match fs::metadata(&self.directory) {
+            Ok(found) => format!("{host}:{}:{}", found.dev(), found.ino()),
+            Err(_) => format!("{host}:0:{}", std::process::id()),
+        }
+    }
+
     /// The entry for `key` as the record has it, where this index has none: made by another process, or known before.
     /// Blocks.
-    pub(crate) fn recall(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
-        let Found { kind, bytes } = self.ledger.as_ref()?.find(key)?;
+    pub(crate) fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
+        let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
             Kind::Picture(_) => drop(self.open(&variant).ok()?), // Its file is gone, or was never on this machine.

@@ -32,6 +32,7 @@ pub struct Parser {
     args_bytes: usize,
     /// How many of `args` are no slices of the read buffer any more.
     own_args: usize,
+    keep: fn(BytesMut) -> Bytes,
     state: State,
 }
 
@@ -60,6 +61,7 @@ impl Parser {
             fault: None,
             args_bytes: 0,
             own_args: 0,
+            keep: BytesMut::freeze,
             state: State::Idle,
         }
     }
@@ -67,6 +69,12 @@ impl Parser {
     /// Whether the bounds for strangers are lifted.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.authenticated = authenticated;
+    }
+
+    /// Has blobs that came whole made read-only by `keep`, which must not change them.
+    #[must_use]
+    pub fn keeping(self, keep: fn(BytesMut) -> Bytes) -> Parser {
+        Parser { keep, ..self }
     }
 
     /// From the next length on, other bounds hold.
@@ -190,7 +198,7 @@ impl Parser {
                     }
                     let mut whole = std::mem::take(blob.get_mut());
                     whole.truncate(whole.len() - 2);
-                    self.args.push(whole.freeze());
+                    self.args.push((self.keep)(whole));
                     self.state = State::Args { left: *left };
                 }
             }

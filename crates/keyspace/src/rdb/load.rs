@@ -57,6 +57,7 @@ pub struct Loader {
     /// Tags of the key that comes next.
     tags: Vec<Bytes>,
     is_done: bool,
+    keep: fn(BytesMut) -> Bytes,
 }
 
 /// One thing that stands in a file.
@@ -86,7 +87,14 @@ impl Loader {
             db: 0,
             tags: Vec::new(),
             is_done: false,
+            keep: BytesMut::freeze,
         }
+    }
+
+    /// Has blobs made read-only by `keep`, which must not change them.
+    #[must_use]
+    pub fn keeping(self, keep: fn(BytesMut) -> Bytes) -> Self {
+        Self { keep, ..self }
     }
 
     /// Takes what is whole, and leaves the rest; whether the file has ended. Who gets `false` and nothing was taken
@@ -133,6 +141,10 @@ impl Loader {
                 let tags = std::mem::take(&mut self.tags);
                 let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
                 if let Some(value) = value.filter(|_| !is_late) {
+                    let value = match value {
+                        Value::Str(string) => Value::Str(string.kept(self.keep)),
+                        other => other,
+                    };
                     keyspace.remove_key(self.db, &key);
                     let hashed = (keyspace.seed.hash(&key), &key[..]);
                     let until = Until { deadline_ms, now };

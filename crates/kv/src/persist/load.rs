@@ -180,7 +180,8 @@ impl<'a> Replay<'a> {
                 now_ms: self.now_ms,
                 check_crc: self.check_crc,
                 skip_expired: true,
-            });
+            })
+            .keeping(reactor::lendable);
             while !loader
                 .feed(self.keyspace, &mut source.input)
                 .map_err(|error| {
@@ -230,7 +231,8 @@ impl<'a> Replay<'a> {
             bulk_bytes_max: i32::MAX as usize,
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
-        });
+        })
+        .keeping(reactor::lendable);
         let mut whole = source.at();
         loop {
             // The parser would take a line of words too.

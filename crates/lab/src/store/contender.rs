@@ -35,36 +35,44 @@ impl Contender {
     }
 }
 
-/// Starts these, with `directives` in redis.conf's words.
+/// Starts these on the server's core, with `directives` in redis.conf's words.
 pub(super) fn start(
     given: &Given,
     cpus: Cpus,
     names: &[&'static str],
     directives: &[&str],
 ) -> Result<Vec<Contender>, Stop> {
-    names
-        .iter()
-        .map(|name| {
-            let files = Scratch::new(name)?;
-            let address = free_address()?;
-            let mut program = Command::new("taskset");
-            program.args(["--cpu-list", &cpus.server.to_string()]);
-            match *name {
-                "redis" => program.arg("redis-server"),
-                VALKEY => program.args(&given.valkey),
-                _ => program.arg(given.pelton()?).arg("store"),
-            };
-            program.args(["--bind", "127.0.0.1", "--save", "", "--port"]);
-            program.arg(address.port().to_string());
-            program.arg("--dir").arg(files.path()).args(directives);
-            let server = Server::start_until(program, address, is_ready)?;
-            Ok(Contender {
-                name,
-                server,
-                _files: files,
-            })
-        })
+    let list = cpus.server.to_string();
+    let each = names.iter();
+    each.map(|name| start_on(given, &list, (name, name), directives))
         .collect()
+}
+
+/// Starts a program on the processors of `list`, as taskset takes them, under a name of its own.
+pub(super) fn start_on(
+    given: &Given,
+    list: &str,
+    (program_name, name): (&str, &'static str),
+    directives: &[&str],
+) -> Result<Contender, Stop> {
+    let files = Scratch::new(name)?;
+    let address = free_address()?;
+    let mut program = Command::new("taskset");
+    program.args(["--cpu-list", list]);
+    match program_name {
+        "redis" => program.arg("redis-server"),
+        VALKEY => program.args(&given.valkey),
+        _ => program.arg(given.pelton()?).arg("store"),
+    };
+    program.args(["--bind", "127.0.0.1", "--save", "", "--port"]);
+    program.arg(address.port().to_string());
+    program.arg("--dir").arg(files.path()).args(directives);
+    let server = Server::start_until(program, address, is_ready)?;
+    Ok(Contender {
+        name,
+        server,
+        _files: files,
+    })
 }
 
 fn is_ready(address: SocketAddr) -> bool {

@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use crate::{Given, table};
 
 /// Time there is to load the keys and to begin with asking before the first one is due.
-const LOADING_S: u64 = 8;
+const LOADING_S: u64 = 12;
 /// How long is asked: from before the first is due until all should be gone.
 const ASKING_S: u32 = 6;
 /// How long keys may stay beyond that.

@@ -23,7 +23,7 @@ pub(super) struct Definition {
 
 /// One kind of command. `__rand_int__` is a number below `keys`, another each time.
 #[derive(Deserialize)]
-struct Row {
+pub(super) struct Row {
     name: String,
     /// Run once before, as often as there are keys ten times over, so that nearly all are there.
     prepare: Option<Vec<String>>,
@@ -74,7 +74,25 @@ pub(super) fn run(
 
 fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, Stop> {
     let contenders = contender::start(given, cpus, &contender::all_names(given), &[])?;
-    for contender in &contenders {
+    let samples = sample(row, cpus, rounds, &contenders)?;
+    let of = |name| meter::us_a_request(&samples, name);
+    let valkey = given.valkey.is_some();
+    Ok(Cost {
+        row: row.name.clone(),
+        ours_over_redis: Ratio::of(&of(NAMES[0]), &of(NAMES[1])),
+        ours_over_valkey: valkey.then(|| Ratio::of(&of(NAMES[0]), &of(VALKEY))),
+        samples,
+    })
+}
+
+/// Fills each contender, then loads them in turns.
+pub(super) fn sample(
+    row: &Row,
+    cpus: Cpus,
+    rounds: usize,
+    contenders: &[Contender],
+) -> Result<Vec<Sample>, Stop> {
+    for contender in contenders {
         verify(row, contender)?;
         if let Some(words) = &row.prepare {
             let filling = Row {
@@ -99,14 +117,15 @@ fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, 
             })?);
         }
     }
-    let of = |name| meter::us_a_request(&samples, name);
-    let valkey = given.valkey.is_some();
-    Ok(Cost {
-        row: row.name.clone(),
-        ours_over_redis: Ratio::of(&of(NAMES[0]), &of(NAMES[1])),
-        ours_over_valkey: valkey.then(|| Ratio::of(&of(NAMES[0]), &of(VALKEY))),
-        samples,
-    })
+    Ok(samples)
+}
+
+impl Definition {
+    /// The row of this name.
+    pub(super) fn row(&self, name: &str) -> Result<&Row, Stop> {
+        let found = self.rows.iter().find(|row| row.name == name);
+        found.ok_or_else(|| Stop::usage(format!("the definition has no row {name:?}")))
+    }
 }
 
 impl Row {

@@ -3,7 +3,8 @@
 //! ```text
 //! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms, and where it was made while the store was
 //!                      there: path, width, height, cpu_us; gone when unused for so long
-//! pelton:flight:KEY    string: the path of the original that is being converted; gone when that ends
+//! pelton:flight:KEY    string: whose files the result will be among, a space, and the path of the original that is being
+//!                      converted; gone when that ends
 //! pelton:counters      hash: what all processes together did
 //! pelton:process:ID    hash: pid, version; gone seconds after the process
 //! ```
@@ -13,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use bytes::Bytes;
 use resp::Reply;
 
-use super::{Change, Found, Made};
+use super::{Change, Flight, Found, Lock, Made};
 use crate::variants::{Key, Kind, Variant};
 
 /// How long a process counts as serving after it was last heard of.
@@ -40,12 +41,34 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Asks for an entry.
-pub(super) fn find(key: &Key) -> Words {
-    words(&[b"HMGET", variant(key).as_bytes(), b"kind", b"bytes"])
+/// Asks for the lock of a key, for so long at most, and then for its entry: who gets the lock after its holder has
+/// finished then sees what came of it.
+pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
+    vec![
+        words(&[
+            b"SET",
+            self::flight(key).as_bytes(),
+            &flight.text(),
+            b"NX",
+            b"GET",
+            b"PX",
+            flight.wall_ms_max.to_string().as_bytes(),
+        ]),
+        words(&[b"HMGET", variant(key).as_bytes(), b"kind", b"bytes"]),
+    ]
 }
 
-/// Reads the answer to [`find`]. What makes no sense, for whatever reason, is no entry.
+/// Reads the first answer to [`lock_and_find`].
+pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
+    let own = |text: &Bytes| text.starts_with(format!("{} ", flight.files).as_bytes());
+    match reply {
+        Reply::Null => Lock::Ours,
+        Reply::Bulk(text) if own(text) => Lock::Shared,
+        _ => Lock::Elsewhere,
+    }
+}
+
+/// Reads the second answer to [`lock_and_find`]. What makes no sense, for whatever reason, is no entry.
 pub(super) fn found(reply: &Reply) -> Option<Found> {
     let Reply::Array(fields) = reply else {
         return None;
@@ -88,13 +111,6 @@ pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
         Change::Kept(entry) => kept(entry, keep_ms).into(),
         Change::Made(made) => vec![self::made(made)],
         Change::Gone(key) => vec![words(&[b"UNLINK", variant(key).as_bytes()])],
-        Change::Begun(key, path, wall_ms_max) => vec![words(&[
-            b"SET",
-            flight(key).as_bytes(),
-            path.as_path().as_os_str().as_bytes(),
-            b"PX",
-            wall_ms_max.to_string().as_bytes(),
-        ])],
         Change::Ended(key) => vec![words(&[b"UNLINK", flight(key).as_bytes()])],
     }
 }

@@ -10,10 +10,11 @@ use keyspace::{Keyspace, Session};
 use picture::Target;
 use resp::{Out, Proto, Reply, ReplyLimits};
 
-use super::{Change, Kept, Ledger, Limits, Store};
+use super::{Change, Flight, Found, Kept, Ledger, Limits, Lock, Store};
 use crate::clock;
+use crate::library::LibraryPath;
 use crate::metrics::Metrics;
-use crate::variants::{Key, Kind, Variants, Verdict};
+use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
 const NOW_MS: u64 = 1_000;
 
@@ -75,6 +76,20 @@ impl House {
             .ledger
             .catch_up(&mut self.kept, &self.variants, &Metrics::new(1));
         self.kept.is_published = looked.is_ok();
+    }
+
+    fn find(&self, key: &Key) -> Option<Found> {
+        let path = LibraryPath::from_target("/a.jpg").expect("a path");
+        let flight = Flight {
+            files: "host:1:2",
+            path: &path,
+            wall_ms_max: 60_000,
+        };
+        self.ledger.find_or_lock(key, &flight).0
+    }
+
+    fn recall(&self, key: &Key) -> Option<Arc<Variant>> {
+        self.variants.recall(key, self.find(key)?, NOW_MS)
     }
 
     fn ask(&self, line: &str) -> Reply {
@@ -140,10 +155,10 @@ fn out_of_reach_nothing_is_lost_that_the_index_has() {
         .remember(key(1), Verdict::Faulty, clock::unix_ms());
     house.look();
     assert!(!house.ledger.stats().is_reachable);
-    assert_eq!(house.ledger.find(&key(1)), None);
+    assert_eq!(house.find(&key(1)), None);
     house.store.is_reachable.store(true, Ordering::Relaxed);
     assert_eq!(
-        house.ledger.find(&key(1)),
+        house.find(&key(1)),
         None,
         "not asked before it was seen again"
     );
@@ -177,9 +192,9 @@ fn another_process_knows_the_verdict() {
         .remember(key(1), Verdict::TooCostly, clock::unix_ms());
     first.look();
     let second = House::over(Arc::clone(&first.store), Limits::default());
-    let recalled = second.variants.recall(&key(1), NOW_MS).expect("recorded");
+    let recalled = second.recall(&key(1)).expect("recorded");
     assert_eq!(recalled.kind, Kind::Verdict(Verdict::TooCostly));
-    assert!(second.variants.recall(&key(2), NOW_MS).is_none());
+    assert!(second.recall(&key(2)).is_none());
 }
 
 #[test]
@@ -187,7 +202,7 @@ fn a_variant_whose_file_is_not_here_is_no_variant() {
     let mut house = House::new(Limits::default());
     let name = format!("pelton:variant:{}", key(1));
     house.ask(&format!("HSET {name} kind webp bytes 10"));
-    assert!(house.variants.recall(&key(1), NOW_MS).is_none());
+    assert!(house.recall(&key(1)).is_none());
     house.look();
     assert_eq!(house.keys(), 0, "and its record goes");
 }
@@ -206,28 +221,46 @@ fn what_makes_no_sense_is_no_entry() {
     ] {
         house.ask(&format!("DEL {name}"));
         house.ask(&format!("HSET {name} {fields}"));
-        assert_eq!(house.ledger.find(&key(1)), None, "{fields}");
+        assert_eq!(house.find(&key(1)), None, "{fields}");
     }
     house.ask(&format!("SET {name} text"));
-    assert_eq!(house.ledger.find(&key(1)), None);
+    assert_eq!(house.find(&key(1)), None);
     house.ask(&format!("DEL {name}"));
     house.ask(&format!("HSET {name} kind webp bytes 10"));
-    let found = house.ledger.find(&key(1)).expect("sound");
+    let found = house.find(&key(1)).expect("sound");
     assert_eq!((found.kind, found.bytes), (Kind::Picture(Target::Webp), 10));
 }
 
 #[test]
-fn a_conversion_under_way_is_shown() {
+fn a_conversion_under_way_is_shown_and_made_once() {
     let mut house = House::new(Limits::default());
-    let path = crate::library::LibraryPath::from_target("/a%20b.jpg").expect("a path");
-    house.ledger.note(Change::Begun(key(1), path, 60_000));
-    house.look();
-    let flight = format!("pelton:flight:{}", key(1));
+    let other = House::over(Arc::clone(&house.store), Limits::default());
+    let path = LibraryPath::from_target("/a%20b.jpg").expect("a path");
+    let flight = |files| Flight {
+        files,
+        path: &path,
+        wall_ms_max: 60_000,
+    };
+    let lock = |house: &House, files| house.ledger.find_or_lock(&key(1), &flight(files));
+    assert_eq!(lock(&house, "host:1:2"), (None, Lock::Ours));
+    let name = format!("pelton:flight:{}", key(1));
     assert_eq!(
-        house.ask(&format!("GET {flight}")),
-        Reply::Bulk("a b.jpg".into())
+        house.ask(&format!("GET {name}")),
+        Reply::Bulk("host:1:2 a b.jpg".into())
     );
+    assert_eq!(lock(&other, "host:1:2"), (None, Lock::Shared));
+    assert_eq!(lock(&other, "host:1:20"), (None, Lock::Elsewhere));
+    house.ask(&format!(
+        "HSET pelton:variant:{} kind larger bytes 0",
+        key(1)
+    ));
     house.ledger.note(Change::Ended(key(1)));
     house.look();
-    assert_eq!(house.ask(&format!("GET {flight}")), Reply::Null);
+    assert_eq!(house.ask(&format!("GET {name}")), Reply::Null);
+    let (found, lock) = lock(&other, "host:1:2");
+    let kind = found.expect("recorded").kind;
+    assert_eq!((kind, lock), (Kind::Verdict(Verdict::Larger), Lock::Ours));
+    house.store.is_reachable.store(false, Ordering::Relaxed);
+    let unknown = house.ledger.find_or_lock(&key(2), &flight("host:1:2"));
+    assert_eq!(unknown, (None, Lock::Elsewhere));
 }

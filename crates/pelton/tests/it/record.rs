@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -194,6 +195,34 @@ fn what_an_earlier_process_found_out_is_not_tried_again() {
     let server = Server::plain(&home, &["--store", &url]);
     assert_eq!(ask(&server), 0);
     server.stop();
+    drop(redis);
+}
+
+#[test]
+fn processes_of_one_folder_convert_once() {
+    const TARGET: &str = "/large.jpg?w=1500";
+    let home = Home::with(&[("large.jpg", &media::photo(2000, 1500, 1))]);
+    let address = free_address();
+    let redis = Redis::start(&home, address);
+    let url = format!("redis://{address}");
+    let servers = [(); 3].map(|()| Server::plain(&home, &["--store", &url]));
+    let etags = thread::scope(|scope| {
+        let asking = servers
+            .each_ref()
+            .map(|server| scope.spawn(|| server.get_as(TARGET, "image/avif").etag().to_owned()));
+        asking.map(|asked| asked.join().expect("an answer"))
+    });
+    assert!(etags.iter().all(|etag| *etag == etags[0]), "{etags:?}");
+    let jobs: u64 = servers.iter().map(|server| server.metrics().jobs()).sum();
+    assert_eq!(jobs, 1);
+    // The lock goes with the conversion.
+    let client = Client::of(address);
+    eventually("nothing is under way", || {
+        texts(client.ask("KEYS pelton:flight:*"))
+            .is_empty()
+            .then_some(())
+    });
+    servers.into_iter().for_each(Server::stop);
     drop(redis);
 }
 

@@ -1,6 +1,7 @@
 //! `pelton store`: started, spoken to, killed and started again.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -182,6 +183,60 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
         );
     }
     assert!(0 < acknowledged);
+}
+
+/// Reads a string of so many bytes that is one letter all over; which one.
+fn letter(client: &mut impl Read, bytes: usize) -> u8 {
+    let head = format!("${bytes}\r\n");
+    let mut reply = vec![0; head.len() + bytes + 2];
+    client.read_exact(&mut reply).expect("an answer");
+    let body = &reply[head.len()..reply.len() - 2];
+    assert!(reply.starts_with(head.as_bytes()) && reply.ends_with(b"\r\n"));
+    assert!(
+        body.iter().all(|byte| *byte == body[0]),
+        "two values in one"
+    );
+    body[0]
+}
+
+#[test]
+fn slow_readers_get_values_as_they_were() {
+    const BYTES: usize = 200_001;
+    let dir = Dir::new("lent");
+    let port = free_port();
+    let store = Store::start(&dir.0, &["--port", &port]);
+    let connect = || TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
+    let mut readers: Vec<_> = (0..4).map(|_| connect()).collect();
+    let mut writer = connect();
+    for letter in b'a'..=b'z' {
+        // Each value takes the memory of one that went, whose bytes still wait for somebody.
+        let mut set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${BYTES}\r\n").into_bytes();
+        set.resize(set.len() + BYTES, letter);
+        set.extend_from_slice(b"\r\n");
+        // Some are changed in between, to the same.
+        let change = match letter % 4 {
+            0 => format!("SETRANGE k 100000 {}\r\n", char::from(letter)),
+            _ => "STRLEN k\r\n".to_owned(),
+        };
+        set.extend_from_slice(change.as_bytes());
+        writer.write_all(&set).expect("it takes a value");
+        let mut replies = [0; b"+OK\r\n:200001\r\n".len()];
+        writer.read_exact(&mut replies).expect("an answer");
+        for reader in &mut readers {
+            reader.write_all(b"GET k\r\n").expect("it takes a command");
+        }
+    }
+    for reader in &mut readers {
+        let letters: Vec<u8> = (0..26).map(|_| letter(reader, BYTES)).collect();
+        assert!(letters.is_sorted(), "{letters:?}");
+    }
+    let mut client = store.client();
+    assert_eq!(ask(&mut client, "SAVE").expect("an answer"), "+OK");
+    store.kill();
+    let _store = Store::start(&dir.0, &["--port", &port]);
+    let mut reader = connect();
+    reader.write_all(b"GET k\r\n").expect("it takes a command");
+    assert_eq!(letter(&mut reader, BYTES), b'z');
 }
 
 #[test]

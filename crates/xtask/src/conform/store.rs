@@ -168,7 +168,7 @@ fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Co
             "--port",
             served.port(),
         ])
-        .args(["--durable", "--ignore-encoding", "--timeout", "60"])
+        .args(["--durable", "--ignore-encoding", "--timeout", "180"])
         .args(["--tags", "-needs:repl -needs:debug", "--skipfile"])
         .arg(folder.join("skips"))
         .args(["--single", &format!("unit/{unit}")])

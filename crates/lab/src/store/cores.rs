@@ -1,0 +1,89 @@
+//! What a second core brings: the same rows with one for the server, and with the clients' core besides.
+
+use serde::{Deserialize, Serialize};
+
+use super::contender::{Contender, start_on};
+use super::{Cpus, ops};
+use crate::meter::{self, Sample};
+use crate::stats::Spread;
+use crate::stop::Stop;
+use crate::{Given, table};
+
+/// Each on one core and on two, and how it is told to use both. Ours has one thread that owns the data, and others for files
+/// alone: there is nothing to tell it.
+const PROGRAMS: [(&str, &str, &[&str]); 2] = [
+    ("pelton", "pelton, two", &[]),
+    ("redis", "redis, two", &["--io-threads", "2"]),
+];
+
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    rounds: usize,
+    /// Names of rows of `ops`.
+    rows: Vec<String>,
+    /// In redis.conf's words, for all of them.
+    directives: Vec<String>,
+}
+
+/// One row, all rounds.
+#[derive(Serialize)]
+pub(super) struct Cores {
+    row: String,
+    samples: Vec<Sample>,
+}
+
+pub(super) fn run(
+    given: &Given,
+    (definition, ops): (&Definition, &ops::Definition),
+    cpus: Cpus,
+) -> Result<Vec<Cores>, Stop> {
+    let rounds = given.rounds.unwrap_or(definition.rounds);
+    let mut all = Vec::new();
+    for name in &definition.rows {
+        let contenders = start(given, definition, cpus)?;
+        let samples = ops::sample(ops.row(name)?, cpus, rounds, &contenders)?;
+        let row = name.clone();
+        all.push(Cores { row, samples });
+    }
+    print(&all);
+    Ok(all)
+}
+
+/// Both programs, each on one core and on two.
+fn start(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Contender>, Stop> {
+    let one = cpus.server.to_string();
+    let two = format!("{},{}", cpus.server, cpus.client);
+    let mut contenders = Vec::new();
+    for (name, name_of_two, told) in PROGRAMS {
+        let mut directives: Vec<_> = definition.directives.iter().map(String::as_str).collect();
+        contenders.push(start_on(given, &one, (name, name), &directives)?);
+        directives.extend(told);
+        contenders.push(start_on(given, &two, (name, name_of_two), &directives)?);
+    }
+    Ok(contenders)
+}
+
+fn print(all: &[Cores]) {
+    let rows = all.iter().map(|Cores { row, samples }| {
+        let mut cells = vec![row.clone()];
+        for (one, two, _) in PROGRAMS {
+            let cpu_us = |name| Spread::of(&meter::us_a_request(samples, name)).median;
+            let (rate, rate_of_two) = (meter::rate(samples, one), meter::rate(samples, two));
+            cells.push(format!("{rate:.0}"));
+            cells.push(format!("{:.2}", rate_of_two / rate));
+            cells.push(format!("{:.2}", cpu_us(two) / cpu_us(one)));
+        }
+        cells
+    });
+    let head = [
+        "operation",
+        "ours, one core, ops/s",
+        "two/one",
+        "CPU two/one",
+        "redis, one core, ops/s",
+        "two/one",
+        "CPU two/one",
+    ];
+    let title = "A second core, shared with the clients";
+    table::print(title, &head, &rows.collect::<Vec<_>>());
+}

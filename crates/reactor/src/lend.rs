@@ -1,0 +1,296 @@
+//! Memory that is lent to the kernel, so that large values leave without being copied into their socket.
+//!
+//! ```text
+//! allocation  ···│ page │ page │ page │··
+//! sent as        ▲ copied             ▲ copied, with what stands around the value
+//!                 └ lent: vmsplice into a pipe of the core, splice from there into the socket
+//! ```
+//!
+//! The kernel does not copy such pages: sockets refer to them until the client has acknowledged them, long after the call,
+//! and long after the value may be gone. So nobody may write to a page that was lent. [`lendable`] sees to that: it takes
+//! the bytes over and hands them on read-only, and when nobody uses them any more, the process lets go of the pages that
+//! were lent before the allocator gets the memory back; what is written there next goes to new pages. Memory costs the
+//! same as without, and a value that was never sent is freed as any other.
+//!
+//! The alternatives were a memory file for each value, whose pages cost twice as much to send and which takes a
+//! descriptor, and `MSG_ZEROCOPY`, which copies on a loopback and tells of each end by a message that must be read.
+//!
+//! Which memory that is stands in one table of the process, under a lock that is held for an operation on a map only.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::Advice;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// From this length on a value is lent. Below, copying costs less than the three system calls more.
+pub const LENT_BYTES_MIN: usize = 64 << 10;
+
+/// What is left of a value is lent from this length on.
+const REST_BYTES_MIN: usize = 16 << 10;
+
+/// What stands before a value, and what behind it, is copied into the pipe up to this length, so that one call sends all.
+const AROUND_BYTES_MAX: usize = 8 << 10;
+
+/// What a pipe is asked to hold; the kernel may refuse, and then it holds 64 KiB.
+const PIPE_BYTES: usize = 512 << 10;
+
+/// Memory whose pages may be lent, by its first whole page.
+static LENDABLE: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
+
+/// Whole pages within an allocation, as addresses.
+#[derive(Debug)]
+struct Pages {
+    end: usize,
+    /// The kernel had some of them.
+    lent: bool,
+}
+
+fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
+    LENDABLE.lock().expect("nobody panics with it")
+}
+
+/// The whole pages in memory from one address to another.
+fn whole_pages(from: usize, to: usize) -> Range<usize> {
+    let page_bytes = rustix::param::page_size();
+    from.next_multiple_of(page_bytes)..to / page_bytes * page_bytes
+}
+
+fn addresses(bytes: &[u8]) -> Range<usize> {
+    let from = bytes.as_ptr().addr();
+    from..from + bytes.len()
+}
+
+/// Makes bytes read-only, with pages that a [`Lender`] can send without copying; short ones as they are. Nothing is
+/// copied. To change them later copies them, as with any other shared bytes.
+pub fn lendable(bytes: BytesMut) -> Bytes {
+    if bytes.len() < LENT_BYTES_MIN {
+        return bytes.freeze();
+    }
+    let Range { start, end } = addresses(&bytes);
+    let Range { start, end } = whole_pages(start, end);
+    table().insert(start, Pages { end, lent: false });
+    Bytes::from_owner(Lendable { bytes })
+}
+
+/// Keeps bytes from being written, until their pages are in nobody else's hands.
+#[derive(Debug)]
+struct Lendable {
+    bytes: BytesMut,
+}
+
+impl AsRef<[u8]> for Lendable {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Lendable {
+    fn drop(&mut self) {
+        let Range { start, end } = addresses(&self.bytes);
+        let Range { start, .. } = whole_pages(start, end);
+        let pages = table().remove(&start);
+        let Pages { end, lent } = pages.expect("entered when these bytes were taken over");
+        if !lent {
+            return;
+        }
+        let first: *mut c_void = self.bytes.as_mut_ptr().map_addr(|_| start).cast();
+        // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which nobody reads any more: their
+        //         content may go. Breaks if `whole_pages` ever reached beyond what it is given.
+        let forgotten = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
+        if let Err(err) = forgotten {
+            // Memory that somebody locked. To lose it is better than to send others what is written there next.
+            tracing::warn!(%err, bytes = self.bytes.len(), "memory that was lent to the kernel is lost");
+            mem::forget(mem::take(&mut self.bytes));
+        }
+    }
+}
+
+/// The part of `bytes` that can be lent, now noted as lent: whole pages of what [`lendable`] gave, if they are many.
+fn lend(bytes: &[u8]) -> Option<Range<usize>> {
+    if bytes.len() < REST_BYTES_MIN {
+        return None;
+    }
+    let all = addresses(bytes);
+    let Range { start, end } = whole_pages(all.start, all.end);
+    let mut table = table();
+    let (_, pages) = table.range_mut(..=start).next_back()?;
+    if pages.end < end || end <= start {
+        return None;
+    }
+    pages.lent = true;
+    Some(start - all.start..end - all.start)
+}
+
+/// Sends bytes of [`lendable`] without copying them. One for each core; it takes three descriptors.
+#[derive(Debug)]
+pub struct Lender {
+    /// Empty between calls. None once that could not be had.
+    pipe: RefCell<Option<Pipe>>,
+}
+
+#[derive(Debug)]
+struct Pipe {
+    out: OwnedFd,
+    into: OwnedFd,
+    /// Where what a socket did not take is dropped.
+    nowhere: OwnedFd,
+}
+
+impl Lender {
+    /// # Errors
+    /// The host gives no more descriptors, or has no `/dev/null`.
+    pub fn new() -> io::Result<Lender> {
+        let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let nowhere =
+            rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        if let Err(err) = rustix::pipe::fcntl_setpipe_size(&into, PIPE_BYTES) {
+            tracing::debug!(%err, "large values are sent in smaller pieces");
+        }
+        let pipe = Pipe { out, into, nowhere };
+        Ok(Lender {
+            pipe: RefCell::new(Some(pipe)),
+        })
+    }
+
+    /// Writes some of `parts` in their order, as `poll_write_vectored` does, but lends large parts that came from
+    /// [`lendable`]. `more` tells that others will follow these parts, so that packets are filled.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_write(
+        &self,
+        stream: &TcpStream,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+        more: bool,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(stream.poll_write_ready(context))?;
+            match stream.try_io(Interest::WRITABLE, || self.write(stream, parts, more)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    /// The first part that can be lent with what stands around it; or everything, if there is none.
+    fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+        let mut slot = self.pipe.borrow_mut();
+        let mut numbered = parts.iter().enumerate();
+        let found = numbered.find_map(|(index, part)| Some((index, lend(part)?)));
+        let (Some(pipe), Some((index, range))) = (&*slot, found) else {
+            return send(&socket, parts, more);
+        };
+        let mut before = parts[..index].to_vec();
+        let (edge, rest) = parts[index].split_at(range.start);
+        let (pages, rest) = rest.split_at(range.len());
+        before.push(IoSlice::new(edge));
+        if AROUND_BYTES_MAX < bytes(&before) {
+            return send(&socket, &before, true);
+        }
+        let mut after = vec![IoSlice::new(rest)];
+        after.extend_from_slice(&parts[index + 1..]);
+        let filled = pipe.fill(&before, pages, small(&after));
+        if filled == 0 {
+            return send(&socket, parts, more);
+        }
+        let mut flags = SpliceFlags::NONBLOCK;
+        if more || filled < bytes(parts) {
+            flags |= SpliceFlags::MORE;
+        }
+        let sent = rustix::pipe::splice(&pipe.out, None, &socket, None, filled, flags);
+        if let Err(err) = pipe.drop_bytes(filled - sent.unwrap_or(0)) {
+            // What is in there must not reach anybody else.
+            tracing::warn!(%err, "large values are copied from now on");
+            *slot = None;
+        }
+        Ok(sent?)
+    }
+}
+
+impl Pipe {
+    /// Puts bytes into the pipe as far as there is room: the first and the last copied, the pages between them, which were
+    /// lent, by reference. How many it has then. What the kernel refuses, it gets by copying.
+    fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
+        let refused = |err: &Errno| tracing::debug!(%err, "a large value is copied");
+        let copy = |parts| {
+            let copied = rustix::io::writev(&self.into, parts);
+            copied.inspect_err(refused).unwrap_or(0)
+        };
+        let mut filled = match bytes(before) {
+            0 => 0,
+            _ => copy(before),
+        };
+        if filled < bytes(before) {
+            return filled;
+        }
+        let parts = [IoSliceRaw::from_slice(pages)];
+        // SAFETY: `into` is a pipe's end for writing, so the kernel only reads, and these pages are noted as lent, so that
+        //         nobody writes to them as long as the kernel refers to them. Breaks if `pages` are not of `lend`.
+        let taken = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
+        let taken = taken.inspect_err(refused).unwrap_or(0);
+        filled += taken;
+        if taken == pages.len() && 0 < bytes(after) {
+            filled += copy(after);
+        }
+        filled
+    }
+
+    fn drop_bytes(&self, bytes: usize) -> Result<(), Errno> {
+        let mut left = bytes;
+        while 0 < left {
+            let flags = SpliceFlags::NONBLOCK;
+            match rustix::pipe::splice(&self.out, None, &self.nowhere, None, left, flags)? {
+                0 => return Err(Errno::IO),
+                dropped => left -= dropped,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bytes(parts: &[IoSlice<'_>]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
+}
+
+/// The first of these parts, as far as together they are worth copying.
+fn small<'p, 'b>(parts: &'p [IoSlice<'b>]) -> &'p [IoSlice<'b>] {
+    let mut left = AROUND_BYTES_MAX;
+    let count = parts.iter().take_while(|part| {
+        let fits = part.len() <= left;
+        left = left.saturating_sub(part.len());
+        fits
+    });
+    &parts[..count.count()]
+}
+
+fn send(socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+    let flags = match more {
+        true => SendFlags::MORE | SendFlags::NOSIGNAL,
+        false => SendFlags::NOSIGNAL,
+    };
+    let sent = match parts {
+        // To send one part costs the kernel less.
+        [part] => rustix::net::send(socket, part, flags),
+        parts => rustix::net::sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), flags),
+    };
+    Ok(sent?)
+}

@@ -1,0 +1,139 @@
+use std::future::poll_fn;
+use std::hint::black_box;
+use std::io::IoSlice;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::{LENT_BYTES_MIN, Lender, addresses, lendable, table};
+
+/// Bytes that tell where they stand.
+fn pattern(len: usize, seed: u8) -> BytesMut {
+    let bytes = (0..len).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed);
+    bytes.collect()
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("it has one");
+    let (ours, theirs) = tokio::join!(listener.accept(), TcpStream::connect(address));
+    (ours.expect("asked for").0, theirs.expect("listened to"))
+}
+
+/// Writes all parts; how many calls that took.
+async fn write_all(lender: &Lender, stream: &TcpStream, parts: &[&[u8]]) -> usize {
+    let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
+    let mut left = &mut slices[..];
+    let mut calls = 0;
+    IoSlice::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        let written = poll_fn(|context| lender.poll_write(stream, context, left, false)).await;
+        IoSlice::advance_slices(&mut left, written.expect("the client reads"));
+        calls += 1;
+    }
+    calls
+}
+
+#[test]
+fn parts_arrive_in_order_whatever_is_lent() {
+    run(async {
+        let lender = Lender::new().expect("a pipe");
+        let (ours, mut theirs) = pair().await;
+        let small = pattern(100, 1).freeze();
+        let large = lendable(pattern(5_000_001, 2));
+        let other = lendable(pattern(LENT_BYTES_MIN, 3));
+        let own = pattern(100_000, 4).freeze();
+        let part = large.slice(77_777..3_000_000);
+        let parts: [&[u8]; 9] = [
+            &small, &large, b"\r\n", &small, &part, &other, &own, b"", b"end",
+        ];
+        let expected = parts.concat();
+        let mut came = vec![0; expected.len()];
+        tokio::join!(write_all(&lender, &ours, &parts), async {
+            theirs.read_exact(&mut came).await.expect("all of it comes");
+        });
+        assert!(came == expected);
+    });
+}
+
+#[test]
+fn what_waits_in_a_socket_outlives_its_value() {
+    const BYTES: usize = 200_000;
+    run(async {
+        let lender = Lender::new().expect("a pipe");
+        let (ours, mut theirs) = pair().await;
+        let mut expected = Vec::new();
+        // Each value goes as soon as the socket has it, and the next one takes its memory.
+        for seed in 0..10 {
+            let value = lendable(pattern(BYTES, seed));
+            expected.extend_from_slice(&value);
+            write_all(&lender, &ours, &[&value]).await;
+            drop(value);
+            black_box(vec![0xee_u8; BYTES]);
+        }
+        let mut came = vec![0; expected.len()];
+        theirs.read_exact(&mut came).await.expect("all of it comes");
+        assert!(came == expected);
+    });
+}
+
+#[test]
+fn a_full_socket_leaves_nothing_for_the_next_one() {
+    run(async {
+        let lender = Lender::new().expect("a pipe");
+        let (slow, _unread) = pair().await;
+        let value = lendable(pattern(64 << 20, 1));
+        let part = [IoSlice::new(&value)];
+        let mut taken = 0;
+        // Until there is no room: what the socket did not take was in the pipe by then.
+        while let std::task::Poll::Ready(written) = poll_fn(|context| {
+            std::task::Poll::Ready(lender.poll_write(&slow, context, &part, true))
+        })
+        .await
+        {
+            taken += written.expect("nobody closes");
+        }
+        assert!(0 < taken && taken < value.len());
+        let (ours, mut theirs) = pair().await;
+        let other = lendable(pattern(300_000, 2));
+        let mut came = vec![0; other.len()];
+        let parts: [&[u8]; 1] = [&other];
+        tokio::join!(write_all(&lender, &ours, &parts), async {
+            theirs.read_exact(&mut came).await.expect("all of it comes");
+        });
+        assert!(came == other);
+    });
+}
+
+#[test]
+fn changing_lent_bytes_copies_them() {
+    let value = lendable(pattern(LENT_BYTES_MIN, 1));
+    let before = value.as_ptr();
+    let changed = Vec::from(value);
+    assert_ne!(changed.as_ptr(), before);
+    assert_eq!(changed, pattern(LENT_BYTES_MIN, 1));
+}
+
+#[test]
+fn the_table_forgets_what_is_gone() {
+    let value = lendable(pattern(LENT_BYTES_MIN, 1));
+    let all = addresses(&value);
+    // Memory that is freed may be another test's at once, but not while this one has it.
+    let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
+    assert!(known(&value));
+    let part = value.slice(1..10);
+    drop(value);
+    assert!(table().range(all).next().is_some());
+    drop(part);
+    let own = vec![1; LENT_BYTES_MIN];
+    assert!(!known(&own));
+    assert!(!known(&lendable(pattern(LENT_BYTES_MIN - 1, 1))));
+}
