@@ -95,7 +95,7 @@ impl Connection {
 
     fn headers<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         // RFC 9113 §5.1.1: clients' streams are odd.
-        if head.stream % 2 == 0 {
+        if head.stream.is_multiple_of(2) {
             return Err(Fault::protocol("HEADERS on a stream that is no client's"));
         }
         let mut block = unpadded(head, payload)?;

@@ -43,11 +43,11 @@ impl Decoder {
     }
 
     /// Reads the field, or the change of size, that `rest` begins with.
-    fn read_one<'b>(
+    fn read_one(
         &mut self,
         first: u8,
         begun: bool,
-        rest: &mut &'b [u8],
+        rest: &mut &[u8],
         take: &mut impl FnMut(&[u8], &[u8]),
     ) -> Option<()> {
         if first & 0x80 != 0 {
