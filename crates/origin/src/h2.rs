@@ -72,7 +72,7 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         let session = &mut *session.borrow_mut();
         // A new configuration wakes nobody: as in HTTP/1.1, it is noticed with the next request.
         if !session.is_leaving()
-            && (session.has_had_enough()
+            && (session.has_had_enough(0)
                 || core.is_superseded()
                 || drained.as_mut().poll(context).is_ready())
         {

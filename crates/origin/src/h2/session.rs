@@ -125,9 +125,10 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.state != State::Serving
     }
 
-    /// Whether there were as many requests as one connection may have.
-    pub(super) fn has_had_enough(&self) -> bool {
-        self.core.service.settings.limits.connection_requests_max <= self.requests
+    /// Whether there were as many requests as one connection may have, and `more`.
+    pub(super) fn has_had_enough(&self, more: u32) -> bool {
+        let requests_max = self.core.service.settings.limits.connection_requests_max;
+        requests_max.saturating_add(more) <= self.requests
     }
 
     /// Whether the client takes what it is told, so that good-bye is worth saying.
@@ -357,6 +358,10 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
+        // What was on its way has come; who goes on has not listened.
+        if self.has_had_enough(self.core.service.settings.limits.h2.streams_max) {
+            self.http2.leave_now(self.out.text());
+        }
         self.pulse.asked();
         let peer = self.conn.peer.ip();
         let core = self.core;

@@ -238,6 +238,32 @@ fn a_connection_has_only_so_many_requests() {
     http2.ended().expect("ended in peace");
 }
 
+/// A client that does not say that it knows, and goes on.
+#[test]
+fn who_does_not_listen_is_ended_all_the_same() {
+    let (_home, server) = served(&[
+        "--limits-connection-requests-max",
+        "3",
+        "--limits-h2-streams-max",
+        "2",
+    ]);
+    let mut client = Frames::connect(server.address(), &[]);
+    let mut answered = 0;
+    for number in 0..20 {
+        let asked = frame(
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            2 * number + 1,
+            &get("/digits.txt"),
+        );
+        if client.send(&asked).is_err() || client.wait_for(DATA).is_none() {
+            break;
+        }
+        answered += 1;
+    }
+    assert_eq!(answered, 5);
+}
+
 #[test]
 fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let (_home, mut server) = served(&[]);
