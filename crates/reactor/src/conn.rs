@@ -152,10 +152,7 @@ impl Conn {
         let end = body.offset.saturating_add(body.len);
         while offset < end {
             let slice = (end - offset).min(self.core.limits().sendfile_slice_bytes as u64);
-            self.core.counters().reads.count();
-            file::load(body.file, offset, slice)
-                .await
-                .map_err(Ended::File)?;
+            self.load(body.file, offset, slice).await?;
             let sent = self
                 .when_writable(|| self.send_file(body.file, offset, slice as usize))
                 .await?;
@@ -170,6 +167,19 @@ impl Conn {
             }
         }
         self.deadline.disarm();
+        Ok(())
+    }
+
+    /// Brings a part of a file into the page cache, unless it was there a moment ago.
+    async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
+        let now_ms = self.core.clock().now_ms();
+        let found = self.core.found();
+        if found.knows(file, offset + len, now_ms) {
+            return Ok(());
+        }
+        self.core.counters().reads.count();
+        file::load(file, offset, len).await.map_err(Ended::File)?;
+        found.note(file, offset + len, now_ms);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use crate::clock::TICK_MS;
 use crate::deadline::{DRAIN_GRACE_MS, Table};
+use crate::file::Found;
 use crate::{Clock, CoreId, Counters, Limits, allocations};
 
 /// One core, as its connections see it. Cheap to clone; never leaves its thread.
@@ -24,6 +25,7 @@ struct State {
     draining: Cell<bool>,
     drain: Notify,
     counters: Arc<[Counters]>,
+    found: Found,
 }
 
 impl Core {
@@ -43,6 +45,7 @@ impl Core {
             draining: Cell::new(false),
             drain: Notify::new(),
             counters,
+            found: Found::default(),
         }))
     }
 
@@ -88,6 +91,11 @@ impl Core {
         if !self.is_draining() {
             begun.await;
         }
+    }
+
+    /// Parts of files that were in the page cache a moment ago.
+    pub(crate) fn found(&self) -> &Found {
+        &self.0.found
     }
 
     pub(crate) fn table(&self) -> &Table {

@@ -1,7 +1,9 @@
 //! Reading files without sleeping on a disk, for `sendfile` and for whoever must see the bytes.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -37,6 +39,38 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
     tokio::task::spawn_blocking(move || read_through(&file, offset, len))
         .await
         .map_err(io::Error::other)?
+}
+
+/// Parts of files that were in the page cache when last asked for, so that a part which many want is asked for once a tick
+/// and not once an answer. A descriptor that is another file's by now is one more wrong guess.
+#[derive(Debug)]
+pub(crate) struct Found([Cell<(RawFd, u64, u64)>; FOUND]);
+
+/// Parts remembered: those after push those before out.
+const FOUND: usize = 64;
+
+impl Default for Found {
+    fn default() -> Found {
+        Found(std::array::from_fn(|_| Cell::new((-1, 0, 0))))
+    }
+}
+
+impl Found {
+    /// Whether the part that ends at `end` was there in this tick of the clock.
+    pub(crate) fn knows(&self, file: &File, end: u64, now_ms: u64) -> bool {
+        self.place(file, end).get() == (file.as_raw_fd(), end, now_ms)
+    }
+
+    /// It is there.
+    pub(crate) fn note(&self, file: &File, end: u64, now_ms: u64) {
+        self.place(file, end).set((file.as_raw_fd(), end, now_ms));
+    }
+
+    fn place(&self, file: &File, end: u64) -> &Cell<(RawFd, u64, u64)> {
+        // Odd, so that neither neighbours among descriptors nor parts of one file meet.
+        let mixed = (end ^ (file.as_raw_fd() as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.0[(mixed >> 58) as usize]
+    }
 }
 
 fn is_cached(file: &File, offset: u64) -> io::Result<bool> {

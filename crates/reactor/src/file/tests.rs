@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rustix::fs::{Advice, fadvise};
 
-use super::{is_cached, load, read_cached};
+use super::{Found, is_cached, load, read_cached};
 
 const BYTES: u64 = 3 << 20;
 
@@ -69,4 +69,16 @@ fn cached_bytes_are_read_and_others_are_not_waited_for() {
         let read = read_cached(&file, offset, &mut buffer);
         assert_eq!(read.expect("the disk is sound"), Some(expected));
     }
+}
+
+#[test]
+fn parts_are_known_for_a_tick() {
+    let (one, other) = (cold_file(), cold_file());
+    let found = Found::default();
+    assert!(!found.knows(&one, 5, 1_000));
+    found.note(&one, 5, 1_000);
+    assert!(found.knows(&one, 5, 1_000));
+    assert!(!found.knows(&one, 6, 1_000));
+    assert!(!found.knows(&other, 5, 1_000));
+    assert!(!found.knows(&one, 5, 1_500));
 }
