@@ -174,8 +174,9 @@ impl Encoding {
     }
 }
 
-/// Pixels that a JPEG decoder leaves when it shrinks; see [`Plan::shrink`].
-const DECODED_PIXELS_MIN: u64 = 240_000;
+/// Pixels that a JPEG decoder leaves when it halves, and when it shrinks further; see [`Plan::shrink`].
+const HALVED_PIXELS_MIN: u64 = 240_000;
+const DECODED_PIXELS_MIN: u64 = 360_000;
 
 /// A rectangle inside a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -227,8 +228,8 @@ impl Plan {
     ///
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. So it must leave the scaler a factor of
     /// two or more on both axes, as libvips does, or five thirds where it only halves; shrinking all the way costs up to 20
-    /// points of SSIMULACRA2. And it must leave a quarter of a megapixel: below that little time is saved, and all the small
-    /// sizes of a picture, up to about 300 pixels square, come from one decode.
+    /// points of SSIMULACRA2. And it must leave a quarter of a megapixel, or a third where it does more than halve: below that
+    /// little time is saved, and all the small sizes of a picture, up to 300 pixels square, come from one decode.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
@@ -236,13 +237,16 @@ impl Plan {
         }
         let leaves_enough = |shrink: &u8| {
             let shrink = u64::from(*shrink);
-            let (least, of) = if shrink == 2 { (5, 3) } else { (2, 1) };
+            let (least, of, pixels_min) = match shrink {
+                2 => (5, 3, HALVED_PIXELS_MIN),
+                _ => (2, 1, DECODED_PIXELS_MIN),
+            };
             let leaves =
                 |inner: u32, crop: u32| least * shrink * u64::from(inner) <= of * u64::from(crop);
             let (inner, crop) = (self.inner, self.crop.size);
             leaves(inner.width_px, crop.width_px)
                 && leaves(inner.height_px, crop.height_px)
-                && DECODED_PIXELS_MIN * shrink * shrink <= self.stored.pixels()
+                && pixels_min * shrink * shrink <= self.stored.pixels()
         };
         let shrink = [8, 4, 2].into_iter().find(leaves_enough);
         shrink.unwrap_or(1)

@@ -271,6 +271,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("cell.jobs_per_zygote", "7", "7"),
     ("cell.max_restart_pause", "\"1s\"", "1s"),
     ("cell.min_isolation", "\"landlock\"", "landlock"),
+    ("cell.give_way_time", "\"50ms\"", "50ms"),
     ("cell.hugepages", "false", "false"),
     ("cell.request_hugepages", "false", "false"),
     ("cell.backend", "\"kvm\"", "kvm"),

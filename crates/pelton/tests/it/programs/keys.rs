@@ -2,7 +2,6 @@
 //! `failures` and in the parent module, `ephemeral = false` is in `kept`.
 
 use std::fs;
-use std::path::Path;
 
 use super::failures::refused;
 use super::{VISITOR, cells, program, serve};
@@ -61,16 +60,12 @@ fn environment_is_in_every_request() {
 
 #[test]
 fn allowed_paths_can_be_read_and_nothing_else() {
-    let home = Home::new();
-    let path = home.directory().join("allowed");
-    fs::write(&path, "allowed").expect("the home can be written");
     // A program of a server that is root is another user, who has to reach the file.
-    let reachable = |path: &Path, mode| {
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        fs::set_permissions(path, mode).expect("ours");
-    };
-    reachable(home.directory(), 0o755);
-    reachable(&path, 0o644);
+    let path = std::env::temp_dir().join(format!("pelton-allowed-{}", std::process::id()));
+    fs::write(&path, "allowed").expect("there is room");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(&path, mode).expect("ours");
+    let file = &path;
     let path = path.display();
     for backend in backends() {
         let reads = format!("main_arguments = [\"read\", \"{path}\"]\nwarmup = 0\n");
@@ -80,6 +75,7 @@ fn allowed_paths_can_be_read_and_nothing_else() {
         assert_eq!(ask(backend, &other, "").status, 502, "{backend}");
         assert_eq!(ask(backend, &reads, "").status, 502, "{backend}");
     }
+    fs::remove_file(file).expect("ours");
 }
 
 #[test]
