@@ -111,11 +111,12 @@ impl Head {
         self.fields.clear();
     }
 
-    /// The next field of the block. After the first mistake nothing is kept any more, nor beyond the limit.
+    /// The next field of the block. After the first mistake nothing is looked at any more, nor beyond the limit: a byte of a
+    /// block may stand for thousands.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;
-        if self.malformed.is_none() {
+        if self.malformed.is_none() && !self.is_too_large {
             self.malformed = self.judge(name, value).err();
         }
     }
@@ -131,10 +132,8 @@ impl Head {
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
             self.judge_field(name, value)?;
-            if !self.is_too_large {
-                let place = self.keep(name, value);
-                self.fields.push(place);
-            }
+            let place = self.keep(name, value);
+            self.fields.push(place);
             return Ok(());
         };
         let index = match pseudo {
@@ -150,9 +149,7 @@ impl Head {
         if self.pseudo[index].is_some() {
             return Err(malformed("a pseudo-field twice"));
         }
-        let kept = if self.is_too_large { &[] } else { value };
-        let place = self.keep(&[], kept);
-        self.pseudo[index] = Some(place);
+        self.pseudo[index] = Some(self.keep(&[], value));
         Ok(())
     }
 
@@ -190,13 +187,17 @@ impl Head {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }
+        // What it needs may be beyond the limit.
+        if self.is_too_large {
+            return Ok(());
+        }
         let [method, scheme, authority, path] = self.pseudo.map(|place| place.is_some());
         if !method {
             return Err(malformed("no :method"));
         }
         let whole = match self.method() {
             b"CONNECT" => authority && !scheme && !path,
-            _ => scheme && path && (self.is_too_large || !self.path().is_empty()),
+            _ => scheme && path && !self.path().is_empty(),
         };
         whole
             .then_some(())

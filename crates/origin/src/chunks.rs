@@ -20,6 +20,8 @@ pub(crate) struct Chunks {
     left: Range<u64>,
     /// A read that has to wait for the disk.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    /// What was read and was more than is wanted by now.
+    rest: Vec<u8>,
 }
 
 impl Chunks {
@@ -27,12 +29,13 @@ impl Chunks {
         Chunks {
             left: range,
             reading: None,
+            rest: Vec::new(),
         }
     }
 
     /// Bytes still to come.
     pub(crate) fn left(&self) -> u64 {
-        self.left.end - self.left.start
+        self.left.end - self.left.start + self.rest.len() as u64
     }
 
     /// The next piece of `file`, which must be the same each time, of `bytes_max` and [`CHUNK_BYTES`] at most; `None` at the
@@ -46,6 +49,9 @@ impl Chunks {
         bytes_max: usize,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Vec<u8>>, Ended>> {
+        if !self.rest.is_empty() {
+            return Poll::Ready(Ok(Some(self.take_rest(bytes_max))));
+        }
         if self.left.is_empty() {
             return Poll::Ready(Ok(None));
         }
@@ -68,7 +74,14 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        Poll::Ready(Ok(Some(chunk)))
+        // While a disk was waited for, less may have come to be wanted.
+        self.rest = chunk;
+        Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
+    }
+
+    fn take_rest(&mut self, bytes_max: usize) -> Vec<u8> {
+        let behind = self.rest.split_off(self.rest.len().min(bytes_max));
+        std::mem::replace(&mut self.rest, behind)
     }
 
     /// Reads what need not be waited for; with `None` a read has begun that must be.
@@ -89,3 +102,6 @@ impl Chunks {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

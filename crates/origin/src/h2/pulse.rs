@@ -33,7 +33,8 @@ enum Armed {
     Nothing,
     /// Since so many steps.
     Write(u64),
-    Idle,
+    /// The same: answers that left at once were a sign of life, too.
+    Idle(u64),
 }
 
 /// What a connection is at.
@@ -112,7 +113,7 @@ impl Pulse {
         let waits = match work {
             Work { makes: true, .. } => Armed::Nothing,
             Work { sends: true, .. } => Armed::Write(self.steps),
-            _ => Armed::Idle,
+            _ => Armed::Idle(self.steps),
         };
         if waits == armed {
             return;
@@ -120,7 +121,7 @@ impl Pulse {
         match waits {
             Armed::Nothing => deadline.disarm(),
             Armed::Write(_) => deadline.arm(Wait::Write),
-            Armed::Idle => deadline.arm(Wait::Idle),
+            Armed::Idle(_) => deadline.arm(Wait::Idle),
         }
         self.armed = Some(waits);
     }

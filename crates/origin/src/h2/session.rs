@@ -168,8 +168,11 @@ impl<'c, S: Carrier> Session<'c, S> {
     /// Goes on until there is nothing to do but wait; ready when the connection is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let mut moved = self.poll_answers(context);
-            self.hand_over(context);
+            let mut moved = false;
+            if self.state != State::Failed {
+                moved |= self.poll_answers(context);
+                self.hand_over(context);
+            }
             moved |= self.poll_write(context);
             moved |= self.poll_read(context);
             if self.is_over() {

@@ -228,6 +228,25 @@ fn an_idle_connection_is_told_to_go() {
     );
 }
 
+/// Answers that leave at once are a sign of life.
+#[test]
+fn a_busy_connection_is_not_idle() {
+    let (_home, server) = served(&["--limits-idle-timeout", "2s"]);
+    let mut client = Frames::connect(server.address(), &[]);
+    // A deadline comes a second late at most.
+    for number in 0..8 {
+        let asked = frame(
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            2 * number + 1,
+            &get("/digits.txt"),
+        );
+        client.send(&asked).expect("the connection goes on");
+        assert!(client.wait_for(DATA).is_some(), "ended after {number}");
+        std::thread::sleep(std::time::Duration::from_millis(600));
+    }
+}
+
 #[test]
 fn a_connection_has_only_so_many_requests() {
     let (_home, server) = served(&["--limits-connection-requests-max", "3"]);
