@@ -430,7 +430,9 @@ impl Keeper {
     fn bury(&mut self, now: Instant) {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
         if let Some(index) = self.zygotes.iter().position(|tended| late(tended.state)) {
-            self.lose(index, worker("not ready in time"));
+            let longest = self.shared.limits.max_boot_time_ms;
+            let why = format!("not ready within max_boot_time, {longest} ms");
+            self.lose(index, worker(&why));
         }
         let children = &self.children;
         self.zygotes.retain(|tended| {

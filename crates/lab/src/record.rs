@@ -6,6 +6,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
+use std::iter;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -62,15 +63,19 @@ impl Record {
         self.tables.insert(name.to_owned(), value);
     }
 
-    /// Writes it under its date and name.
+    /// Writes it under its date and name, and a number if another was begun in the same minute.
     ///
     /// # Errors
-    /// When the folder cannot be written, or holds a record of that minute.
+    /// When the folder cannot be written.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
-        let stamp = self.date.replace(':', "");
-        let path = folder.join(format!("{stamp}-{}.toml", self.benchmark));
+        let name = format!("{}-{}", self.date.replace(':', ""), self.benchmark);
         let text = toml::to_string(self).expect("tables come last, and keys are words");
+        let names = iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+        let path = names
+            .map(|name| folder.join(name + ".toml"))
+            .find(|path| !path.exists());
+        let path = path.expect("there is always a next number");
         let mut file = fs::File::create_new(&path).map_err(at(&path))?;
         file.write_all(text.as_bytes()).map_err(at(&path))?;
         eprintln!("lab: recorded in {}", path.display());

@@ -84,12 +84,15 @@ pub(crate) fn schemes(
     Box::new([http, Scheme::Https(tls)])
 }
 
-/// The beginning of a URL to `scheme`.
-pub(crate) fn prefix(scheme: &Scheme) -> &'static str {
-    match scheme {
-        Scheme::Http | Scheme::Redirect(_) => "http",
-        Scheme::Https(_) => "https",
-    }
+/// The URLs at which `addresses` are served, each as its scheme says.
+pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<String> {
+    let pairs = addresses.iter().zip(schemes);
+    pairs
+        .map(|(address, scheme)| match scheme {
+            Scheme::Http | Scheme::Redirect(_) => format!("http://{address}/"),
+            Scheme::Https(_) => format!("https://{address}/"),
+        })
+        .collect()
 }
 
 /// Uses renewed certificates soon after they were written, for as long as the process lives.

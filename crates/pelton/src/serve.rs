@@ -58,11 +58,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     let posture = service.posture();
     tracing::info!(around = %posture.line(), "cells");
-    for (address, scheme) in listeners.addresses().iter().zip(&schemes) {
-        let (root, scheme) = (config.root.display(), https::prefix(scheme));
-        let (cores, pid) = (listeners.counters().len(), std::process::id());
-        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {scheme}://{address}/");
-    }
+    let origins = https::origins(listeners.addresses(), &schemes);
     let (stop, live) = (Stop::new(), Live::new(service, schemes));
     let patience = config.limits.upgrade_timeout.0;
     let mut sockets = listeners.sockets().map_err(reactor_error)?;
@@ -76,7 +72,13 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };
     life.begin()?;
-    let not_ready = AtomicUsize::new(listeners.counters().len());
+    // Said when signals are heeded, since whoever reads it may send one.
+    let (cores, pid) = (listeners.counters().len(), std::process::id());
+    let root = config.root.display();
+    for origin in origins {
+        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {origin}");
+    }
+    let not_ready = AtomicUsize::new(cores);
     let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
         let live = LiveCore::new(&live, core.clone());
         if not_ready.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -31,15 +31,12 @@ pub(super) fn refused(action: &'static str) -> impl FnOnce(Errno) -> Refusal {
     move |errno| format!("{action}: {errno}")
 }
 
-/// The socket to the pool, if a pool started this program.
-pub(super) fn control() -> Option<OwnedFd> {
-    // SAFETY: borrowed for the question only; a number that is not open is an error and nothing worse.
+/// The socket to the pool, if a pool started this program. It stays open for the process's last words.
+pub(super) fn control() -> Option<BorrowedFd<'static>> {
+    // SAFETY: meant for us by `spawn` and closed by nobody, but in children, which do not use it. A number that is not
+    // open is an error of the question and nothing worse.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
-    if socket_type(control) != Ok(SocketType::SEQPACKET) {
-        return None;
-    }
-    // SAFETY: open, as was just seen, and meant for us by `spawn`; `serve` calls this once.
-    Some(unsafe { OwnedFd::from_raw_fd(CONTROL_FD) })
+    (socket_type(control) == Ok(SocketType::SEQPACKET)).then_some(control)
 }
 
 /// A jailed process.

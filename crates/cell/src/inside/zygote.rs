@@ -21,10 +21,10 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub(super) struct Zygote {
-    control: OwnedFd,
+    control: BorrowedFd<'static>,
     /// Readable when a child ended, or the pool sent something.
     signals: OwnedFd,
     /// Those that live; tens at most.
@@ -47,13 +47,16 @@ enum Brood {
 
 impl Zygote {
     /// Jails the process, brings its children's work as far as it goes without a job, and says so.
-    pub(super) fn boot(control: OwnedFd, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
+    pub(super) fn boot(
+        control: BorrowedFd<'static>,
+        warm_up: impl FnOnce(),
+    ) -> Result<Zygote, Refusal> {
         jail::begin()?;
-        let Ok(Some((Command::Start(start), descriptors))) = command(&control, RecvFlags::empty())
+        let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
         else {
             exit(EXIT_ABANDONED);
         };
-        let devices = Devices::receive(&control, &start, descriptors);
+        let devices = Devices::receive(control, &start, descriptors);
         let files: Vec<_> = devices
             .allowed
             .iter()
@@ -76,12 +79,12 @@ impl Zygote {
                 "allowed_paths: this kernel has no Landlock to hold a process to them".to_owned(),
             );
         }
-        let signals = signals(&control).map_err(refused("signalfd"))?;
+        let signals = signals(control).map_err(refused("signalfd"))?;
         let brood = if start.machine {
             let host = devices.boot(&start)?;
             for text in host.guest.page_tables().as_bytes().chunks(TEXT_BYTES_MAX) {
                 let text = String::from_utf8_lossy(text).into_owned();
-                report(&control, &Report::Tables(text), None);
+                report(control, &Report::Tables(text), None);
             }
             Brood::Helpers(Box::new(host))
         } else if let Some(program) = devices.program {
@@ -102,7 +105,7 @@ impl Zygote {
             })
         };
         filter.install().map_err(refused("seccomp"))?;
-        report(&control, &Report::Ready(jailed.jail), None);
+        report(control, &Report::Ready(jailed.jail), None);
         Ok(Zygote {
             control,
             signals,
@@ -124,7 +127,7 @@ impl Zygote {
                 self.fork(slot, socket, work);
             }
             for (slot, ending) in ended {
-                report(&self.control, &Report::Reaped(slot, ending), None);
+                report(self.control, &Report::Reaped(slot, ending), None);
             }
             if self.retired && self.children.is_empty() {
                 exit(0);
@@ -150,7 +153,7 @@ impl Zygote {
 
     /// The next child to fork, if one was ordered.
     fn order(&mut self) -> Option<(SlotId, OwnedFd)> {
-        match command(&self.control, RecvFlags::DONTWAIT) {
+        match command(self.control, RecvFlags::DONTWAIT) {
             Ok(Some((Command::Fork(slot), descriptors))) => match descriptors.into_iter().next() {
                 Some(socket) => Some((slot, socket)),
                 None => exit(EXIT_ABANDONED),
@@ -180,7 +183,7 @@ impl Zygote {
                 Brood::Helpers(host) => helper::run(socket, host, self.signals.as_fd()),
             },
             Err(errno) => report(
-                &self.control,
+                self.control,
                 &Report::Refused(slot, errno.raw_os_error()),
                 None,
             ),
@@ -189,7 +192,7 @@ impl Zygote {
                 self.children.push((pid, slot));
                 // Nobody else reaps this child, so its id is still its own.
                 match pidfd_open(pid, PidfdFlags::empty()) {
-                    Ok(pidfd) => report(&self.control, &Report::Forked(slot), Some(pidfd)),
+                    Ok(pidfd) => report(self.control, &Report::Forked(slot), Some(pidfd)),
                     Err(errno) => last_words::fail(&refused("pidfd_open")(errno)),
                 }
             }
@@ -210,21 +213,21 @@ impl Zygote {
 }
 
 /// A pool that is gone leaves a zygote nothing to do.
-fn report(control: &OwnedFd, report: &Report, descriptor: Option<OwnedFd>) {
+fn report(control: BorrowedFd<'_>, report: &Report, descriptor: Option<OwnedFd>) {
     let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
     let flags = SendFlags::empty();
-    if channel::send(control.as_fd(), &report.to_bytes(), &descriptors, flags).is_err() {
+    if channel::send(control, &report.to_bytes(), &descriptors, flags).is_err() {
         exit(EXIT_ABANDONED);
     }
 }
 
 /// The pool's next command; `None` when it hung up.
 pub(super) fn command(
-    control: &OwnedFd,
+    control: BorrowedFd<'_>,
     flags: RecvFlags,
 ) -> Result<Option<(Command, Vec<OwnedFd>)>, Errno> {
     let mut bytes = [0; CONTROL_BYTES_MAX];
-    let (len, descriptors) = channel::receive(control.as_fd(), &mut bytes, flags)?;
+    let (len, descriptors) = channel::receive(control, &mut bytes, flags)?;
     if len == 0 {
         return Ok(None);
     }
@@ -234,7 +237,7 @@ pub(super) fn command(
 
 /// One descriptor to wait on, so that the filter needs to allow no call that waits for several: a child could sleep in
 /// it for ever. It tells of children's ends and of packets on `control`, by signals that it blocks.
-fn signals(control: &OwnedFd) -> Result<OwnedFd, Errno> {
+fn signals(control: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: writes the set it is given.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };

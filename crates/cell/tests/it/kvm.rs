@@ -273,6 +273,29 @@ fn n7_a_probe_runs_a_guest() {
     eprintln!("cell: proved: kvm:\n{probe}");
 }
 
+#[test]
+fn a_machine_that_does_not_start_is_an_error_that_says_why() {
+    if microvms(Limits::default()).is_none() {
+        return;
+    }
+    let limits = Limits {
+        backend: Backend::Kvm,
+        max_memory_bytes: 200 << 40,
+        ..Limits::default()
+    };
+    let Err(error) = Pool::start(&crate::ATTACKER, limits) else {
+        panic!("started");
+    };
+    let (text, refusal) = (
+        error.to_string(),
+        "bytes: Cannot allocate memory (os error 12)",
+    );
+    assert!(
+        text.starts_with("cell: worker: reserve ") && text.ends_with(refusal),
+        "{text}"
+    );
+}
+
 /// N7: `auto` takes one of the two, and says why it is not the microVM.
 #[test]
 fn n7_auto_says_why_it_fell_back() {

@@ -354,5 +354,6 @@ fn a_program_that_never_waits_does_not_start() {
     };
     let error = Pool::start_program(&ATTACKER, &stalls, limits).expect_err("it never waits");
     assert_eq!(error.kind, ErrorKind::Worker);
-    assert!(error.to_string().contains("not ready in time"), "{error}");
+    let reason = "not ready within max_boot_time, 400 ms";
+    assert!(error.to_string().contains(reason), "{error}");
 }

@@ -1,6 +1,8 @@
 use super::*;
 use std::time::Duration;
 
+use crate::scratch::Scratch;
+
 #[test]
 fn dates_are_those_of_the_calendar() {
     let table = [
@@ -13,4 +15,14 @@ fn dates_are_those_of_the_calendar() {
     for (seconds, expected) in table {
         assert_eq!(date(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
     }
+}
+
+#[test]
+fn two_of_one_minute_are_both_kept() {
+    let folder = Scratch::new("records").unwrap();
+    let record = Record::begin("http", &toml::Table::new(), &[], &[]);
+    for _ in 0..3 {
+        record.write(folder.path()).unwrap();
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }

@@ -71,7 +71,6 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
 
 /// The script, where it finds its library.
 fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
-    debian::ensure(&["nodejs", "npm"])?;
     let script = folder.join("client.mjs");
     fs::write(&script, JAVASCRIPT).map_err(at(&script))?;
     let mut npm = Command::new("npm");
