@@ -56,6 +56,7 @@ pub mod inside;
 mod keeper;
 mod limits;
 mod memfd;
+mod place;
 mod pool;
 mod posture;
 mod probe;

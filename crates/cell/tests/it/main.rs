@@ -11,6 +11,7 @@ mod hostile;
 mod kvm;
 mod life;
 mod limits;
+mod places;
 mod poison;
 mod programs;
 
