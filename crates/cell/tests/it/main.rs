@@ -14,6 +14,7 @@ mod limits;
 mod places;
 mod poison;
 mod programs;
+mod threads;
 
 use cell::{Failure, Finished, Limits, Pool, Task};
 use job::JobLimits;
