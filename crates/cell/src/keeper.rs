@@ -6,6 +6,7 @@
 
 use crate::channel;
 use crate::error::{Error, ErrorKind};
+use crate::place;
 use crate::pool::Shared;
 use crate::posture::{HugePages, Posture};
 use crate::slot::{End, Slot, Told, kill, timespec};
@@ -251,10 +252,12 @@ impl Keeper {
                 if let (Some(socket), Some(pidfd)) = (child.socket.take(), pidfd) {
                     let pidfd = Arc::new(pidfd);
                     child.pidfd = Some(Arc::clone(&pidfd));
+                    let placed = Some(&pidfd).filter(|_| !self.shared.runs_program);
                     let slot = Slot {
                         id,
                         generation: child.generation,
                         socket,
+                        process: placed.and_then(|pidfd| place::process(pidfd)),
                         pidfd,
                         end: Arc::clone(&child.end),
                         gave_way: None,
@@ -349,7 +352,7 @@ impl Keeper {
             return slot.kill();
         }
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
-            return self.shared.push(slot);
+            return self.shared.push_again(slot);
         };
         if slot.generation != tended.generation {
             return slot.kill();
@@ -358,7 +361,7 @@ impl Keeper {
             *forks += 1;
         }
         let newest = tended.generation;
-        self.shared.push(slot);
+        self.shared.push_again(slot);
         // From here on those before are not needed.
         self.shared.retire_before(newest);
     }

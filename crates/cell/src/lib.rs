@@ -31,6 +31,7 @@
 //!    a user namespace where it is not; none of them where the host refuses (`spawn`).
 //! 2. Its death with the server's; the standard streams from `/dev/null`, all other descriptors closed but the socket.
 //! 3. Limits: no core file, few descriptors, address space. First choice of the out-of-memory killer; no merged pages.
+//!    For programs a user namespace, so that their threads are counted, and bounded, apart from everybody else's.
 //! 4. No capabilities, `no_new_privs`, not dumpable.
 //! 5. Init is split off, with a filter that lets it wait and exit.
 //! 6. Landlock without a rule, but for files that a program may read.
@@ -56,6 +57,7 @@ pub mod inside;
 mod keeper;
 mod limits;
 mod memfd;
+mod place;
 mod pool;
 mod posture;
 mod probe;

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::keeper::Keeper;
 use crate::limits::Limits;
 use crate::memfd::{Answer, reopen};
+use crate::place::{self, CoreId, Cores};
 use crate::posture::{Backend, Isolation, Posture};
 use crate::program::{Program, cast};
 use crate::seen;
@@ -20,6 +21,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::thread::CpuSet;
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
@@ -83,7 +85,7 @@ pub(crate) struct Shared {
     /// A child takes one job after another, and says when it is ready for the next.
     pub(crate) stays: bool,
     /// Jobs are runs of a program, and not the worker's.
-    runs_program: bool,
+    pub(crate) runs_program: bool,
     /// When a job gives way.
     give_way_time: Option<Duration>,
     /// What runs the jobs, and why not what would be better.
@@ -92,17 +94,21 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Readable when the keeper has to look at the queue.
     pub(crate) wake: OwnedFd,
+    /// Every core that a job may run on.
+    everywhere: CpuSet,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
 /// The state behind the lock.
 pub(crate) struct Queue {
-    /// In the order they were forked, so that the children of a retired zygote go first.
+    /// Those that die of a job in the order they were forked, so that the children of a retired zygote go first.
     pub(crate) ready: VecDeque<Slot>,
     /// Done with a job, and not yet ready for another.
     pub(crate) returned: Vec<Slot>,
     running: u32,
+    /// Where those began that run.
+    cores: Cores,
     pub(crate) stopping: bool,
     /// Of the last zygote that became ready.
     pub(crate) posture: Option<Posture>,
@@ -123,6 +129,12 @@ impl Shared {
 
     pub(crate) fn push(&self, slot: Slot) {
         self.queue().ready.push_back(slot);
+        self.changed.notify_one();
+    }
+
+    /// A child that had a job already is the first to get another: what it keeps is warm.
+    pub(crate) fn push_again(&self, slot: Slot) {
+        self.queue().ready.push_front(slot);
         self.changed.notify_one();
     }
 
@@ -170,12 +182,20 @@ impl Choice {
 }
 
 /// A job's right to run; given back when dropped.
-struct Permit<'a>(&'a Shared);
+struct Permit<'a> {
+    shared: &'a Shared,
+    core: Option<CoreId>,
+}
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.queue().running -= 1;
-        self.0.changed.notify_one();
+        let mut queue = self.shared.queue();
+        queue.running -= 1;
+        if let Some(core) = self.core {
+            queue.cores.leave(core);
+        }
+        drop(queue);
+        self.shared.changed.notify_one();
     }
 }
 
@@ -248,6 +268,11 @@ impl Pool {
         // Only root's children come back to what they were.
         let gives_way = program.is_some() && (!stays || rustix::process::geteuid().is_root());
         let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
+        // What a program starts would have to stay where it began.
+        let cores = match program {
+            None => Cores::own(),
+            Some(_) => Cores::any(),
+        };
         let shared = Arc::new(Shared {
             limits,
             stays,
@@ -257,10 +282,12 @@ impl Pool {
             fell_back: choice.fell_back,
             counters: Counters::default(),
             wake,
+            everywhere: *cores.all(),
             queue: Mutex::new(Queue {
                 ready: VecDeque::with_capacity(limits.children()),
                 returned: Vec::new(),
                 running: 0,
+                cores,
                 stopping: false,
                 posture: None,
                 page_tables: String::new(),
@@ -309,7 +336,8 @@ impl Pool {
         let original = reopen(task.original)
             .map_err(|errno| Failure::host("open the original for the worker", errno))?;
         let descriptors = [original.as_fd(), answer.as_fd()];
-        let (mut slot, permit, acquired) = self.hand_over(&job.to_bytes(), &descriptors)?;
+        let (mut slot, permit, acquired) =
+            self.hand_over(&job.to_bytes(), &descriptors, task.idle)?;
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
         let deadline = begin + Duration::from_millis(u64::from(wall_ms));
@@ -387,13 +415,21 @@ impl Pool {
         &self,
         job: &[u8],
         descriptors: &[BorrowedFd<'_>],
+        idle: bool,
     ) -> Result<(Slot, Permit<'_>, Duration), Failure> {
         let begin = Instant::now();
         loop {
-            let (slot, permit) = self.acquire(begin)?;
-            match channel::send(slot.socket.as_fd(), job, descriptors, SendFlags::DONTWAIT) {
+            let (slot, permit) = self.acquire(begin, idle)?;
+            // Before the job is sent: its child may take the core of this thread, and keep it for a slice.
+            let acquired = begin.elapsed();
+            let placed = slot.process.zip(permit.core);
+            let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
+            let sent = channel::send(slot.socket.as_fd(), job, descriptors, SendFlags::DONTWAIT);
+            if let Some((child, _)) = placed {
+                place::release(child, &self.shared.everywhere);
+            }
+            match sent {
                 Ok(()) => {
-                    let acquired = begin.elapsed();
                     let counters = &self.shared.counters;
                     counters.runs.add(1);
                     counters.acquire_us.add(acquired.as_micros() as u64);
@@ -406,7 +442,7 @@ impl Pool {
         }
     }
 
-    fn acquire(&self, begin: Instant) -> Result<(Slot, Permit<'_>), Failure> {
+    fn acquire(&self, begin: Instant, idle: bool) -> Result<(Slot, Permit<'_>), Failure> {
         let Limits {
             concurrency,
             max_queue_time_ms,
@@ -426,7 +462,10 @@ impl Pool {
             && let Some(slot) = queue.ready.pop_front()
         {
             queue.running += 1;
-            return Ok((slot, Permit(&self.shared)));
+            // What runs only where nobody else does is not in the way.
+            let core = if idle { None } else { queue.cores.take() };
+            let shared = &self.shared;
+            return Ok((slot, Permit { shared, core }));
         }
         self.shared.counters.queue_timeouts.add(1);
         let detail = match &queue.trouble {

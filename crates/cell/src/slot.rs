@@ -6,7 +6,7 @@ use crate::{seen, weight};
 use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ pub(crate) struct Slot {
     pub(crate) generation: u64,
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
+    /// Where its jobs are told where to begin.
+    pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<End>,
     /// What it was before its present job gave way.
     pub(crate) gave_way: Option<weight::Before>,

@@ -16,3 +16,5 @@ mod memory;
 mod slices;
 mod space;
 mod stack;
+
+pub(crate) use calls::THREADS_MAX;

@@ -39,10 +39,16 @@ struct Definition {
     query: String,
     rounds: usize,
     seconds: f64,
+    /// Of each contender, under four fifths of full load.
+    wait_jobs: usize,
     empty_jobs: u32,
     wipes: Vec<u32>,
     contenders: Vec<Setting>,
 }
+
+/// Plain processes, at both ends of a round.
+const FIRST: &str = "plain";
+const LAST: &str = "plain again";
 
 /// A contender by its name.
 type Named = (String, Contender);
@@ -66,10 +72,10 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Its throughput over that of plain processes.
+    /// Its throughput over that of plain processes: of both in its round, which were the first and the last.
     ratio: Ratio,
     cpu_us: Spread,
-    /// What plain processes take of CPU over what it takes.
+    /// What plain processes take of CPU over what it takes, in the same way.
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,
@@ -203,13 +209,13 @@ impl Lab<'_> {
             let plain = Plain::start(self.given.worker()?, &self.work, self.cores)?;
             Ok(Contender::Plain(Arc::new(plain)))
         };
-        let mut contenders = vec![("plain".to_owned(), plain()?)];
+        let mut contenders = vec![(FIRST.to_owned(), plain()?)];
         for setting in self.settings() {
             let pool = setting.start(&self.elf, self.cores as u32)?;
             let cells = Contender::Cells(Arc::new(pool));
             contenders.push((setting.name.clone(), cells));
         }
-        contenders.push(("plain again".to_owned(), plain()?));
+        contenders.push((LAST.to_owned(), plain()?));
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
@@ -270,8 +276,11 @@ impl Lab<'_> {
                 continue;
             };
             let pause = Duration::from_secs_f64(summary.p50_us.median / 4e6);
-            let jobs = (self.definition.seconds * summary.per_second.median * 0.8) as usize;
-            let jobs = (jobs / self.cores).max(1);
+            let jobs = match self.given.rounds {
+                Some(rounds) => self.definition.wait_jobs.min(rounds * 20),
+                None => self.definition.wait_jobs,
+            };
+            let jobs = jobs.div_ceil(self.cores);
             let waited = thread::scope(|scope| {
                 let ask = || -> Result<Vec<f64>, Stop> {
                     let mut waited_us = Vec::new();
@@ -386,14 +395,25 @@ fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
         let own = samples.iter().filter(|sample| sample.contender == name);
         own.map(figure).collect()
     };
-    let plain = of("plain", |sample| sample.per_second);
-    let plain_us = of("plain", |sample| sample.cpu_us);
-    let summary = |(name, _): &Named| {
+    // The machine's speed drifts, within a round too: what lies between two plain rows is compared with both.
+    let plain = |contender: &Contender, figure: fn(&Sample) -> f64| -> Vec<f64> {
+        let first = of(FIRST, figure);
+        match contender {
+            Contender::Plain(_) => first,
+            Contender::Cells(_) => {
+                let both = first.iter().zip(of(LAST, figure));
+                both.map(|(first, last)| (first + last) / 2.0).collect()
+            }
+        }
+    };
+    let summary = |(name, contender): &Named| {
         let per_second = of(name, |sample| sample.per_second);
         let cpu_us = of(name, |sample| sample.cpu_us);
+        let plain_per_second = plain(contender, |sample| sample.per_second);
+        let plain_us = plain(contender, |sample| sample.cpu_us);
         Summary {
             contender: name.clone(),
-            ratio: Ratio::of(&per_second, &plain),
+            ratio: Ratio::of(&per_second, &plain_per_second),
             per_second: Spread::of(&per_second),
             cpu_us: Spread::of(&cpu_us),
             cpu_ratio: Ratio::of(&plain_us, &cpu_us),

@@ -97,6 +97,7 @@ impl Kept {
             memory_bytes_max: launch
                 .max_memory_bytes
                 .saturating_add(launch.max_work_memory_bytes),
+            threads_max: launch.threads_max(),
             once: None,
         })?;
         Ok(Kept {

@@ -26,6 +26,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
+/// Threads of a program for each cell of its pool: as many as one has in a microVM.
+const THREADS_MAX: u64 = crate::vm::THREADS_MAX as u64;
+
 /// What all launchers of a zygote have in common.
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
@@ -36,6 +39,9 @@ pub(super) struct Launch {
     pub(super) max_work_memory_bytes: u64,
     /// It is started anew for each job.
     pub(super) ephemeral: bool,
+    /// All threads that its programs may have at a time, with everybody who is counted with them; bound where a limit holds.
+    threads_max: u64,
+    pub(super) bounds_threads: bool,
 }
 
 impl Launch {
@@ -46,7 +52,14 @@ impl Launch {
             max_memory_bytes: start.max_memory_bytes,
             max_work_memory_bytes: start.max_work_memory_bytes,
             ephemeral: start.ephemeral,
+            // Beside them init and zygote, and a launcher for each.
+            threads_max: 2 + start.children * (1 + THREADS_MAX),
+            bounds_threads: false,
         }
+    }
+
+    pub(super) fn threads_max(&self) -> Option<u64> {
+        Some(self.threads_max).filter(|_| self.bounds_threads)
     }
 }
 
@@ -58,6 +71,8 @@ pub(super) struct Start {
     pub(super) streams: [i32; 3],
     pub(super) filter: Filter,
     pub(super) memory_bytes_max: u64,
+    /// As [`Launch::threads_max`].
+    pub(super) threads_max: Option<u64>,
     /// Bounds of a program that runs for one job, which the kernel holds it to.
     pub(super) once: Option<JobLimits>,
 }
@@ -107,6 +122,7 @@ fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedRepl
         memory_bytes_max: launch
             .max_memory_bytes
             .saturating_add(job.limits.memory_bytes_max),
+        threads_max: launch.threads_max(),
         once: Some(job.limits),
     })?;
     drop(said);
@@ -200,6 +216,9 @@ fn arrange(start: &Start) -> Result<(), Errno> {
         set_timer(limits.cpu_ms_max)?;
     }
     start.filter.install()?;
+    if let Some(threads_max) = start.threads_max {
+        set_limit(Resource::Nproc, threads_max)?;
+    }
     // Last: what this process itself has mapped counts, too.
     set_limit(Resource::As, start.memory_bytes_max)
 }

@@ -73,6 +73,7 @@ impl Zygote {
         } else {
             start.max_memory_bytes
         };
+        let counted = start.program && !start.machine && jail::count_apart();
         let jailed = jail::enter(memory_bytes, &filter, &files)?;
         if !files.is_empty() && !start.machine && jailed.jail.landlock_abi == 0 {
             return Err(
@@ -88,7 +89,9 @@ impl Zygote {
             }
             Brood::Helpers(Box::new(host))
         } else if let Some(program) = devices.program {
-            Brood::Launchers(Launch::new(program, devices.words, &start))
+            let mut launch = Launch::new(program, devices.words, &start);
+            launch.bounds_threads = counted && child::limit_denies_fork();
+            Brood::Launchers(launch)
         } else {
             heap::keep_small();
             warm_up();

@@ -12,6 +12,7 @@ mod records;
 mod threads;
 
 pub(super) use process::find_clock;
+pub(crate) use threads::THREADS_MAX;
 
 use super::layout::Layout;
 use super::machine::Machine;

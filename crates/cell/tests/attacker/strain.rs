@@ -58,6 +58,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("touch", touch),
     ("walk", walk),
     ("spin", spin),
+    ("core", core),
     ("work", work),
 ];
 
@@ -122,6 +123,14 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
         std::hint::black_box(sum.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(round))
     });
     scene.done(&sum.to_le_bytes())
+}
+
+/// Answers with the number of the core that it begins on, and works for so many microseconds.
+fn core(scene: &Scene<'_>) -> AllegedReply {
+    // SAFETY: takes nothing; the C library reads where the kernel keeps it for this thread.
+    let core = unsafe { libc::sched_getcpu() };
+    spin(scene);
+    scene.done(core.to_string().as_bytes())
 }
 
 /// Works for so many microseconds, in registers.

@@ -12,17 +12,30 @@ use std::time::{Duration, Instant};
 /// Set by `cargo xtask conform cells`, on a machine that does nothing else.
 const TIME: &str = "CELL_IT_HOSTILE_MS";
 
+const HOSTILE: [&str; 7] = [
+    "loop",
+    "sleep",
+    "read-blocked",
+    "fork-bomb",
+    "thread-bomb",
+    "threads-loop",
+    "allocate",
+];
+
 /// Cells of each side: as many as there are cores, so that none is free.
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(2, |cores| cores.get() as u32)
 }
 
-/// Least share of the others: where the machine has more to do, its cores are now and then free for the one and not for the
-/// other, and what is left for both is little. Without giving way both had as much.
-fn least() -> f64 {
+/// Least share of the others.
+const LEAST: f64 = 0.95;
+
+/// Where the machine has more to do, its cores are now and then free for the one and not for the other. That takes from the
+/// others' share and never adds to it, so one of so many measurements must show what is left to them.
+fn tries() -> u32 {
     match std::env::var(TIME) {
-        Ok(_) => 0.95,
-        Err(_) => 0.75,
+        Ok(_) => 1,
+        Err(_) => 10,
     }
 }
 
@@ -54,13 +67,14 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
         &[Backend::Process]
     };
     for backend in backends {
-        for what in ["loop", "sleep", "fork-bomb", "threads-loop", "allocate"] {
-            let share = share(*backend, what, give_way_time_ms());
-            assert!(least() <= share, "{backend}: {what}: {share:.3}");
+        for what in HOSTILE {
+            let mut shares = (0..tries()).map(|_| share(*backend, what, give_way_time_ms()));
+            let kept = shares.any(|share| LEAST <= share);
+            assert!(kept, "{backend}: {what}");
         }
         // It is giving way that does it.
         let share = share(*backend, "loop", 0);
-        assert!(share < least(), "{backend}: {share:.3}");
+        assert!(share < LEAST, "{backend}: {share:.3}");
     }
 }
 
@@ -169,6 +183,11 @@ fn attack(pool: &cell::Pool, what: &str, time_ms: u32) -> Duration {
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));
     match what {
+        // In a microVM nobody is left who could wake it, which ends it at once.
+        "read-blocked" if pool.posture().backend == Backend::Kvm => {
+            let failed = ended.expect_err("it never ends");
+            assert_eq!(failed.kind, FailureKind::Crashed);
+        }
         "allocate" => {
             let kind = ended.expect_err("10 GB").kind;
             assert!(

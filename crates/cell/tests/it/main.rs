@@ -11,8 +11,10 @@ mod hostile;
 mod kvm;
 mod life;
 mod limits;
+mod places;
 mod poison;
 mod programs;
+mod threads;
 
 use cell::{Failure, Finished, Limits, Pool, Task};
 use job::JobLimits;

@@ -12,10 +12,11 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+pub(crate) const PROGRAM_PATH: &str = env!("CARGO_BIN_EXE_program");
+
 /// `tests/program`, a static program of this crate.
-static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    std::fs::read(env!("CARGO_BIN_EXE_program")).expect("it was built with this test")
-});
+static PROGRAM: LazyLock<Vec<u8>> =
+    LazyLock::new(|| std::fs::read(PROGRAM_PATH).expect("it was built with this test"));
 
 fn program(elf: &[u8]) -> Program {
     Program {
@@ -57,7 +58,7 @@ pub(crate) fn program_pool(limits: Limits) -> Pool {
     Pool::start_program(&ATTACKER, &program(&PROGRAM), limits).expect("it starts")
 }
 
-fn run(pool: &Pool, environment: &[&str], input: &[u8]) -> Result<String, Failure> {
+pub(crate) fn run(pool: &Pool, environment: &[&str], input: &[u8]) -> Result<String, Failure> {
     run_in(pool, environment, input, JOB_LIMITS, 10_000).map(|finished| text(&finished))
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn run_in(
     })
 }
 
-fn text(finished: &Finished) -> String {
+pub(crate) fn text(finished: &Finished) -> String {
     let mut bytes = vec![0; finished.answer_bytes as usize];
     let read = finished.body.read_exact_at(&mut bytes, 0);
     read.expect("the body is as long as it says");

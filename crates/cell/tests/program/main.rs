@@ -34,10 +34,13 @@ fn main() {
             calls::any(seed.parse().expect("a number"));
         }
         "threads" => threads::work(),
+        "threads-share" => threads::share_work(),
         "threads-many" => threads::many(),
         "threads-wait" => threads::wait(),
         "threads-loop" => threads::never_end(),
         "sleep" => std::thread::sleep(std::time::Duration::from_secs(1_000)),
+        "read-blocked" => threads::read_blocked(),
+        "thread-bomb" => threads::bomb(),
         "fork-bomb" => loop {
             // SAFETY: the child ends at once.
             if unsafe { libc::fork() } == 0 {

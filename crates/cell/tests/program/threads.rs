@@ -100,3 +100,59 @@ pub(crate) fn never_end() -> ! {
         std::hint::spin_loop();
     }
 }
+
+/// The same work by one thread or several; tells the wall time and the CPU time that it took, in microseconds.
+pub(crate) fn share_work() {
+    let number = |name: &str| {
+        let text = std::env::var(name).expect("the test names it");
+        text.parse::<u64>().expect("a number")
+    };
+    let (threads, rounds) = (number("THREADS"), number("ROUNDS"));
+    let begin = Instant::now();
+    let work = move || {
+        (0..rounds / threads).fold(1_u64, |sum, round| {
+            std::hint::black_box(sum.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(round))
+        })
+    };
+    let others: Vec<_> = (1..threads).map(|_| std::thread::spawn(work)).collect();
+    let mut sum = work();
+    for other in others {
+        sum ^= other.join().expect("it works as the first does");
+    }
+    std::hint::black_box(sum);
+    let wall_us = begin.elapsed().as_micros();
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes the structure it is given.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: a structure of integers, zeroed above.
+    let used = unsafe { usage.assume_init() }.ru_utime;
+    println!("{wall_us} {}", used.tv_sec * 1_000_000 + used.tv_usec);
+}
+
+/// Reads what nobody writes, as event loops do: by waiting where a read does not wait.
+pub(crate) fn read_blocked() {
+    let mut event = libc::epoll_event {
+        events: libc::EPOLLIN as u32,
+        u64: 0,
+    };
+    // SAFETY: takes numbers only.
+    let silent = unsafe { libc::eventfd(0, 0) };
+    // SAFETY: takes numbers only.
+    let epoll = unsafe { libc::epoll_create1(0) };
+    // SAFETY: reads an event of this frame.
+    let watched = unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, silent, &raw mut event) };
+    let mut number = 0_u64;
+    // SAFETY: writes a number of this frame.
+    let read = unsafe { libc::read(silent, (&raw mut number).cast(), size_of::<u64>()) };
+    // SAFETY: writes an event of this frame.
+    let woken = unsafe { libc::epoll_wait(epoll, &raw mut event, 1, -1) };
+    println!("{watched} {read} {woken}");
+}
+
+/// As many threads as there may be, each with next to no stack, and then for ever tries for another.
+pub(crate) fn bomb() -> ! {
+    loop {
+        let thread = std::thread::Builder::new().stack_size(16 << 10);
+        let _refused = thread.spawn(|| std::thread::sleep(Duration::from_secs(1_000)));
+    }
+}

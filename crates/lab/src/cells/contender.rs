@@ -67,6 +67,8 @@ impl Setting {
                 Way::Kvm => Backend::Kvm,
             },
             max_request_time_ms: 60_000,
+            // With a zygote the CPU time of its children would go out of sight, and its successor's boot come into one row.
+            jobs_per_zygote: u32::MAX,
             ..Limits::default()
         }
     }

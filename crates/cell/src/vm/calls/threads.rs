@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Most threads of a guest at one time; each costs its helper the state of a CPU, some 5 KB.
-const THREADS_MAX: usize = 64;
+pub(crate) const THREADS_MAX: usize = 64;
 
 /// What a thread shares with the one that made it, always.
 const SHARED: u64 = (libc::CLONE_VM

@@ -1,0 +1,134 @@
+//! Which core a job begins on.
+//!
+//! The kernel wakes a process where it slept, or beside whoever woke it, unless it finds a core idle at that moment. Between
+//! two jobs there is none: the child before is still being freed. So a job would begin on the core of another, behind it for
+//! a slice of milliseconds, and the core that is free a moment later would stay so until a timer's tick moves somebody there.
+//! Each job therefore begins on a core where no other of its pool began, and may then go anywhere.
+
+use crate::seen;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::os::fd::OwnedFd;
+
+/// The cores of a pool.
+pub(crate) struct Cores {
+    /// The one that was left last is last: it is the likeliest to be idle.
+    cores: Vec<Core>,
+    all: CpuSet,
+}
+
+#[derive(Debug)]
+struct Core {
+    id: usize,
+    jobs: u32,
+}
+
+/// A core by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CoreId(usize);
+
+impl Cores {
+    /// Those that this thread may run on; none where the kernel does not say, or where there is nothing to choose.
+    pub(crate) fn own() -> Cores {
+        let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+        let ids = (0..CpuSet::MAX_CPU).filter(|id| all.is_set(*id));
+        let core = |id| Core { id, jobs: 0 };
+        let mut cores: Vec<_> = ids.map(core).collect();
+        if cores.len() < 2 {
+            cores.clear();
+        }
+        Cores { cores, all }
+    }
+
+    /// A pool whose jobs begin where the kernel has them begin.
+    pub(crate) fn any() -> Cores {
+        Cores {
+            cores: Vec::new(),
+            all: CpuSet::new(),
+        }
+    }
+
+    /// The core for another job: one with the fewest, and of those the one that was left last.
+    pub(crate) fn take(&mut self) -> Option<CoreId> {
+        let cores = self.cores.iter_mut().rev();
+        let core = cores.min_by_key(|core| core.jobs)?;
+        core.jobs += 1;
+        Some(CoreId(core.id))
+    }
+
+    /// A job that began there is over.
+    pub(crate) fn leave(&mut self, CoreId(id): CoreId) {
+        let at = self.cores.iter().position(|core| core.id == id);
+        let mut core = self.cores.remove(at.expect("it was taken"));
+        core.jobs -= 1;
+        self.cores.push(core);
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &CpuSet {
+        &self.all
+    }
+}
+
+/// The process of a child, which waits for its job.
+pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
+    seen::id(pidfd)
+}
+
+/// Has a child that sleeps wake on this core. Where the kernel refuses it, it wakes where the kernel likes.
+pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
+    let mut one = CpuSet::new();
+    one.set(id);
+    sched_setaffinity(Some(child), &one).is_ok()
+}
+
+/// Lets a child go where it is needed. One that ended has no need.
+pub(crate) fn release(child: Pid, all: &CpuSet) {
+    let _ended = sched_setaffinity(Some(child), all);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cores(count: usize) -> Cores {
+        let core = |id| Core { id, jobs: 0 };
+        Cores {
+            cores: (0..count).map(core).collect(),
+            all: CpuSet::new(),
+        }
+    }
+
+    #[test]
+    fn no_two_jobs_begin_on_one_core_while_there_is_another() {
+        let mut cores = cores(3);
+        let mut taken: Vec<_> = (0..3).filter_map(|_| cores.take()).collect();
+        taken.sort_by_key(|core| core.0);
+        assert_eq!(taken, [CoreId(0), CoreId(1), CoreId(2)]);
+        cores.leave(CoreId(1));
+        assert_eq!(cores.take(), Some(CoreId(1)));
+        // One more than cores, and one on each again.
+        let fourth = cores.take().expect("there are cores");
+        cores.leave(fourth);
+        cores.leave(CoreId(0));
+        assert_eq!(cores.take(), Some(CoreId(0)));
+    }
+
+    #[test]
+    fn the_core_that_was_left_last_is_the_next() {
+        let mut cores = cores(4);
+        for _ in 0..4 {
+            cores.take();
+        }
+        for left in [2, 0, 3] {
+            cores.leave(CoreId(left));
+        }
+        let next = [cores.take(), cores.take(), cores.take()];
+        assert_eq!(next, [3, 0, 2].map(|id| Some(CoreId(id))));
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_choose_nobody_does() {
+        assert_eq!(Cores::any().take(), None);
+    }
+}

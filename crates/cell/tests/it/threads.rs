@@ -1,0 +1,94 @@
+//! P17: threads of programs.
+
+use crate::programs::{PROGRAM_PATH, program_pool, run, run_in, text};
+use crate::{JOB_LIMITS, kvm::microvms};
+use cell::{Backend, FailureKind, Limits, Pool};
+use std::process::Command;
+
+/// Microseconds by the wall clock, and of CPU.
+type Times = [u64; 2];
+
+/// What a program tells of work that it shared among its threads.
+fn times(text: &str) -> Times {
+    let times = text.split_whitespace().map(|time| time.parse());
+    let times: Result<Vec<u64>, _> = times.collect();
+    times.expect("numbers").try_into().expect("two of them")
+}
+
+fn ask(threads: u32, rounds: u64) -> [String; 3] {
+    [
+        "DO=threads-share".to_owned(),
+        format!("THREADS={threads}"),
+        format!("ROUNDS={rounds}"),
+    ]
+}
+
+fn inside(pool: &Pool, threads: u32, rounds: u64) -> Times {
+    let ask = ask(threads, rounds);
+    let ask = ask.each_ref().map(String::as_str);
+    let finished = run_in(pool, &ask, b"", JOB_LIMITS, 60_000);
+    times(&text(&finished.expect("it does its work")))
+}
+
+fn outside(threads: u32, rounds: u64) -> Times {
+    let ask = ask(threads, rounds);
+    let variables = ask.iter().map(|word| word.split_once('=').expect("a name"));
+    let output = Command::new(PROGRAM_PATH)
+        .env_clear()
+        .envs(variables)
+        .output();
+    let output = output.expect("it runs everywhere");
+    times(std::str::from_utf8(&output.stdout).expect("it tells numbers"))
+}
+
+/// P17: work that one, two or four threads share takes no more than 1.1 × the time that it takes outside, by the wall clock and
+/// of CPU. What else a machine does only adds to the times of either, so the least of each are held against each other.
+#[test]
+fn p17_threads_of_a_process_work_as_they_do_outside() {
+    const ROUNDS: u64 = 16_000_000;
+    const LEAST_TRIES: u32 = 10;
+    const TRIES: u32 = 60;
+    let pool = program_pool(Limits::default());
+    for threads in [1, 2, 4] {
+        let (mut in_us, mut out_us) = ([u64::MAX; 2], [u64::MAX; 2]);
+        let least = |least: Times, time: Times| [least[0].min(time[0]), least[1].min(time[1])];
+        let near = (1..=TRIES).any(|tried| {
+            out_us = least(out_us, outside(threads, ROUNDS));
+            in_us = least(in_us, inside(&pool, threads, ROUNDS));
+            let near = (0..2).all(|clock| in_us[clock] as f64 <= 1.1 * out_us[clock] as f64);
+            near && LEAST_TRIES <= tried
+        });
+        eprintln!("cell: p17: {threads} threads: inside {in_us:?} us, outside {out_us:?} us");
+        assert!(
+            near,
+            "{threads} threads: inside {in_us:?}, outside {out_us:?}"
+        );
+    }
+}
+
+/// P17: so many and no more, and with all of them the next job does what it does without.
+#[test]
+fn p17_threads_are_bounded_in_both_backends() {
+    let limits = Limits {
+        concurrency: 2,
+        spare: 2,
+        max_request_time_ms: 10_000,
+        ..Limits::default()
+    };
+    let bounds = [(Backend::Process, 64..=2 + 4 * 65), (Backend::Kvm, 63..=63)];
+    for (backend, bound) in bounds {
+        if backend == Backend::Kvm && microvms(limits).is_none() {
+            continue;
+        }
+        let pool = program_pool(Limits { backend, ..limits });
+        let many = run(&pool, &["DO=threads-many"], b"").expect("it counts them");
+        let many: u32 = many.trim().parse().expect("a number");
+        eprintln!("cell: p17: {backend}: {many} threads");
+        assert!(bound.contains(&many), "{backend}: {many}");
+        let ended = run_in(&pool, &["DO=thread-bomb"], b"", JOB_LIMITS, 200);
+        let ended = ended.expect_err("it never ends").kind;
+        assert_eq!(ended, FailureKind::TimedOut, "{backend}");
+        let answer = run(&pool, &["DO=threads"], b"");
+        assert_eq!(answer.as_deref(), Ok("800 true true 7 true\n"), "{backend}");
+    }
+}
