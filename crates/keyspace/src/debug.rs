@@ -71,10 +71,7 @@ fn text(hash: u64) -> String {
 
 fn serialized(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = Writer {
-        to: &mut bytes,
-        compress: false,
-    };
+    let mut writer = Writer::new(&mut bytes, false);
     write_value(value, &mut writer);
     bytes
 }

@@ -16,6 +16,7 @@ use crate::session::{Queue, Session};
 use crate::settings::Limits;
 use crate::snapshot::Snapshots;
 use crate::table;
+use crate::text::Key;
 
 /// All databases, and what happened in them that others have to hear of.
 #[derive(Debug)]
@@ -359,6 +360,10 @@ impl Keyspace {
     /// A key got a value where there was none.
     #[inline]
     pub(crate) fn appeared(&mut self, db: usize, key: &[u8]) {
+        let locks = &mut self.dbs[db].locks;
+        if !locks.is_empty() {
+            locks.remove(&Key::new(key));
+        }
         if let Some((key, _)) = self.waiting[db].get_key_value(key) {
             self.effects.ready.push((db, key.clone()));
         }

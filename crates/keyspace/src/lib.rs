@@ -72,4 +72,4 @@ pub use session::Session;
 pub use settings::{Encodings, Limits, Policy};
 pub use table::{command, commands};
 pub use text::glob;
-pub use turn::{GetOrLock, Lifetime};
+pub use turn::Lifetime;

@@ -14,6 +14,9 @@
 //!
 //! A large value is written in parts. While it is open, keys that are about to change are written aside, and follow it.
 //! Is it about to change itself, the rest of it is written at once: there is no other way to keep it as it was.
+//!
+//! What one call does is bounded by what it reads, and not by what comes of that: of values that compress well, a few
+//! bytes of the file are a lot of work.
 
 use crate::db::Db;
 use crate::keyspace::Keyspace;
@@ -21,6 +24,11 @@ use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_p
 
 /// The bit of an entry's `access` that tells its epoch.
 const EPOCH: u32 = 1 << 25;
+
+/// What a slot costs beside what is in it, in bytes that are written: an entry is a line of the processor's caches, and so
+/// is most often what it refers to.
+const ENTRY_WORK: usize = 64;
+const VACANT_WORK: usize = 8;
 
 /// The epoch, and the snapshot under way.
 #[derive(Debug, Default)]
@@ -38,8 +46,11 @@ struct Snapshot {
     parts: Vec<Part>,
     /// Databases that were flushed since, and how far they are written. The first is next.
     flushed: Vec<(Part, Db)>,
-    /// What is to be handed over next.
+    /// What is to be handed over next, from `handed_over` on.
     pending: Vec<u8>,
+    handed_over: usize,
+    /// It was given up: what is left is marked as written, and nothing is.
+    is_void: bool,
     /// The value of which a part is written.
     open: Option<Open>,
     /// Keys that were about to change while a value was open.
@@ -76,31 +87,30 @@ impl Part {
 }
 
 impl Snapshot {
-    fn writer<'a>(to: &'a mut Vec<u8>, options: &Options) -> Writer<'a> {
-        let compress = options.compress;
-        Writer { to, compress }
-    }
-
     /// Appends one entry, and the database it is in if another one came before.
     fn write(&mut self, number: usize, db: &Db, slot: u32) {
-        let rest = self.write_until(number, db, slot, usize::MAX);
+        let rest = self.write_until(number, db, slot, &mut usize::MAX.clone());
         assert!(rest.is_none(), "nothing is that long");
     }
 
-    /// The same until there are about so many bytes; where the rest begins.
+    /// The same, as far as the work goes that is left; where the rest begins.
     fn write_until(
         &mut self,
         number: usize,
         db: &Db,
         slot: u32,
-        bytes_max: usize,
+        left: &mut usize,
     ) -> Option<usize> {
+        if self.is_void {
+            return None;
+        }
         let entry = db.dict.at(slot);
         let to = match self.open {
             None => &mut self.pending,
             Some(_) => &mut self.aside,
         };
-        let mut writer = Self::writer(to, &self.options);
+        let compress = self.options.compress;
+        let mut writer = Writer::new(to, compress);
         if self.selected != Some(number) {
             self.selected = Some(number);
             writer.byte(opcode::SELECT);
@@ -109,7 +119,7 @@ impl Snapshot {
         let tags = db.tags.names(slot);
         if !tags.is_empty() {
             let mut names = Vec::new();
-            let mut list = Self::writer(&mut names, &self.options);
+            let mut list = Writer::new(&mut names, compress);
             tags.iter().for_each(|name| list.string(name));
             writer.byte(opcode::AUX);
             writer.string(TAGS_FIELD);
@@ -121,11 +131,13 @@ impl Snapshot {
         }
         writer.byte(value_kind(&entry.value));
         writer.string(entry.key.bytes());
-        write_part(&entry.value, 0, bytes_max, &mut writer)
+        let rest = write_part(&entry.value, 0, *left, &mut writer);
+        *left = left.saturating_sub(writer.work);
+        rest
     }
 
     /// Goes on with the value that is open; whether it is whole, and everything that waited for that is written.
-    fn go_on(&mut self, dbs: &[Db], bytes_max: usize) -> bool {
+    fn go_on(&mut self, dbs: &[Db], left: &mut usize) -> bool {
         let Some(open) = self.open else {
             return true;
         };
@@ -133,9 +145,10 @@ impl Snapshot {
             Some(index) => &dbs[index],
             None => &self.flushed[0].1,
         };
-        let mut writer = Self::writer(&mut self.pending, &self.options);
+        let mut writer = Writer::new(&mut self.pending, self.options.compress);
         let value = &db.dict.at(open.slot).value;
-        let rest = write_part(value, open.place, bytes_max, &mut writer);
+        let rest = write_part(value, open.place, *left, &mut writer);
+        *left = left.saturating_sub(writer.work);
         self.open = rest.map(|place| Open { place, ..open });
         if self.open.is_none() {
             self.pending.append(&mut self.aside);
@@ -143,32 +156,40 @@ impl Snapshot {
         self.open.is_none()
     }
 
-    /// Writes unwritten entries of one database, which has this index or was flushed, until there are so many bytes; how
-    /// far it is written then.
+    /// Writes unwritten entries of one database, which has this index or was flushed, as far as the work goes that is
+    /// left; how far it is written then.
     fn walk_db(
         &mut self,
         mut part: Part,
         db: &mut Db,
         index: Option<usize>,
-        budget_bytes: usize,
+        left: &mut usize,
     ) -> Part {
-        while !part.is_done() && self.has_room(budget_bytes) {
+        while !part.is_done() && self.may_begin(*left) {
             let slot = part.next;
             part.next += 1;
             let entry = db.dict.peek(slot);
-            if entry.is_some_and(|it| it.access & EPOCH != self.epoch) {
-                db.dict.at_mut(slot).access ^= EPOCH;
-                let rest = self.write_until(part.number, db, slot, budget_bytes);
-                let db = index;
-                self.open = rest.map(|place| Open { db, slot, place });
+            if entry.is_none_or(|it| it.access & EPOCH == self.epoch) {
+                *left = left.saturating_sub(VACANT_WORK);
+                continue;
             }
+            *left = left.saturating_sub(ENTRY_WORK);
+            db.dict.at_mut(slot).access ^= EPOCH;
+            let rest = self.write_until(part.number, db, slot, left);
+            let db = index;
+            self.open = rest.map(|place| Open { db, slot, place });
         }
         part
     }
 
     /// Whether another entry may begin.
-    fn has_room(&self, budget_bytes: usize) -> bool {
-        self.open.is_none() && self.pending.len() < budget_bytes
+    fn may_begin(&self, left: usize) -> bool {
+        self.open.is_none() && 0 < left
+    }
+
+    /// Bytes that wait to be handed over.
+    fn waiting_bytes(&self) -> usize {
+        self.pending.len() - self.handed_over
     }
 
     fn write_head(&mut self, used_bytes: usize) {
@@ -176,10 +197,7 @@ impl Snapshot {
         self.has_head = true;
         self.pending
             .extend_from_slice(format!("REDIS{:04}", options.version).as_bytes());
-        let mut writer = Writer {
-            to: &mut self.pending,
-            compress: false,
-        };
+        let mut writer = Writer::new(&mut self.pending, false);
         let fields = [
             ("redis-ver", "7.2.4".to_owned()),
             ("redis-bits", "64".to_owned()),
@@ -194,15 +212,24 @@ impl Snapshot {
         }
     }
 
-    /// Hands over what is written so far.
-    fn flush(&mut self, to: &mut Vec<u8>) {
-        self.crc = crc64(self.crc, &self.pending);
-        to.append(&mut self.pending);
+    /// Hands over what is written, so many bytes at most; whether that was all.
+    fn hand_over(&mut self, bytes_max: usize, to: &mut Vec<u8>) -> bool {
+        let end = self.pending.len().min(self.handed_over + bytes_max);
+        let next = &self.pending[self.handed_over..end];
+        self.crc = crc64(self.crc, next);
+        to.extend_from_slice(next);
+        self.handed_over = end;
+        let is_all = end == self.pending.len();
+        if is_all {
+            self.pending.clear();
+            self.handed_over = 0;
+        }
+        is_all
     }
 
     fn write_end(&mut self, to: &mut Vec<u8>) {
         self.pending.push(opcode::EOF);
-        self.flush(to);
+        self.hand_over(usize::MAX - self.handed_over, to);
         to.extend_from_slice(&self.crc.to_le_bytes());
     }
 }
@@ -213,7 +240,7 @@ impl Keyspace {
         if self.snapshots.under_way.is_some() {
             return false;
         }
-        // What was dropped by its tag is not there any more.
+        // What was dropped by its tag is not there any more. Who cannot wait for that calls `sweep_tagged` before.
         while !self.sweep(usize::MAX) {}
         self.snapshots.epoch ^= EPOCH;
         let parts = self.dbs.iter().enumerate().map(|(number, db)| Part {
@@ -227,6 +254,8 @@ impl Keyspace {
             parts: parts.collect(),
             flushed: Vec::new(),
             pending: Vec::new(),
+            handed_over: 0,
+            is_void: false,
             open: None,
             aside: Vec::new(),
             selected: None,
@@ -242,11 +271,12 @@ impl Keyspace {
         self.snapshots.under_way.is_some()
     }
 
-    /// Appends the next part of the file, about so many bytes; whether that was the last.
+    /// Appends the next part of the file; whether that was the last. Bounded is the work, by the bytes that are read for it,
+    /// those of the table included; what is appended is less, if it can be compressed, or about as much.
     ///
     /// # Panics
     /// When no snapshot is under way.
-    pub fn snapshot_next(&mut self, budget_bytes: usize, to: &mut Vec<u8>) -> bool {
+    pub fn snapshot_next(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
         let mut snapshot = self
             .snapshots
             .under_way
@@ -257,48 +287,50 @@ impl Keyspace {
             snapshot.write_head(self.used_bytes());
             snapshot.pending.extend(changed);
         }
-        let is_done = self.walk(&mut snapshot, budget_bytes);
+        // What was written because it changed may be more than a turn hands over.
+        let left = work_bytes.saturating_sub(snapshot.waiting_bytes());
+        let is_walked = self.walk(&mut snapshot, left);
+        let is_all = snapshot.hand_over(work_bytes.saturating_mul(2), to);
+        let is_done = is_walked && is_all;
         if is_done {
             snapshot.write_end(to);
         } else {
-            snapshot.flush(to);
             self.snapshots.under_way = Some(snapshot);
         }
         is_done
     }
 
-    /// Gives a snapshot up.
+    /// Bytes that were written because they were about to change, and wait for the next calls of
+    /// [`Keyspace::snapshot_next`].
+    #[must_use]
+    pub fn snapshot_waiting_bytes(&self) -> usize {
+        let under_way = self.snapshots.under_way.as_ref();
+        under_way.map_or(0, |it| it.waiting_bytes() + it.aside.len())
+    }
+
+    /// Gives a snapshot up. It is over when [`Keyspace::snapshot_next`] says so, whose bytes are of no use any more.
     pub fn snapshot_cancel(&mut self) {
-        let Some(snapshot) = self.snapshots.under_way.take() else {
-            return;
-        };
-        for (_, db) in snapshot.flushed {
-            self.discard_db(db);
-        }
-        // Every entry comes into the new epoch, as if it were written.
-        let epoch = self.snapshots.epoch;
-        for db in &mut self.dbs {
-            for slot in 0..db.dict.slots() {
-                if db.dict.peek(slot).is_some() {
-                    let entry = db.dict.at_mut(slot);
-                    entry.access = entry.access & !EPOCH | epoch;
-                }
-            }
+        if let Some(snapshot) = &mut self.snapshots.under_way {
+            snapshot.is_void = true;
+            snapshot.open = None;
+            snapshot.pending = Vec::new();
+            snapshot.handed_over = 0;
+            snapshot.aside = Vec::new();
         }
     }
 
-    /// Writes unwritten entries until there are so many bytes; whether none is left.
-    fn walk(&mut self, snapshot: &mut Snapshot, budget_bytes: usize) -> bool {
-        if !snapshot.go_on(&self.dbs, budget_bytes) {
-            return false;
+    /// Writes unwritten entries as far as the work goes that is left; whether none remains.
+    fn walk(&mut self, snapshot: &mut Snapshot, mut left: usize) -> bool {
+        if 0 < left {
+            snapshot.go_on(&self.dbs, &mut left);
         }
         for (index, db) in self.dbs.iter_mut().enumerate() {
             let part = snapshot.parts[index];
-            snapshot.parts[index] = snapshot.walk_db(part, db, Some(index), budget_bytes);
+            snapshot.parts[index] = snapshot.walk_db(part, db, Some(index), &mut left);
         }
-        while snapshot.has_room(budget_bytes) && !snapshot.flushed.is_empty() {
+        while snapshot.may_begin(left) && !snapshot.flushed.is_empty() {
             let (part, mut db) = snapshot.flushed.swap_remove(0);
-            let part = snapshot.walk_db(part, &mut db, None, budget_bytes);
+            let part = snapshot.walk_db(part, &mut db, None, &mut left);
             if part.is_done() && snapshot.open.is_none() {
                 self.discard_db(db);
             } else {
@@ -321,7 +353,7 @@ impl Keyspace {
         if let Some(snapshot) = &mut self.snapshots.under_way {
             let is_open = |open: Open| open.db == Some(db) && open.slot == slot;
             if snapshot.open.is_some_and(is_open) {
-                snapshot.go_on(&self.dbs, usize::MAX);
+                snapshot.go_on(&self.dbs, &mut usize::MAX.clone());
             }
             let entry = self.dbs[db].dict.at_mut(slot);
             if entry.access & EPOCH != self.snapshots.epoch {
@@ -338,7 +370,7 @@ impl Keyspace {
         if let Some(snapshot) = &mut self.snapshots.under_way
             && snapshot.open.is_some_and(|open| open.db == Some(db))
         {
-            snapshot.go_on(&self.dbs, usize::MAX);
+            snapshot.go_on(&self.dbs, &mut usize::MAX.clone());
         }
         let old = std::mem::replace(&mut self.dbs[db], Db::new(seed));
         if let Some(snapshot) = &mut self.snapshots.under_way {

@@ -136,6 +136,11 @@ impl Keyspace {
         self.dbs.iter().all(|db| db.tags.is_swept())
     }
 
+    /// Removes keys whose tags were dropped, as many as a turn may; whether all are gone.
+    pub fn sweep_tagged(&mut self) -> bool {
+        self.sweep(self.limits.expire_keys_per_turn)
+    }
+
     /// Gives a key tags in place of those it had; whether it is there.
     pub fn tag(&mut self, db: usize, key: &[u8], tags: &[Bytes], now_ms: u64) -> bool {
         let slot = self.find_live(db, key, now_ms);
@@ -160,20 +165,6 @@ impl Keyspace {
         dropped
     }
 
-    /// The string at a key; or who is to make it. A builder sets the key, or leaves it until the time has passed.
-    pub fn get_or_lock(&mut self, db: usize, key: &[u8], until: Lifetime) -> GetOrLock {
-        if let Some(value) = self.get(db, key, until.now_ms) {
-            return GetOrLock::Found(value);
-        }
-        let deadline_ms = until.deadline_ms.map_or(NEVER, |deadline| deadline as i64);
-        match self.lock(db, key, (until.now_ms as i64, deadline_ms)) {
-            None => GetOrLock::Build,
-            Some(held_until) => GetOrLock::Wait {
-                until_ms: held_until.unsigned_abs(),
-            },
-        }
-    }
-
     /// Takes the lock of a key that is not there; if another one has it, until when.
     pub(crate) fn lock(&mut self, db: usize, key: &[u8], (now, until): (i64, i64)) -> Option<i64> {
         let max = self.limits.locks_max;
@@ -190,6 +181,14 @@ impl Keyspace {
         }
         None
     }
+
+    /// Gives the lock of a key back, if somebody has it; who waits for the key has to be asked again.
+    pub(crate) fn unlock(&mut self, db: usize, key: &[u8]) {
+        let locks = &mut self.dbs[db].locks;
+        if !locks.is_empty() && locks.remove(&Key::new(key)).is_some() {
+            self.replaced(db, key);
+        }
+    }
 }
 
 /// When a value is set, and how long it stays.
@@ -199,18 +198,4 @@ pub struct Lifetime {
     pub now_ms: u64,
     /// When it goes, in Unix milliseconds; `None` is never.
     pub deadline_ms: Option<u64>,
-}
-
-/// What there is of a value that somebody may have to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GetOrLock {
-    /// It is there.
-    Found(Bytes),
-    /// The caller is to make it.
-    Build,
-    /// Another one is making it, and has until then in Unix milliseconds.
-    Wait {
-        /// When to ask again at the latest.
-        until_ms: u64,
-    },
 }

@@ -121,6 +121,8 @@ impl State {
     /// Whether the key holds what the command waits for: another type than that does not wake it.
     fn is_of_use(&mut self, key: ClientKey, parked: &Parked, name: &Bytes) -> bool {
         let wanted = match parked.args.first() {
+            // A value of any kind, or none if its maker has given up.
+            Some(command) if is_for_a_lock(command) => return true,
             Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
             _ => "+list\r\n",
         };
@@ -139,11 +141,26 @@ impl State {
             if now_ms < due_ms {
                 return;
             }
-            if self.unpark(key).is_some() {
-                self.clients[key].out.null_array();
+            let Some(parked) = self.unpark(key) else {
+                continue;
+            };
+            match parked.args.first() {
+                // Who has made nothing in his time has lost the lock: the first of those who wait has it now.
+                Some(command) if is_for_a_lock(command) => {
+                    self.running = Some(key);
+                    self.execute(key, &parked.args);
+                    self.running = None;
+                    self.clients[key].append_later();
+                }
+                _ => self.clients[key].out.null_array(),
             }
         }
     }
+}
+
+/// Whether a command waits for what another client makes.
+fn is_for_a_lock(command: &Bytes) -> bool {
+    command.eq_ignore_ascii_case(b"getorlock")
 }
 
 /// An argument to keep for longer than a turn: a short one is a slice of the read buffer.

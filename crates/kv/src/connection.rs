@@ -51,10 +51,27 @@ impl Shared {
 
     /// Waits until what the commands changed is where a reply may promise it.
     pub(crate) async fn committed(&self) {
+        self.snapshot_drained().await;
         let journal_bytes_max = self.limits.journal_bytes_max;
         let commit = self.state.borrow().persist.commit(journal_bytes_max);
         if let Some(commit) = commit {
             commit.wait().await;
+        }
+    }
+}
+
+impl Shared {
+    /// Waits as long as a disk that is slow leaves too much of a snapshot in memory.
+    async fn snapshot_drained(&self) {
+        loop {
+            let drained = {
+                let state = self.state.borrow();
+                if state.keyspace.snapshot_waiting_bytes() <= self.limits.snapshot_bytes_max {
+                    return;
+                }
+                Rc::clone(&state.persist.drained)
+            };
+            drained.notified().await;
         }
     }
 }

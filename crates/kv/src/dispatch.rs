@@ -86,7 +86,7 @@ impl State {
     }
 
     /// Runs one command, alone or within an EXEC, and counts it.
-    fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
+    pub(crate) fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
         let now_ms = self.now_ms();
         // Those who monitor see a transaction's commands before the EXEC that runs them.
         let is_watched = !self.monitors.is_empty();

@@ -57,6 +57,6 @@ mod text;
 pub use config::{Config, ConfigError, LogLevel};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
-pub use local::{Handle, Stopped};
+pub use local::{ComputeError, Handle, Stopped, Terms};
 pub use remote::{Remote, Url, UrlError};
 pub use service::Server;

@@ -25,8 +25,11 @@ pub struct Limits {
     pub journal_bytes_max: usize,
     /// Batches of commands from this process that wait for the core; beyond it who sends them does. Default 64.
     pub local_requests_max: usize,
-    /// Bytes a snapshot encodes in one turn. Default 16 KiB.
+    /// Bytes a snapshot reads in one turn, with those of the table around them; about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
+    /// Bytes of a snapshot that wait for the disk because clients changed what it had not come to; beyond it they do.
+    /// Default 32 MiB.
+    pub snapshot_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -42,7 +45,8 @@ impl Default for Limits {
             error_names_max: 128,
             journal_bytes_max: 64 << 20,
             local_requests_max: 64,
-            snapshot_turn_bytes: 16 << 10,
+            snapshot_turn_bytes: 64 << 10,
+            snapshot_bytes_max: 32 << 20,
         }
     }
 }

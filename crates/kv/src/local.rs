@@ -1,16 +1,20 @@
 //! Clients in this process: batches of commands to the core, their replies back, and no socket.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use keyspace::Foreseen;
 use resp::{Reply, ReplyLimits};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_local;
 
-use crate::client::Peer;
+use crate::client::{ClientKey, Closing, Peer};
 use crate::connection::{Place, Shared};
-use crate::state::Flow;
+use crate::state::{Flow, State};
 
 /// Runs commands on the core from any other thread.
 #[derive(Clone, Debug)]
@@ -18,15 +22,60 @@ pub struct Handle {
     requests: mpsc::Sender<Request>,
 }
 
-/// Batches that wait for the core.
+/// What waits for the core.
 pub(crate) type Requests = mpsc::Receiver<Request>;
 
-/// One batch.
 #[derive(Debug)]
-pub(crate) struct Request {
-    commands: Vec<Vec<Bytes>>,
-    replies: oneshot::Sender<Vec<Reply>>,
+pub(crate) enum Request {
+    /// Commands that are answered at once.
+    Batch {
+        commands: Vec<Vec<Bytes>>,
+        replies: oneshot::Sender<Vec<Reply>>,
+    },
+    /// One that may wait for something.
+    Patient {
+        command: Vec<Bytes>,
+        reply: oneshot::Sender<Reply>,
+    },
 }
+
+/// On what terms [`Handle::get_or_compute`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How long a computation may take before another caller begins one. At least a millisecond.
+    pub build: Duration,
+    /// How long the value is kept, at least a millisecond; `None` is for ever.
+    pub keep: Option<Duration>,
+}
+
+/// Why [`Handle::get_or_compute`] has no value.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ComputeError<E> {
+    /// The server has ended.
+    Stopped,
+    /// The store refuses, in its words: the key holds no string, or there is no memory.
+    Refused(String),
+    /// The caller's own computation failed. Whoever waited for it is the next to try.
+    Failed(E),
+}
+
+impl<E> From<Stopped> for ComputeError<E> {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for ComputeError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => Stopped.fmt(f),
+            Self::Refused(text) => write!(f, "the store refuses: {text}"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for ComputeError<E> {}
 
 /// The server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,23 +106,105 @@ impl Handle {
     /// On a thread that runs tasks.
     pub fn run(&self, commands: Vec<Vec<Bytes>>) -> Result<Vec<Reply>, Stopped> {
         let (replies, arriving) = oneshot::channel();
-        let request = Request { commands, replies };
+        let request = Request::Batch { commands, replies };
+        self.requests.blocking_send(request).map_err(|_| Stopped)?;
+        arriving.blocking_recv().map_err(|_| Stopped)
+    }
+
+    /// The string at a key of the first database, by reference if it is large; if there is none, what `compute` makes, which
+    /// is then set. Of all who ask for a key, in this process and over RESP by `GETORLOCK`, one computes and the others
+    /// wait; if it fails, panics or takes longer than `terms` allow, the next one does. Blocks.
+    ///
+    /// # Errors
+    /// [`ComputeError`] says whose they are.
+    ///
+    /// # Panics
+    /// On a thread that runs tasks.
+    pub fn get_or_compute<E>(
+        &self,
+        key: &Bytes,
+        terms: Terms,
+        compute: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, ComputeError<E>> {
+        let command = ["GETORLOCK".into(), key.clone(), millis(terms.build)];
+        match self.run_patiently(command.into())? {
+            Reply::Bulk(value) => return Ok(value),
+            Reply::Error(text) => return Err(ComputeError::Refused(lossy(&text))),
+            _ => {}
+        }
+        let unlock = Unlock { handle: self, key };
+        let value = compute().map_err(ComputeError::Failed)?;
+        // So that clients on sockets get it without a copy too.
+        let value = reactor::lendable(BytesMut::from(value));
+        let mut set = vec!["SET".into(), key.clone(), value.clone()];
+        if let Some(keep) = terms.keep {
+            set.extend(["PX".into(), millis(keep)]);
+        }
+        match self.run(vec![set])?.pop() {
+            Some(Reply::Error(text)) => Err(ComputeError::Refused(lossy(&text))),
+            _ => {
+                // To set the key has given the lock back; to do it again would delete the value.
+                std::mem::forget(unlock);
+                Ok(value)
+            }
+        }
+    }
+
+    fn run_patiently(&self, command: Vec<Bytes>) -> Result<Reply, Stopped> {
+        let (reply, arriving) = oneshot::channel();
+        let request = Request::Patient { command, reply };
         self.requests.blocking_send(request).map_err(|_| Stopped)?;
         arriving.blocking_recv().map_err(|_| Stopped)
     }
 }
 
-/// Runs what arrives until every handle is gone.
-pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
-    while let Some(Request { commands, replies }) = requests.recv().await {
-        let answered = run(&shared, &commands);
-        shared.committed().await;
-        // Who does not wait for the answer any more is not told.
-        drop(replies.send(answered));
+/// Gives the lock of a key back when its value could not be made.
+struct Unlock<'a> {
+    handle: &'a Handle,
+    key: &'a Bytes,
+}
+
+impl Drop for Unlock<'_> {
+    fn drop(&mut self) {
+        let del = vec!["DEL".into(), self.key.clone()];
+        // Without a server there is nobody who waits.
+        drop(self.handle.run(vec![del]));
     }
 }
 
-fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
+fn millis(time: Duration) -> Bytes {
+    Bytes::from(time.as_millis().max(1).to_string())
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// Runs what arrives until every handle is gone.
+pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
+    while let Some(request) = requests.recv().await {
+        match request {
+            Request::Batch { commands, replies } => {
+                let answered = run(&shared, &commands);
+                shared.committed().await;
+                // Who does not wait for the answer any more is not told.
+                drop(replies.send(answered));
+            }
+            Request::Patient { command, reply } => {
+                let shared = Rc::clone(&shared);
+                // It ends with the command, or with the core; as many wait as there may be clients.
+                spawn_local(async move {
+                    let answered = run_patiently(&shared, &command).await;
+                    shared.committed().await;
+                    drop(reply.send(answered));
+                });
+            }
+        }
+    }
+}
+
+/// A client in this process, as long as its place is kept.
+fn admit(shared: &Rc<Shared>) -> Result<(Place, ClientKey), Reply> {
     let peer = Peer {
         address: "in-process:0".to_owned(),
         local: "in-process:0".to_owned(),
@@ -81,19 +212,69 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
         is_local: true,
         is_unix: false,
     };
-    let admitted = shared.state.borrow_mut().admit(peer);
-    let key = match admitted {
-        Ok(key) => key,
-        Err(refusal) => {
-            let refusal = Reply::Error(Bytes::from_static(refusal.as_bytes()));
-            return vec![refusal; commands.len()];
-        }
-    };
-    let place = Place::new(Rc::clone(shared), key);
     let mut state = shared.state.borrow_mut();
-    state.clock.begin_turn();
+    let refused = |text: &'static str| Reply::Error(Bytes::from_static(text.as_bytes()));
+    let key = state.admit(peer).map_err(refused)?;
     // Whoever runs the machine runs the password.
     state.clients[key].authenticated = true;
+    Ok((Place::new(Rc::clone(shared), key), key))
+}
+
+/// Takes the reply that was written for a client.
+fn take(state: &mut State, key: ClientKey) -> Reply {
+    let out = &mut state.clients[key].out;
+    if let Some(blob) = out.take_blob() {
+        return Reply::Bulk(blob);
+    }
+    let mut written = BytesMut::from(out.to_bytes());
+    out.advance(written.len());
+    let reply = Reply::take(&mut written, &ReplyLimits::default());
+    reply.ok().flatten().unwrap_or(Reply::Null)
+}
+
+/// Runs a command that may have to wait.
+async fn run_patiently(shared: &Rc<Shared>, command: &[Bytes]) -> Reply {
+    match admit(shared) {
+        Ok((_place, key)) => run_until_answered(shared, key, command).await,
+        Err(refusal) => refusal,
+    }
+}
+
+async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Bytes]) -> Reply {
+    loop {
+        let flow = {
+            let state = &mut *shared.state.borrow_mut();
+            state.clock.begin_turn();
+            state.command(key, command, Foreseen::default())
+        };
+        if flow != Flow::Next {
+            poll_fn(|context| {
+                let client = &mut shared.state.borrow_mut().clients[key];
+                if client.parked.is_none() && !client.postponed || client.closing != Closing::No {
+                    return Poll::Ready(());
+                }
+                client.waker = Some(context.waker().clone());
+                Poll::Pending
+            })
+            .await;
+        }
+        let state = &mut *shared.state.borrow_mut();
+        if !state.clients[key].out.is_empty() {
+            return take(state, key);
+        }
+        if state.clients[key].closing != Closing::No {
+            return Reply::Error(Bytes::from_static(b"ERR the client was ended"));
+        }
+    }
+}
+
+fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
+    let (place, key) = match admit(shared) {
+        Ok(admitted) => admitted,
+        Err(refusal) => return vec![refusal; commands.len()],
+    };
+    let mut state = shared.state.borrow_mut();
+    state.clock.begin_turn();
     let replies = commands.iter().map(|args| {
         let flow = state.command(key, args, Foreseen::default());
         if flow != Flow::Next {
@@ -101,11 +282,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
             state.clients[key].postponed = false;
             return Reply::Error(Bytes::from_static(b"ERR the command would wait"));
         }
-        let out = &mut state.clients[key].out;
-        let mut written = BytesMut::from(out.to_bytes());
-        out.advance(written.len());
-        let reply = Reply::take(&mut written, &ReplyLimits::default());
-        reply.ok().flatten().unwrap_or(Reply::Null)
+        take(&mut state, key)
     });
     let replies = replies.collect();
     drop(state);

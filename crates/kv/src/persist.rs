@@ -23,7 +23,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use keyspace::{Keyspace, rdb};
 use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, yield_now};
 
 use crate::Error;
 use crate::client::ClientKey;
@@ -77,6 +77,8 @@ pub(crate) struct Persist {
     wake: Rc<Notify>,
     /// Told when the journal has something to send.
     dirty: Rc<Notify>,
+    /// Told when less of a snapshot waits.
+    pub(crate) drained: Rc<Notify>,
     saves: Record,
     rewrites: Record,
     last_save_ms: u64,
@@ -180,6 +182,7 @@ impl Persist {
             wanted: Vec::new(),
             wake: Rc::new(Notify::new()),
             dirty: Rc::new(Notify::new()),
+            drained: Rc::new(Notify::new()),
             saves: Record::default(),
             rewrites: Record::default(),
             last_save_ms: now_ms,
@@ -408,7 +411,9 @@ impl State {
             // The rewrite begins the journal.
             (false, true) if !self.persist.is_journaling() => drop(self.begin_rewrite()),
             (true, false) => {
-                self.persist.journal = None;
+                // The rest is written and synced, which the core does not wait for.
+                let journal = self.persist.journal.take();
+                drop(spawn_blocking(move || drop(journal)));
                 self.keyspace.set_journaling(false);
             }
             _ => {}
@@ -438,6 +443,9 @@ impl State {
 pub(crate) async fn keep_files(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().persist.wake);
     loop {
+        if !shared.state.borrow().persist.wanted.is_empty() {
+            swept(&shared).await;
+        }
         let job = {
             let mut state = shared.state.borrow_mut();
             state.next_job()
@@ -458,6 +466,13 @@ pub(crate) async fn keep_files(shared: Rc<Shared>) {
             }
             None => wake.notified().await,
         }
+    }
+}
+
+/// Waits until keys whose tags were dropped are gone, so that a snapshot can begin without that.
+async fn swept(shared: &Shared) {
+    while !shared.state.borrow_mut().sweep_tagged() {
+        yield_now().await;
     }
 }
 
@@ -574,6 +589,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
         })
         .await?
     };
+    swept(shared).await;
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
     let base = manifest.next_base(&places.stem);
     let base_bytes = snapshot::write(shared, places.journal(&base)).await?;

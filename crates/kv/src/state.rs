@@ -183,6 +183,13 @@ impl State {
         more
     }
 
+    /// Removes keys whose tags were dropped, within bounds; whether all are gone.
+    pub(crate) fn sweep_tagged(&mut self) -> bool {
+        let is_swept = self.keyspace.sweep_tagged();
+        self.settle_effects();
+        is_swept
+    }
+
     /// Housekeeping, `hz` times a second.
     pub(crate) fn tick(&mut self) {
         let now_ms = self.now_ms();

@@ -3,6 +3,7 @@
 //! A script has a line a step: `a> GET k` has client *a* send an inline command, `a< "v"` expects its next reply, `a<`
 //! that there is none, `a closed` its end, and `wait 50` lets so many milliseconds pass.
 
+mod compute;
 mod docs;
 mod files;
 mod scripts;

@@ -310,6 +310,25 @@ impl Out {
         self.reclaim();
     }
 
+    /// Takes the blob out, if one bulk string that holds one is all that waits.
+    pub fn take_blob(&mut self) -> Option<Bytes> {
+        let [(place, _)] = self.blobs.make_contiguous() else {
+            return None;
+        };
+        let (before, after) = self.small[self.sent..].split_at(*place - self.sent);
+        if before.first() != Some(&b'$')
+            || memchr::memchr(b'\n', before) != Some(before.len() - 1)
+            || after != b"\r\n"
+        {
+            return None;
+        }
+        let (_, blob) = self.blobs.pop_front()?;
+        self.blob_bytes = 0;
+        self.sent = self.small.len();
+        self.reclaim();
+        Some(blob)
+    }
+
     /// All that waits as one piece, copied: for tests and for those who do not write to a socket.
     pub fn to_bytes(&self) -> Bytes {
         let mut all = Vec::with_capacity(self.len());

@@ -16,8 +16,15 @@ type Done = Result<(), Fault>;
 const RANDOM_TRIES: usize = 100;
 
 pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let removed = cx.args[1..].iter().filter(|key| cx.delete(key)).count();
-    out.int(removed as i64);
+    let mut removed = 0;
+    for key in &cx.args[1..] {
+        match cx.delete(key) {
+            true => removed += 1,
+            // Who was to make it gives up.
+            false => cx.ks.unlock(cx.db, key),
+        }
+    }
+    out.int(removed);
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn get(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 /// `GETORLOCK key milliseconds`: the value; or null, and then the caller is to make it and has so long; or, while another
-/// one is making it, it waits.
+/// one is making it, it waits. To set the key gives the lock back, and so does DEL, which lets the next one make it.
 pub(crate) fn getorlock(cx: &mut Context<'_>, out: &mut Out) -> Result<Option<Block>, Fault> {
     let ms = cx.int(2)?;
     if ms <= 0 || cx.now.checked_add(ms).is_none() {

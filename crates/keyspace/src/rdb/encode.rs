@@ -10,13 +10,26 @@ use crate::value::Value;
 /// one holds everybody up for longer than a turn may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
+/// What it costs to write a string beside its bytes, in bytes.
+const STRING_WORK: usize = 16;
+
 /// Appends to a file or a payload.
 pub(crate) struct Writer<'a> {
     pub(crate) to: &'a mut Vec<u8>,
-    pub(crate) compress: bool,
+    compress: bool,
+    /// What was written so far, by what it costs: bytes as they were before they were compressed, and [`STRING_WORK`].
+    pub(crate) work: usize,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub(crate) fn new(to: &'a mut Vec<u8>, compress: bool) -> Self {
+        Self {
+            to,
+            compress,
+            work: 0,
+        }
+    }
+
     pub(crate) fn byte(&mut self, byte: u8) {
         self.to.push(byte);
     }
@@ -37,6 +50,7 @@ impl Writer<'_> {
     }
 
     pub(crate) fn string(&mut self, text: &[u8]) {
+        self.work += text.len() + STRING_WORK;
         if text.len() <= 11
             && let Some(number) = resp::parse_int(text)
             && self.int(number)
@@ -45,16 +59,28 @@ impl Writer<'_> {
         }
         if self.compress
             && (COMPRESS_BYTES_MIN + 1..BLOB_BYTES_MIN).contains(&text.len())
-            && let Some(short) = lzf::compress(text)
+            && self.compressed(text)
         {
-            self.to.push(0xc3);
-            self.len(short.len());
-            self.len(text.len());
-            self.to.extend_from_slice(&short);
             return;
         }
         self.len(text.len());
         self.to.extend_from_slice(text);
+    }
+
+    /// A string in its compressed form, if that is shorter.
+    fn compressed(&mut self, text: &[u8]) -> bool {
+        let begin = self.to.len();
+        if !lzf::compress(text, self.to) {
+            return false;
+        }
+        // How long it is stands before it.
+        let end = self.to.len();
+        self.to.push(0xc3);
+        self.len(end - begin);
+        self.len(text.len());
+        let head_bytes = self.to.len() - end;
+        self.to[begin..].rotate_right(head_bytes);
+        true
     }
 
     /// A number as such, if it fits 32 bits.
@@ -95,12 +121,12 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     assert!(rest.is_none(), "nothing is that long");
 }
 
-/// Appends a value from a place on, the first of which is 0, until the writer holds about so many bytes; the place to go on
+/// Appends a value from a place on, the first of which is 0, until the writer has done about so much; the place to go on
 /// from, unless the value is whole. Places hold until the value is changed.
 pub(crate) fn write_part(
     value: &Value,
     place: usize,
-    bytes_max: usize,
+    work_max: usize,
     writer: &mut Writer<'_>,
 ) -> Option<usize> {
     if place == 0 {
@@ -115,8 +141,9 @@ pub(crate) fn write_part(
     }
     match value {
         Value::Str(Str::Blob(blob)) => {
-            let room = bytes_max.saturating_sub(writer.to.len()).max(1);
+            let room = work_max.saturating_sub(writer.work).max(1);
             let end = blob.len().min(place.saturating_add(room));
+            writer.work += end - place;
             writer.to.extend_from_slice(&blob[place..end]);
             (end < blob.len()).then_some(end)
         }
@@ -129,7 +156,7 @@ pub(crate) fn write_part(
             for piece in list.range(place..list.len()) {
                 writer.string(piece.bytes());
                 next += 1;
-                if bytes_max <= writer.to.len() {
+                if work_max <= writer.work {
                     break;
                 }
             }
@@ -137,7 +164,7 @@ pub(crate) fn write_part(
         }
         Value::Set(set) => set.each_from(place, |name| {
             writer.string(name);
-            writer.to.len() < bytes_max
+            writer.work < work_max
         }),
         Value::Zset(zset) => {
             let mut next = place;
@@ -146,14 +173,14 @@ pub(crate) fn write_part(
                 writer.string(name);
                 writer.to.extend_from_slice(&score.to_le_bytes());
                 next += 1;
-                writer.to.len() < bytes_max
+                writer.work < work_max
             });
             (next < zset.len()).then_some(next)
         }
         Value::Hash(hash) => hash.each_from(place, |name, value| {
             writer.string(name);
             writer.string(value.bytes(&mut itoa::Buffer::new()));
-            writer.to.len() < bytes_max
+            writer.work < work_max
         }),
     }
 }

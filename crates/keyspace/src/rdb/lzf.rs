@@ -11,7 +11,6 @@ const RUN_MAX: usize = 32;
 const OFFSET_MAX: usize = 1 << 13;
 /// Bytes of one reference.
 const COPY_MAX: usize = 264;
-const TABLE_BITS: u32 = 13;
 
 /// The bytes of which these are the compressed form; `None` if they are not exactly so many.
 pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
@@ -45,34 +44,49 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     (to.len() == len).then_some(to)
 }
 
-/// The compressed form, if it is shorter.
-pub(super) fn compress(from: &[u8]) -> Option<Vec<u8>> {
-    let mut to: Vec<u8> = Vec::with_capacity(from.len());
-    let mut last_seen = vec![usize::MAX; 1 << TABLE_BITS];
+/// Appends the compressed form of bytes that are no blob, if it is shorter; whether it is.
+pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
+    // A table is cleared for each string, so a short one gets a small table.
+    match from.len() {
+        0..=128 => compress_by::<{ 1 << 7 }>(from, to),
+        0..=1024 => compress_by::<{ 1 << 10 }>(from, to),
+        _ => compress_by::<{ 1 << 13 }>(from, to),
+    }
+}
+
+fn compress_by<const SLOTS: usize>(from: &[u8], to: &mut Vec<u8>) -> bool {
+    let begin = to.len();
+    // Where three bytes were last seen, counted from 1.
+    let mut last_seen = [0_u16; SLOTS];
     let (mut at, mut literals) = (0, 0);
-    while at + 2 < from.len() {
+    while at + 2 < from.len() && at < usize::from(u16::MAX) {
         let three = u32::from_be_bytes([0, from[at], from[at + 1], from[at + 2]]);
-        let slot = (three.wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS)) as usize;
-        let seen = std::mem::replace(&mut last_seen[slot], at);
-        let is_near = seen != usize::MAX && at - seen <= OFFSET_MAX;
-        if !is_near || from[seen..seen + 3] != from[at..at + 3] {
+        let hash = three.wrapping_mul(0x9e37_79b1) >> (32 - SLOTS.trailing_zeros());
+        let seen = std::mem::replace(&mut last_seen[hash as usize], at as u16 + 1);
+        let seen = usize::from(seen).checked_sub(1);
+        let seen = seen.filter(|&seen| at - seen <= OFFSET_MAX);
+        let Some(seen) = seen.filter(|&seen| from[seen..seen + 3] == from[at..at + 3]) else {
             at += 1;
             continue;
-        }
+        };
         let most = (from.len() - at).min(COPY_MAX);
         let count = (3..most)
             .find(|&it| from[seen + it] != from[at + it])
             .unwrap_or(most);
-        put_literals(&from[literals..at], &mut to);
-        put_reference(at - seen - 1, count - 2, &mut to);
+        put_literals(&from[literals..at], to);
+        put_reference(at - seen - 1, count - 2, to);
         at += count;
         literals = at;
-        if from.len() <= to.len() {
-            return None;
+        if from.len() <= to.len() - begin {
+            break;
         }
     }
-    put_literals(&from[literals..], &mut to);
-    (to.len() < from.len()).then_some(to)
+    put_literals(&from[literals..], to);
+    let is_shorter = to.len() - begin < from.len();
+    if !is_shorter {
+        to.truncate(begin);
+    }
+    is_shorter
 }
 
 fn put_literals(literals: &[u8], to: &mut Vec<u8>) {
@@ -102,7 +116,8 @@ mod tests {
     proptest! {
         #[test]
         fn there_and_back(bytes in prop::collection::vec(0..4u8, 0..3000)) {
-            if let Some(short) = compress(&bytes) {
+            let mut short = Vec::new();
+            if compress(&bytes, &mut short) {
                 prop_assert_eq!(decompress(&short, bytes.len()), Some(bytes));
             }
         }
@@ -118,7 +133,8 @@ mod tests {
     #[test]
     fn repetition_shrinks() {
         let bytes = b"abcabcabcabcabcabcabcabcabcabcabcabc";
-        let short = compress(bytes).expect("shorter");
+        let mut short = Vec::new();
+        assert!(compress(bytes, &mut short));
         assert!(short.len() < 12);
         assert_eq!(decompress(&short, bytes.len()).expect("sound"), bytes);
     }

@@ -38,13 +38,7 @@ fn file(
     budget_bytes: usize,
     mut between: impl FnMut(&mut Keyspace),
 ) -> Vec<u8> {
-    let options = Options {
-        version: 10,
-        compress: true,
-        aof_base: false,
-        now_ms: NOW_MS,
-    };
-    assert!(keyspace.snapshot_begin(options));
+    begin(keyspace);
     let mut file = Vec::new();
     loop {
         between(keyspace);
@@ -148,6 +142,8 @@ fn a_canceled_snapshot_leaves_no_trace() {
     assert!(!keyspace.snapshot_begin(options));
     keyspace.snapshot_next(100, &mut Vec::new());
     keyspace.snapshot_cancel();
+    let mut rest = Vec::new();
+    while !keyspace.snapshot_next(100, &mut rest) {}
     let file = file(&mut keyspace, 1 << 20, |_| {});
     let mut loaded = load(&file, 10_000).expect("sound");
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
@@ -195,13 +191,7 @@ fn large_values_are_written_in_parts() {
         .iter()
         .map(|line| run(&mut keyspace, line))
         .collect();
-    let options = Options {
-        version: 10,
-        compress: true,
-        aof_base: false,
-        now_ms: NOW_MS,
-    };
-    assert!(keyspace.snapshot_begin(options));
+    begin(&mut keyspace);
     let mut file = Vec::new();
     let mut parts = 0;
     loop {
@@ -224,6 +214,87 @@ fn large_values_are_written_in_parts() {
         .map(|line| run(&mut loaded, line))
         .collect();
     assert_eq!(found, expected);
+}
+
+/// Begins a snapshot that compresses.
+fn begin(keyspace: &mut Keyspace) {
+    let begun = keyspace.snapshot_begin(Options {
+        version: 10,
+        compress: true,
+        aof_base: false,
+        now_ms: NOW_MS,
+    });
+    assert!(begun);
+}
+
+#[test]
+fn values_that_compress_well_take_as_many_turns() {
+    const BUDGET: usize = 10_000;
+    const KEYS: usize = 2_000;
+    let mut keyspace = Keyspace::new(Limits::default(), 1);
+    for number in 0..KEYS {
+        let value = "x".repeat(1_000);
+        run(&mut keyspace, &format!("SET key{number} {value}"));
+    }
+    begin(&mut keyspace);
+    let mut file = Vec::new();
+    let mut turns = 1;
+    while !keyspace.snapshot_next(BUDGET, &mut file) {
+        turns += 1;
+    }
+    assert!(file.len() < KEYS * 100, "{} bytes", file.len());
+    assert!(KEYS * 1_000 / BUDGET <= turns, "{turns} turns");
+    let mut loaded = load(&file, 5_000).expect("sound");
+    assert_eq!(run(&mut loaded, "STRLEN key1999"), ":1000\r\n");
+}
+
+#[test]
+fn what_changes_between_turns_is_handed_over_in_parts() {
+    const BUDGET: usize = 10_000;
+    let mut keyspace = Keyspace::new(Limits::default(), 1);
+    for number in 0..2_000 {
+        // Compresses badly.
+        let value: String = (0..60)
+            .map(|place| format!("{:02x}", (number * 7919 + place * place * 31) % 251))
+            .collect();
+        run(&mut keyspace, &format!("SET key{number} {value}"));
+    }
+    let mut quiet = Vec::new();
+    begin(&mut keyspace);
+    while !keyspace.snapshot_next(BUDGET, &mut quiet) {}
+    begin(&mut keyspace);
+    run(&mut keyspace, "FLUSHALL");
+    for number in 0..2_000 {
+        run(&mut keyspace, &format!("SET key{number} other"));
+    }
+    let mut file = Vec::new();
+    let mut done = false;
+    while !done {
+        let before = file.len();
+        done = keyspace.snapshot_next(BUDGET, &mut file);
+        let bytes = file.len() - before;
+        assert!(bytes <= 3 * BUDGET, "{bytes} bytes in one turn");
+    }
+    assert_eq!(file.len(), quiet.len());
+    // The same where each key was changed and not flushed.
+    run(&mut keyspace, "FLUSHALL");
+    for number in 0..2_000 {
+        run(
+            &mut keyspace,
+            &format!("SET key{number} {}", "ab-".repeat(20)),
+        );
+    }
+    begin(&mut keyspace);
+    for number in 0..2_000 {
+        run(&mut keyspace, &format!("APPEND key{number} x"));
+    }
+    assert!(20 * BUDGET < keyspace.snapshot_waiting_bytes() * 10);
+    let mut turns = 1;
+    while !keyspace.snapshot_next(BUDGET, &mut file) {
+        turns += 1;
+    }
+    assert!(2 < turns, "{turns} turns");
+    assert_eq!(keyspace.snapshot_waiting_bytes(), 0);
 }
 
 #[test]

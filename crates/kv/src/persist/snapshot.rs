@@ -1,18 +1,28 @@
 //! A snapshot's way into its file: the core encodes a piece a turn, a thread writes.
+//!
+//! As long as clients ask for something, the core rests between two pieces: a thread that is always busy is one that the
+//! kernel lets wait for others of its processor. When nobody asks, it goes on at once.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use keyspace::Keyspace;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{spawn_blocking, yield_now};
+use tokio::time::sleep;
 
 use super::journal::sync_parent;
 use crate::connection::Shared;
 
 /// Pieces that wait for the thread.
 const PIECES_MAX: usize = 8;
+/// Between two pieces while clients ask.
+const REST: Duration = Duration::from_millis(1);
+/// The file is synced each time it has grown by so much: to sync all of it at its end would keep the disk from the journal
+/// for as long as that takes.
+const SYNC_BYTES: u64 = 8 << 20;
 
 /// A piece of the file, or word that it is whole.
 type Piece = Option<Vec<u8>>;
@@ -21,23 +31,30 @@ type Piece = Option<Vec<u8>>;
 pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || write_file(&path, receiver));
-    let budget = shared.limits.snapshot_turn_bytes;
+    let work_bytes = shared.limits.snapshot_turn_bytes;
+    let mut commands = 0;
     loop {
-        let mut piece = Vec::with_capacity(budget);
-        let done = {
-            let keyspace = &mut shared.state.borrow_mut().keyspace;
-            keyspace.snapshot_next(budget, &mut piece)
+        let mut piece = Vec::new();
+        let (done, drained) = {
+            let state = &mut *shared.state.borrow_mut();
+            let done = state.keyspace.snapshot_next(work_bytes, &mut piece);
+            (done, state.persist.drained.clone())
         };
+        drained.notify_waiters();
         // Without a receiver the writer has failed, and says why below.
-        if sender.send(Some(piece)).await.is_err() {
+        if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
             shared.state.borrow_mut().keyspace.snapshot_cancel();
-            break;
         }
         if done {
             drop(sender.send(None).await);
             break;
         }
-        yield_now().await;
+        let before = commands;
+        commands = shared.state.borrow().stats.commands;
+        match before == commands {
+            true => yield_now().await,
+            false => sleep(REST).await,
+        }
     }
     drop(sender);
     writer
@@ -90,12 +107,16 @@ fn beside(path: &Path) -> PathBuf {
 
 fn write_pieces(path: &Path, next: &mut dyn FnMut() -> Option<Piece>) -> io::Result<u64> {
     let mut file = File::create(path)?;
-    let mut len = 0;
+    let (mut len, mut synced) = (0, 0);
     loop {
         match next() {
             Some(Some(piece)) => {
                 file.write_all(&piece)?;
                 len += piece.len() as u64;
+                if SYNC_BYTES <= len - synced {
+                    file.sync_data()?;
+                    synced = len;
+                }
             }
             Some(None) => break,
             None => return Err(io::Error::other("the snapshot was abandoned")),

@@ -423,3 +423,38 @@ fn a_pipeline_may_begin_with_its_password() {
         "#,
     );
 }
+
+#[test]
+fn who_waits_for_a_value_that_is_being_made_gets_it_or_makes_it() {
+    check(
+        "",
+        r#"
+        a> GETORLOCK made 1000
+        a< nil
+        b> GETORLOCK made 1000
+        c> GETORLOCK made 1000
+        b<
+        a> SET made value
+        a< OK
+        b< "value"
+        c< "value"
+        a> DEL made
+        a< 1
+        a> GETORLOCK made 1000
+        a< nil
+        b> GETORLOCK made 500
+        c> GETORLOCK made 500
+        a> DEL made
+        a< 0
+        b< nil
+        c<
+        wait 1002
+        c< nil
+        b> GETORLOCK made 500
+        b<
+        c> RPUSH made x
+        c< 1
+        b< -WRONGTYPE Operation against a key holding the wrong kind of value
+        "#,
+    );
+}

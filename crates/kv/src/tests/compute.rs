@@ -1,0 +1,186 @@
+//! Values that are made once for all who ask, in this process and over RESP.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reactor::Stop;
+
+use crate::{ComputeError, Config, Handle, Limits, Server, Terms};
+
+const TERMS: Terms = Terms {
+    build: Duration::from_secs(60),
+    keep: None,
+};
+
+struct Running {
+    handle: Handle,
+    address: SocketAddr,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    fn start() -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let directives = format!("bind 127.0.0.1\nport {}\nsave \"\"", address.port());
+        let mut config = Config::default();
+        config
+            .read(&directives, "directives".as_ref())
+            .expect("sound");
+        config.dir = std::env::temp_dir().display().to_string();
+        let cores = reactor::usable_cores(&reactor::Limits::default()).expect("cores");
+        let server = Server::bind(config, Limits::default(), cores[0], &mut vec![listener]);
+        let server = server.expect("the socket is taken over");
+        let handle = server.handle();
+        let stop = Stop::new();
+        let stopped = stop.clone();
+        let thread = thread::spawn(move || server.run(&stopped).expect("it runs"));
+        Running {
+            handle,
+            address,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    fn client(&self) -> TcpStream {
+        TcpStream::connect(self.address).expect("it listens")
+    }
+
+    /// Until so many clients are blocked.
+    fn wait_for_blocked(&self, clients: usize) {
+        let wanted = format!("blocked_clients:{clients}\r");
+        loop {
+            let info = vec!["INFO".into(), "clients".into()];
+            let replies = self.handle.run(vec![info]).expect("it runs");
+            let [resp::Reply::Bulk(text)] = &replies[..] else {
+                panic!("{replies:?}");
+            };
+            if String::from_utf8_lossy(text).contains(&wanted) {
+                return;
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.trigger();
+        let thread = self.thread.take().expect("taken once");
+        thread.join().expect("it ends well");
+    }
+}
+
+fn hear(client: &mut TcpStream, expected: &[u8]) {
+    let mut heard = vec![0; expected.len()];
+    client.read_exact(&mut heard).expect("a reply");
+    assert_eq!(Bytes::from(heard), expected);
+}
+
+#[test]
+fn one_computes_and_the_others_wait() {
+    let running = Running::start();
+    let key = Bytes::from_static(b"key");
+    let computed = AtomicUsize::new(0);
+    let mut client = running.client();
+    thread::scope(|scope| {
+        let (begun, is_begun) = channel();
+        let (finish, may_finish) = channel::<()>();
+        let ask = |work: &dyn Fn() -> Bytes| {
+            let value = running.handle.get_or_compute(&key, TERMS, || {
+                computed.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, String>(work())
+            });
+            assert_eq!(value.expect("computed"), "value");
+        };
+        scope.spawn(move || {
+            ask(&|| {
+                begun.send(()).expect("somebody listens");
+                may_finish.recv().expect("somebody tells");
+                Bytes::from_static(b"value")
+            });
+        });
+        is_begun.recv().expect("it begins");
+        for _ in 0..2 {
+            scope.spawn(move || ask(&|| panic!("another one computes")));
+        }
+        let ask = b"GETORLOCK key 60000\r\n";
+        client.write_all(ask).expect("it listens");
+        running.wait_for_blocked(3);
+        finish.send(()).expect("it waits");
+    });
+    hear(&mut client, b"$5\r\nvalue\r\n");
+    assert_eq!(computed.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
+    let running = Running::start();
+    let key = Bytes::from_static(b"key");
+    let mut client = running.client();
+    client
+        .write_all(b"GETORLOCK key 60000\r\n")
+        .expect("it listens");
+    hear(&mut client, b"$-1\r\n");
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let never = || -> Result<Bytes, String> { panic!("the client computes") };
+            running.handle.get_or_compute(&key, TERMS, never)
+        });
+        running.wait_for_blocked(1);
+        client.write_all(b"SET key theirs\r\n").expect("it listens");
+        hear(&mut client, b"+OK\r\n");
+        let value = asking.join().expect("it does not compute");
+        assert_eq!(value.expect("theirs"), "theirs");
+    });
+    client.write_all(b"DEL key\r\n").expect("it listens");
+    hear(&mut client, b":1\r\n");
+    let failed = running
+        .handle
+        .get_or_compute(&key, TERMS, || Err::<Bytes, _>("no luck".to_owned()));
+    assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
+    // So the lock is free at once.
+    client
+        .write_all(b"GETORLOCK key 60000\r\n")
+        .expect("it listens");
+    hear(&mut client, b"$-1\r\n");
+    client
+        .write_all(b"RPUSH key element\r\n")
+        .expect("it listens");
+    hear(&mut client, b":1\r\n");
+    let refused = running
+        .handle
+        .get_or_compute(&key, TERMS, || Ok::<_, String>(Bytes::new()));
+    let Err(ComputeError::Refused(text)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(text.starts_with("WRONGTYPE"), "{text}");
+}
+
+#[test]
+fn a_large_value_is_handed_out_without_a_copy() {
+    let running = Running::start();
+    let key = Bytes::from_static(b"key");
+    let terms = Terms {
+        keep: Some(Duration::from_secs(60)),
+        ..TERMS
+    };
+    let make = || Ok::<_, String>(Bytes::from(vec![b'x'; 100_000]));
+    let made = running.handle.get_or_compute(&key, terms, make);
+    let made = made.expect("computed");
+    let never = || -> Result<Bytes, String> { panic!("it is there") };
+    let taken = running.handle.get_or_compute(&key, terms, never);
+    let taken = taken.expect("it is there");
+    assert_eq!(made.as_ptr(), taken.as_ptr());
+    let mut client = running.client();
+    client.write_all(b"TTL key\r\n").expect("it listens");
+    hear(&mut client, b":60\r\n");
+}
