@@ -28,7 +28,7 @@ use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-const ENCODER_VERSION: u32 = 4;
+const ENCODER_VERSION: u32 = 5;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
 /// How often times of use are written to the files.

@@ -1,7 +1,7 @@
 //! A picture from far away: the colour most of it has, a BlurHash and a ThumbHash.
 //!
 //! ```text
-//! decoded ─ thin ─► ≤ 256 px ─ scale ─► ≤ 32 px ─ (colour, orient: the caller's) ─► look
+//! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (colour, orient: the caller's) ─► look
 //! ```
 //! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; the code is ours. Both see the
 //! picture at 32 pixels, where nothing that they can hold is lost.
@@ -16,7 +16,7 @@ use picture::{Layout, Look, Packed, Plane, Raster, Size, Subsampling, Yuv};
 /// Longest side that looks are made of.
 const SIDE_PX: u32 = 32;
 /// Longest side that is filtered: of what is larger, only every so many rows and columns are looked at.
-const THIN_SIDE_PX: u32 = 256;
+const THIN_SIDE_PX: u32 = 128;
 
 /// The picture at the size that [`look`] wants, not yet in its colours and not upright.
 #[must_use]

@@ -1,5 +1,8 @@
 //! Crop, scale and chroma subsampling in one step.
 
+mod plane;
+
+use self::plane::{Axis, Known, View, filtered};
 use crate::rgb::to_packed;
 use crate::subsample::reduce;
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
@@ -141,6 +144,7 @@ fn extended(plane: &Plane) -> Plane {
 
 struct Scaler {
     resizer: Resizer,
+    taps: Known,
     /// Luma keeps its size: at most the grid of chroma changes.
     copies_luma: bool,
     /// The fourth channel is alpha.
@@ -151,6 +155,7 @@ impl Scaler {
     fn new(copies_luma: bool) -> Scaler {
         Scaler {
             resizer: Resizer::new(),
+            taps: Known::default(),
             copies_luma,
             premultiplies: false,
         }
@@ -203,12 +208,39 @@ impl Scaler {
         if area.is_size(size) && area.begins_on_a_pixel() {
             return cut(plane, area);
         }
+        let outer = area.outer(plane.size);
+        if !self.copies_luma {
+            return self.filtered(&plane, outer, area, size);
+        }
         let stride = u32::try_from(plane.stride).expect("rows are shorter than 2^32 samples");
         let stored = Size::new(stride, plane.size.height_px);
-        let outer = area.outer(plane.size);
         let rows = TypedImageRef::<U8>::from_buffer(stored.width_px, stored.height_px, &plane.data)
             .expect("a plane has stride × height bytes");
         tight(size, self.resize(&rows, outer, area, size))
+    }
+
+    /// Lanczos3 over the samples of `outer`, and no others.
+    fn filtered(&mut self, plane: &Plane, outer: Rect, area: Area, size: Size) -> Plane {
+        let view = View {
+            plane,
+            x: outer.x as usize,
+            y: outer.y as usize,
+            width: outer.size.width_px as usize,
+            height: outer.size.height_px as usize,
+        };
+        let across = self.taps.taps(Axis {
+            length: view.width,
+            start: area.left_px - f64::from(outer.x),
+            extent: area.width_px,
+            count: size.width_px as usize,
+        });
+        let down = self.taps.taps(Axis {
+            length: view.height,
+            start: area.top_px - f64::from(outer.y),
+            extent: area.height_px,
+            count: size.height_px as usize,
+        });
+        filtered(view, &across, &down)
     }
 
     fn packed(&mut self, packed: Packed, area: Area, size: Size) -> Packed {

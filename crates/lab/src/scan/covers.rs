@@ -30,10 +30,50 @@ pub(super) struct Sample {
     round: usize,
     /// What requests get first, and not the best.
     quick: bool,
+    /// What each was scaled to.
+    boxes_px: Vec<u32>,
     albums: u32,
     cores: usize,
     wall_us: u64,
 }
+
+/// What is run in each round.
+#[derive(Clone, Copy)]
+struct Arm {
+    name: &'static str,
+    quick: bool,
+    /// All of the boxes, and not the first alone.
+    all_boxes: bool,
+    /// Bound to the first core, which has the machine to itself.
+    one_core: bool,
+}
+
+const ARMS: [Arm; 4] = [
+    Arm {
+        name: "all boxes, best, all cores",
+        quick: false,
+        all_boxes: true,
+        one_core: false,
+    },
+    Arm {
+        name: "all boxes, quick, all cores",
+        quick: true,
+        all_boxes: true,
+        one_core: false,
+    },
+    Arm {
+        name: "all boxes, quick, one core alone",
+        quick: true,
+        all_boxes: true,
+        one_core: true,
+    },
+    Arm {
+        name: "first box, quick, one core alone",
+        quick: true,
+        all_boxes: false,
+        one_core: true,
+    },
+];
 
 pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Sample>, Stop> {
     let scratch = Scratch::new("covers")?;
@@ -54,47 +94,71 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Sample>,
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         fs::write(folder.join("1.flac"), song(album, &picture)).map_err(at(&folder))?;
     }
-    let boxes: Vec<String> = definition.boxes_px.iter().map(u32::to_string).collect();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut samples = Vec::new();
-    let rounds = 0..given.rounds.unwrap_or(definition.rounds);
-    for (round, quick) in rounds.flat_map(|round| [(round, false), (round, true)]) {
-        let data = scratch.join(format!("data-{round}-{quick}"));
-        let mut prefetch = Command::new(given.pelton()?);
-        prefetch
-            .arg("prefetch")
-            .arg(&library)
-            .arg("--data")
-            .arg(&data);
-        prefetch.args([
-            "--formats",
-            "webp",
-            "--log-level",
-            "error",
-            "--library-cover-sizes",
-            &boxes.join(","),
-        ]);
-        if quick {
-            prefetch.arg("--quick");
+    for round in 0..given.rounds.unwrap_or(definition.rounds) {
+        for arm in ARMS {
+            let data = scratch.join(format!("data-{}", samples.len()));
+            samples.push(prefetch(given, definition, (round, arm), &library, &data)?);
         }
-        let (_, usage) = run_command(&mut prefetch)?;
-        let made = count(&data.join("variants"))?;
-        let wanted = definition.albums as usize * boxes.len();
-        if made != wanted {
-            return Err(Stop::finding(format!(
-                "{made} variants were made where {wanted} were asked for"
-            )));
-        }
-        samples.push(Sample {
-            round,
-            quick,
-            albums: definition.albums,
-            cores,
-            wall_us: usage.wall_us,
-        });
     }
     print(&samples);
     Ok(samples)
+}
+
+fn prefetch(
+    given: &Given,
+    definition: &Definition,
+    (round, arm): (usize, Arm),
+    library: &Path,
+    data: &Path,
+) -> Result<Sample, Stop> {
+    let boxes_px = match arm.all_boxes {
+        true => &definition.boxes_px[..],
+        false => &definition.boxes_px[..1],
+    };
+    let boxes: Vec<String> = boxes_px.iter().map(u32::to_string).collect();
+    let pelton = given.pelton()?;
+    let mut prefetch = match arm.one_core {
+        true => {
+            let mut bound = Command::new("taskset");
+            bound.args(["--cpu-list", "0"]).arg(pelton);
+            bound
+        }
+        false => Command::new(pelton),
+    };
+    prefetch
+        .arg("prefetch")
+        .arg(library)
+        .arg("--data")
+        .arg(data);
+    prefetch.args([
+        "--formats",
+        "webp",
+        "--log-level",
+        "error",
+        "--library-cover-sizes",
+        &boxes.join(","),
+    ]);
+    if arm.quick {
+        prefetch.arg("--quick");
+    }
+    let (_, usage) = run_command(&mut prefetch)?;
+    let made = count(&data.join("variants"))?;
+    let wanted = definition.albums as usize * boxes.len();
+    if made != wanted {
+        return Err(Stop::finding(format!(
+            "{made} variants were made where {wanted} were asked for"
+        )));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Sample {
+        round,
+        quick: arm.quick,
+        boxes_px: boxes_px.to_vec(),
+        albums: definition.albums,
+        cores: if arm.one_core { 1 } else { cores },
+        wall_us: usage.wall_us,
+    })
 }
 
 /// A FLAC file without sound: stream information of its own, a title and a picture.
@@ -149,23 +213,18 @@ fn count(folder: &Path) -> Result<usize, Stop> {
 }
 
 fn print(samples: &[Sample]) {
-    let row = |name: &str, quick: bool, cores: fn(&Sample) -> f64| {
-        let rates: Vec<f64> = samples
-            .iter()
-            .filter(|sample| sample.quick == quick)
-            .map(|sample| f64::from(sample.albums) / (sample.wall_us as f64 / 1e6) / cores(sample))
-            .collect();
-        Spread::of(&rates).row(name)
-    };
-    let rows = [
-        row("best, all cores", false, |_| 1.0),
-        row("best, each core", false, |sample| sample.cores as f64),
-        row("quick, all cores", true, |_| 1.0),
-        row("quick, each core", true, |sample| sample.cores as f64),
-    ];
+    let rows = ARMS.iter().enumerate().map(|(place, arm)| {
+        let runs = samples.iter().skip(place).step_by(ARMS.len());
+        let rate = |sample: &Sample| {
+            let seconds = sample.wall_us as f64 / 1e6;
+            f64::from(sample.albums) / seconds / sample.cores as f64
+        };
+        let rates: Vec<f64> = runs.map(rate).collect();
+        Spread::of(&rates).row(arm.name)
+    });
     table::print(
-        "Covers, each in all boxes",
-        &["", "a second", "range"],
-        &rows,
+        "Covers a second and core",
+        &["", "covers", "range"],
+        &rows.collect::<Vec<_>>(),
     );
 }

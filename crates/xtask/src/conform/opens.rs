@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::build::Build;
 use crate::command::{timed, unstartable};
 use crate::debian;
-use crate::media::{self, Art, Order, Payloads};
+use crate::media;
 use crate::stop::{Stop, at};
 
 /// Enough for every kind of file.
@@ -26,17 +26,8 @@ const ENDINGS: [&str; 15] = [
 /// When it cannot be done, or a file was opened that did not change.
 pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["strace"])?;
-    debian::ensure(media::PACKAGES)?;
     let program = build.server()?;
-    let library = media::default_folder(build.cache(), TRACKS, 1);
-    let order = Order {
-        tracks: TRACKS,
-        seed: 1,
-        out: &library,
-        payloads: &Payloads::prepare(&build.cache().join("media-payloads"))?,
-        art: &Art::prepare(&build.cache().join("media-art"))?,
-    };
-    timed("library", || media::generate(&order))?;
+    let library = media::prepared(TRACKS, 1)?;
     let folder = build.cache().join("conform-scan");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(at(&folder))?;

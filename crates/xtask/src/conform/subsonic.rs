@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use super::served::Served;
 use crate::command::{succeed, timed, unstartable};
-use crate::media::{self, Art, Order, Payloads};
+use crate::media;
 use crate::stop::{Stop, at};
 use crate::{debian, tools};
 
@@ -37,18 +37,9 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         return Err(Stop::usage("conform subsonic takes no arguments"));
     }
     let mut build = crate::ready(root)?;
-    debian::ensure(media::PACKAGES)?;
     let python = tools::python(build.cache(), "py-sonic", PY_SONIC, "libsonic")?;
     let program = build.server()?;
-    let library = media::default_folder(build.cache(), TRACKS, 1);
-    let order = Order {
-        tracks: TRACKS,
-        seed: 1,
-        out: &library,
-        payloads: &Payloads::prepare(&build.cache().join("media-payloads"))?,
-        art: &Art::prepare(&build.cache().join("media-art"))?,
-    };
-    timed("library", || media::generate(&order))?;
+    let library = media::prepared(TRACKS, 1)?;
     list(&library)?;
     let folder = build.cache().join("conform-subsonic");
     fs::create_dir_all(&folder).map_err(at(&folder))?;

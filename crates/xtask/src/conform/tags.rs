@@ -20,7 +20,7 @@ use serde::Deserialize;
 use tags::{Field, Limits, Media, Picture, ReadAt, Reader, Stored};
 
 use crate::command::{output, succeed, timed, unstartable};
-use crate::media::{self, Art, Expected, Line, MANIFEST, Order, Payloads};
+use crate::media::{self, Expected, Line, MANIFEST};
 use crate::stop::{EXIT_FINDINGS, Stop, at};
 use crate::{cache, debian};
 
@@ -138,19 +138,9 @@ impl ReadAt for OnDisk {
 pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let words = [OsString::from("conform tags")].into_iter();
     let typed = Typed::parse_from(words.chain(arguments.iter().cloned()));
-    debian::ensure(media::PACKAGES)?;
     debian::ensure(&["python3-venv"])?;
     let cache = cache::folder()?;
-    let folder = media::default_folder(&cache, typed.tracks, typed.seed);
-    timed("library", || {
-        media::generate(&Order {
-            tracks: typed.tracks,
-            seed: typed.seed,
-            out: &folder,
-            payloads: &Payloads::prepare(&cache.join("media-payloads"))?,
-            art: &Art::prepare(&cache.join("media-art"))?,
-        })
-    })?;
+    let folder = media::prepared(typed.tracks, typed.seed)?;
     let manifest = folder.join(MANIFEST);
     let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
     let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
