@@ -2,7 +2,7 @@
 
 use super::EXIT_ABANDONED;
 use super::helper::Host;
-use super::jail::Refusal;
+use super::jail::{Control, Refusal};
 use super::last_words::exit;
 use super::zygote::command;
 use crate::memfd::above;
@@ -12,7 +12,7 @@ use kvm_ioctls::Kvm;
 use rustix::net::RecvFlags;
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
 /// Address space of a zygote or a helper beside its guest's: its own code, the program's file, page tables of the guest.
@@ -28,11 +28,7 @@ pub(super) struct Devices {
 
 impl Devices {
     /// Takes what came with `Start`, and the words that follow.
-    pub(super) fn receive(
-        control: BorrowedFd<'_>,
-        start: &Start,
-        descriptors: Vec<OwnedFd>,
-    ) -> Devices {
+    pub(super) fn receive(control: Control, start: &Start, descriptors: Vec<OwnedFd>) -> Devices {
         // Their numbers may be those that a child gives to others.
         let mut descriptors = descriptors
             .into_iter()

@@ -18,7 +18,7 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
     set_capabilities, set_name, set_no_new_privs,
 };
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Enough for a zygote: while a pidfd travels it counts for the zygote, and one is sent for each child.
 const DESCRIPTORS_MAX: u64 = 1_024;
@@ -31,8 +31,11 @@ pub(super) fn refused(action: &'static str) -> impl FnOnce(Errno) -> Refusal {
     move |errno| format!("{action}: {errno}")
 }
 
-/// The socket to the pool, if a pool started this program. It stays open for the process's last words.
-pub(super) fn control() -> Option<BorrowedFd<'static>> {
+/// The socket to the pool. It stays open for the process's last words.
+pub(super) type Control = BorrowedFd<'static>;
+
+/// That socket, if a pool started this program.
+pub(super) fn control() -> Option<Control> {
     // SAFETY: meant for us by `spawn` and closed by nobody, but in children, which do not use it. A number that is not
     // open is an error of the question and nothing worse.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };

@@ -6,7 +6,7 @@ use super::devices::{Devices, HOST_BYTES};
 use super::filter::Program as Filter;
 use super::heap;
 use super::helper::{self, Host};
-use super::jail::{self, Refusal, refused};
+use super::jail::{self, Control, Refusal, refused};
 use super::kept;
 use super::last_words::{self, exit};
 use super::launcher::{self, Launch};
@@ -21,10 +21,10 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 pub(super) struct Zygote {
-    control: BorrowedFd<'static>,
+    control: Control,
     /// Readable when a child ended, or the pool sent something.
     signals: OwnedFd,
     /// Those that live; tens at most.
@@ -47,10 +47,7 @@ enum Brood {
 
 impl Zygote {
     /// Jails the process, brings its children's work as far as it goes without a job, and says so.
-    pub(super) fn boot(
-        control: BorrowedFd<'static>,
-        warm_up: impl FnOnce(),
-    ) -> Result<Zygote, Refusal> {
+    pub(super) fn boot(control: Control, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
         jail::begin()?;
         let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
         else {
@@ -216,7 +213,7 @@ impl Zygote {
 }
 
 /// A pool that is gone leaves a zygote nothing to do.
-fn report(control: BorrowedFd<'_>, report: &Report, descriptor: Option<OwnedFd>) {
+fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
     let flags = SendFlags::empty();
     if channel::send(control, &report.to_bytes(), &descriptors, flags).is_err() {
@@ -226,7 +223,7 @@ fn report(control: BorrowedFd<'_>, report: &Report, descriptor: Option<OwnedFd>)
 
 /// The pool's next command; `None` when it hung up.
 pub(super) fn command(
-    control: BorrowedFd<'_>,
+    control: Control,
     flags: RecvFlags,
 ) -> Result<Option<(Command, Vec<OwnedFd>)>, Errno> {
     let mut bytes = [0; CONTROL_BYTES_MAX];
@@ -240,7 +237,7 @@ pub(super) fn command(
 
 /// One descriptor to wait on, so that the filter needs to allow no call that waits for several: a child could sleep in
 /// it for ever. It tells of children's ends and of packets on `control`, by signals that it blocks.
-fn signals(control: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: writes the set it is given.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
