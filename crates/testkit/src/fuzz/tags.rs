@@ -99,7 +99,7 @@ impl ReadAt for WithHole<'_> {
 /// Sources as the bytes can be: a file of their length, and one that goes on.
 fn sources(bytes: &[u8]) -> [WithHole<'_>; 2] {
     let len = bytes.len() as u64;
-    [len, len + 1_000_000].map(|len| WithHole { bytes, len })
+    [len, len + (256 << 10)].map(|len| WithHole { bytes, len })
 }
 
 /// A verdict within the limits, pictures inside the file, and the same again for the same bytes.
