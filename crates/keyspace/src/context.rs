@@ -149,10 +149,11 @@ impl<'a> Context<'a> {
             return None;
         };
         self.ks.stats.hits += 1;
-        if !self.session.no_touch {
-            self.ks.used(self.db, slot, self.now);
-        }
-        Some(&self.ks.dbs[self.db].dict.at(slot).value)
+        let entry = match self.session.no_touch {
+            true => self.ks.dbs[self.db].dict.at(slot),
+            false => self.ks.used(self.db, slot, self.now),
+        };
+        Some(&entry.value)
     }
 
     /// Reads a value of one type.

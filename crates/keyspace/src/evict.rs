@@ -101,7 +101,7 @@ impl Keyspace {
 
     /// A key was used.
     #[inline]
-    pub(crate) fn used(&mut self, db: usize, slot: u32, now: i64) {
+    pub(crate) fn used(&mut self, db: usize, slot: u32, now: i64) -> &Entry {
         let is_lfu = self.limits.policy.is_lfu();
         let stamp = if is_lfu {
             self.counted_stamp(db, slot, now)
@@ -110,6 +110,7 @@ impl Keyspace {
         };
         let entry = self.dbs[db].dict.at_mut(slot);
         entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
+        entry
     }
 
     /// Gives a key the use it had elsewhere, as far as the policy keeps that.

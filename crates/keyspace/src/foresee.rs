@@ -31,7 +31,25 @@ impl Keyspace {
     pub fn foresee<'a>(
         &self,
         session: &Session,
+        mut calls: impl Iterator<Item = &'a [Bytes]>,
+        found: &mut impl Extend<Foreseen>,
+    ) {
+        // One command alone looks its keys up itself, and there is nothing to do meanwhile.
+        let Some(first) = calls.next() else {
+            return;
+        };
+        let Some(second) = calls.next() else {
+            let command = table::command(first);
+            let hash = None;
+            return found.extend([Foreseen { command, hash }]);
+        };
+        self.foresee_many([first, second].into_iter().chain(calls), session, found);
+    }
+
+    fn foresee_many<'a>(
+        &self,
         calls: impl Iterator<Item = &'a [Bytes]>,
+        session: &Session,
         found: &mut impl Extend<Foreseen>,
     ) {
         let mut keys: [(u64, &[u8]); WARM_MAX] = [(0, &[]); WARM_MAX];

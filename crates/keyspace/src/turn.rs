@@ -47,8 +47,8 @@ impl Keyspace {
     /// The string at a key, by reference if it is a blob. Counts as a use.
     pub fn get(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<Bytes> {
         let slot = self.find_live(db, key, now_ms)?;
-        self.used(db, slot, now_ms as i64);
-        Str::of(&self.dbs[db].dict.at(slot).value).map(Str::to_bytes)
+        let entry = self.used(db, slot, now_ms as i64);
+        Str::of(&entry.value).map(Str::to_bytes)
     }
 
     /// Sets a key, whatever it held, with a deadline in Unix milliseconds if it is to have one. A blob is kept by
