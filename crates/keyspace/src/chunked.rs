@@ -1,5 +1,7 @@
 //! A vector that grows without moving what it holds, so that no insertion ever pays for a million others.
 
+use crate::text::room_bytes;
+
 /// Elements a chunk holds; the first one grows as a plain vector does, so that small collections stay small.
 const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
@@ -56,8 +58,10 @@ impl<T> Chunked<T> {
     /// Bytes of the heap this vector holds itself.
     pub(crate) fn heap_bytes(&self) -> usize {
         let first = self.chunks.first().map_or(0, Vec::capacity);
-        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
-        (first + whole) * size_of::<T>() + self.chunks.capacity() * size_of::<Vec<T>>()
+        let whole = self.chunks.len().saturating_sub(1);
+        room_bytes::<T>(first)
+            + whole * const { room_bytes::<T>(CHUNK) }
+            + room_bytes::<Vec<T>>(self.chunks.capacity())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {

@@ -16,7 +16,7 @@ const TAGGED: u32 = 1 << 26;
 /// Bytes of a slot in a B-tree that is as full as such trees are on average.
 const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
-const DUE_BYTES: usize = 24;
+const DUE_BYTES: usize = 34;
 
 /// A key and its value, in 64 bytes and what they point to: one line of the processor's caches.
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@
 use siphasher::sip::SipHasher13;
 
 use crate::chunked::Chunked;
+use crate::text::room_bytes;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -97,7 +98,7 @@ impl<T: Item> Dict<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.heads.heap_bytes()
             + self.slots.heap_bytes()
-            + self.free.capacity() * size_of::<u32>()
+            + room_bytes::<u32>(self.free.capacity())
             + self.items_heap_bytes
     }
 

@@ -6,7 +6,7 @@ use crate::dict::{Dict, Item, Seed};
 use crate::packed::Packed;
 use crate::settings::Encodings;
 use crate::string::Str;
-use crate::text::Key;
+use crate::text::{Key, allocated};
 
 /// A hash.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Hash {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Self>()
+        allocated(size_of::<Self>())
             + match self {
                 Self::Packed(packed) => packed.heap_bytes(),
                 Self::Table(table) => table.heap_bytes(),

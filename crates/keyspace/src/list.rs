@@ -11,6 +11,8 @@ use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::packed::{Packed, record_bytes};
+use crate::string::blob_bytes_beside;
+use crate::text::{allocated, room_bytes};
 
 /// How much goes into one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +104,7 @@ impl Node {
     fn heap_bytes(&self) -> usize {
         match self {
             Self::Packed(packed) => packed.heap_bytes(),
-            Self::Blob(blob) => blob.len() + 48,
+            Self::Blob(blob) => allocated(blob.len()) + blob_bytes_beside(blob.len()),
         }
     }
 
@@ -158,7 +160,7 @@ impl List {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.nodes.capacity() * size_of::<Node>() + self.heap_bytes
+        allocated(size_of::<Self>()) + room_bytes::<Node>(self.nodes.capacity()) + self.heap_bytes
     }
 
     pub(crate) fn encoding(&self) -> &'static str {

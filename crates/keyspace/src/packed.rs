@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use crate::text::allocated;
+
 /// Marks a length of five bytes.
 const LONG: u8 = 254;
 
@@ -50,7 +52,7 @@ impl Packed {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.bytes.capacity()
+        allocated(self.bytes.capacity())
     }
 
     pub(crate) fn push_back(&mut self, value: &[u8]) {

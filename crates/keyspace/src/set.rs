@@ -5,7 +5,7 @@ use resp::Out;
 use crate::dict::{Dict, Item};
 use crate::hash::Growth;
 use crate::packed::Packed;
-use crate::text::Key;
+use crate::text::{Key, allocated, room_bytes};
 
 /// A set.
 #[derive(Clone, Debug)]
@@ -61,9 +61,9 @@ impl Set {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Self>()
+        allocated(size_of::<Self>())
             + match self {
-                Self::Ints(ints) => ints.capacity() * size_of::<i64>(),
+                Self::Ints(ints) => room_bytes::<i64>(ints.capacity()),
                 Self::Packed(packed) => packed.heap_bytes(),
                 Self::Table(table) => table.heap_bytes(),
             }

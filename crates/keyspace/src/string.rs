@@ -10,9 +10,17 @@ const TINY: usize = 22;
 /// Longest string that Redis would keep in one allocation with its object.
 const EMBEDDED_BYTES_MAX: usize = 44;
 
-/// What a blob takes beside its bytes: the handle on it, the count of its users, and its row in the table of memory that can
-/// be lent.
-const BLOB_BYTES_BESIDE: usize = 128;
+/// From this length on memory can be lent to sockets.
+const LENDABLE_BYTES_MIN: usize = 64 << 10;
+
+/// What a blob takes beside its bytes and the handle on them: the count of its users, and of one that can be lent its row
+/// in the table of such memory, in a B-tree that is as full as such trees are on average.
+pub(crate) fn blob_bytes_beside(bytes: usize) -> usize {
+    match bytes {
+        ..LENDABLE_BYTES_MIN => 48,
+        _ => 112,
+    }
+}
 
 /// A string, in 24 bytes and what it points to.
 #[derive(Clone, Debug)]
@@ -184,8 +192,11 @@ impl Str {
         match self {
             Self::Int(_) | Self::Tiny { .. } => 0,
             Self::Short(bytes) => allocated(bytes.len()),
-            Self::Raw(bytes) => allocated(bytes.capacity()) + 32,
-            Self::Blob(bytes) => allocated(bytes.len()) + BLOB_BYTES_BESIDE,
+            Self::Raw(bytes) => allocated(bytes.capacity()) + allocated(size_of::<Vec<u8>>()),
+            Self::Blob(bytes) => {
+                let handle = allocated(size_of::<Bytes>());
+                allocated(bytes.len()) + handle + blob_bytes_beside(bytes.len())
+            }
         }
     }
 

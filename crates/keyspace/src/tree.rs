@@ -46,7 +46,7 @@ impl<T: Copy> Tree<T> {
 
     /// Bytes of the heap behind the tree, as full as such trees are on average.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let leaves = self.len * size_of::<T>() * 4 / 3;
+        let leaves = self.len * size_of::<T>() * 8 / 5;
         leaves + self.len / 40 * size_of::<Child<T>>()
     }
 

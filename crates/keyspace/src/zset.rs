@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::dict::{Dict, Item, Seed};
 use crate::hash::Growth;
 use crate::packed::{Element, Packed};
-use crate::text::Key;
+use crate::text::{Key, allocated};
 use crate::tree::Tree;
 
 /// A sorted set.
@@ -148,7 +148,7 @@ impl Zset {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Self>()
+        allocated(size_of::<Self>())
             + match self {
                 Self::Packed(packed) => packed.heap_bytes(),
                 Self::Large(large) => large.members.heap_bytes() + large.order.heap_bytes(),

@@ -37,6 +37,14 @@ pub fn keep_freed(kept_bytes: usize, block_bytes: usize) {
     }
 }
 
+/// Bytes of the heap that are in use, the allocator's own words included, in the whole process.
+pub fn in_use_bytes() -> u64 {
+    // SAFETY: reads the allocator's numbers under its own locks. Breaks if another thread were inside a signal handler that
+    //         allocates.
+    let info = unsafe { libc::mallinfo2() };
+    (info.uordblks + info.hblkhd) as u64
+}
+
 // SAFETY: every call is passed on as it came, and its answer passed back, so what `A` promises holds. Breaks if `count`
 //         ever allocates, unwinds or touches what it is given.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {

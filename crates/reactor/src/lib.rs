@@ -93,7 +93,7 @@ mod stop;
 mod tests;
 
 pub use address::Network;
-pub use allocations::{CountingAllocator, keep_freed};
+pub use allocations::{CountingAllocator, in_use_bytes, keep_freed};
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
 pub use core::Core;

@@ -155,6 +155,7 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("used_memory_human", size(used));
     fields.add("used_memory_rss", resident);
     fields.add("used_memory_rss_human", size(resident));
+    fields.add("allocator_allocated", reactor::in_use_bytes());
     fields.add("used_memory_peak", peak);
     fields.add("used_memory_peak_human", size(peak));
     fields.add("used_memory_overhead", 0);

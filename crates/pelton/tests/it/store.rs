@@ -1,5 +1,6 @@
 //! `pelton store`: started, spoken to, killed and started again.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -272,4 +273,99 @@ fn what_it_is_told_wrongly_is_named() {
         String::from_utf8_lossy(&told.stderr),
         "pelton: store: --prot: unknown directive 'prot', did you mean 'port'?\n"
     );
+}
+
+/// Bytes of data, and bytes that the allocator has given out, once everything that was removed is freed.
+fn memory(client: &mut BufReader<UnixStream>) -> (f64, f64) {
+    let mut info = HashMap::new();
+    eventually("all is freed", || {
+        client.get_mut().write_all(b"INFO memory\r\n").ok()?;
+        let mut line = String::new();
+        client.read_line(&mut line).ok()?;
+        let mut text = vec![0; line[1..].trim_end().parse::<usize>().ok()? + 2];
+        client.read_exact(&mut text).ok()?;
+        let text = String::from_utf8(text).ok()?;
+        let fields = text.lines().filter_map(|line| line.split_once(':'));
+        info = fields
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        (info["lazyfree_pending_objects"] == "0").then_some(())
+    });
+    let bytes = |name: &str| info[name].parse().expect("a number");
+    (bytes("used_memory"), bytes("allocator_allocated"))
+}
+
+#[test]
+fn memory_is_counted_as_the_allocator_gives_it() {
+    let dir = Dir::new("memory");
+    let store = Store::start(&dir.0, &["--save", ""]);
+    let mut client = store.client();
+    // Each shape is some 20 MB.
+    type Shape = (&'static str, usize, fn(usize) -> String);
+    let shapes: [Shape; 11] = [
+        ("numbers", 200_000, |n| format!("SET key:{n} {n}")),
+        ("short strings", 150_000, |n| {
+            format!("SET key:{n} {}", "x".repeat(64))
+        }),
+        ("long names", 150_000, |n| {
+            format!("SET a-name-that-has-more-than-22-bytes:{n} {n}")
+        }),
+        ("strings of any length", 20_000, |n| {
+            format!("SET key:{n} {}", "x".repeat(n % 2_000))
+        }),
+        ("deadlines", 150_000, |n| {
+            format!("SET key:{n} {n} PX {}", 10_000_000 + n)
+        }),
+        ("small hashes", 50_000, |n| {
+            format!("HSET key:{n} name value{n} other {}", "x".repeat(n % 60))
+        }),
+        ("a hash", 150_000, |n| {
+            format!("HSET hash field:{n} {}", "x".repeat(40))
+        }),
+        ("a set", 200_000, |n| format!("SADD set member:{n}")),
+        ("a sorted set", 150_000, |n| {
+            format!("ZADD zset {} member:{n}", n * 7_919 % 150_000)
+        }),
+        ("a list", 400_000, |n| format!("RPUSH list element:{n}")),
+        ("blobs", 400, |n| {
+            format!("SET key:{n} {}", "x".repeat(20_000 + n * 150))
+        }),
+    ];
+    let mut found = String::new();
+    for (name, count, command) in shapes {
+        ask(&mut client, "FLUSHALL").expect("a reply");
+        let before = memory(&mut client);
+        for first in (0..count).step_by(1_000) {
+            let numbers = first..count.min(first + 1_000);
+            // As a client sends it, so that blobs are read into their place.
+            let batch: String = numbers
+                .clone()
+                .map(|number| framed(&command(number)))
+                .collect();
+            let mut writer = client.get_ref().try_clone().expect("a descriptor");
+            let sender = std::thread::spawn(move || writer.write_all(batch.as_bytes()));
+            for _ in numbers {
+                let mut reply = String::new();
+                client.read_line(&mut reply).expect("a reply");
+                assert!(!reply.starts_with('-'), "{name}: {reply}");
+            }
+            sender.join().expect("no panic").expect("it reads");
+        }
+        let after = memory(&mut client);
+        let ratio = (after.0 - before.0) / (after.1 - before.1);
+        found += &format!("{name}: {ratio:.3} of {} bytes\n", after.1 - before.1);
+        if !(0.95..1.05).contains(&ratio) {
+            found += "  that is not within 5 %\n";
+        }
+    }
+    assert!(!found.contains("not within"), "{found}");
+}
+
+/// A line as an array of bulk strings.
+fn framed(line: &str) -> String {
+    let words: Vec<_> = line.split(' ').collect();
+    let bulks = words
+        .iter()
+        .map(|word| format!("${}\r\n{word}\r\n", word.len()));
+    format!("*{}\r\n{}", words.len(), bulks.collect::<String>())
 }
