@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::command::{Command, Flags, Handler};
@@ -41,6 +41,8 @@ pub struct Keyspace {
     pub(crate) probation: VecDeque<(usize, u32)>,
     pub(crate) snapshots: Snapshots,
     pub(crate) discarded: Discarded,
+    /// Makes blobs read-only that a payload brings.
+    pub(crate) keep: fn(BytesMut) -> Bytes,
     /// What came of the commands so far; whoever serves drains it.
     pub effects: Effects,
 }
@@ -125,6 +127,7 @@ impl Keyspace {
             probation: VecDeque::new(),
             snapshots: Snapshots::default(),
             discarded: Discarded::default(),
+            keep: BytesMut::freeze,
             effects: Effects::default(),
         }
     }
@@ -240,6 +243,11 @@ impl Keyspace {
     /// Chooses which events are collected.
     pub fn set_notify(&mut self, notify: Notify) {
         self.notify = notify;
+    }
+
+    /// Has blobs that RESTORE brings made read-only by `keep`, which must not change them.
+    pub fn set_keep(&mut self, keep: fn(BytesMut) -> Bytes) {
+        self.keep = keep;
     }
 
     /// Whether commands are collected for a journal.

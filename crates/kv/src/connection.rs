@@ -78,21 +78,33 @@ impl Shared {
 
 /// What a client is served over.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
-    /// The socket, where values can be lent to it.
-    fn lends(&self) -> Option<&TcpStream>;
+    /// Writes some of `parts`, the large ones without copying them where the stream is a socket; `more` will follow.
+    fn poll_lend(
+        &mut self,
+        lender: &Lender,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+        more: bool,
+    ) -> Poll<io::Result<usize>>;
 }
 
-impl Stream for TcpStream {
-    fn lends(&self) -> Option<&TcpStream> {
-        Some(self)
-    }
+macro_rules! sockets {
+    ($($stream:ident)*) => {$(
+        impl Stream for $stream {
+            fn poll_lend(
+                &mut self,
+                lender: &Lender,
+                context: &mut Context<'_>,
+                parts: &[IoSlice<'_>],
+                more: bool,
+            ) -> Poll<io::Result<usize>> {
+                lender.poll_write(self, context, parts, more)
+            }
+        }
+    )*};
 }
 
-impl Stream for UnixStream {
-    fn lends(&self) -> Option<&TcpStream> {
-        None
-    }
-}
+sockets!(TcpStream UnixStream);
 
 /// Serves a client until either side ends it.
 pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Peer) {
@@ -291,10 +303,10 @@ impl Connection {
         let parts = &parts[..count];
         let lends = parts.iter().any(|part| BLOB_BYTES_MIN <= part.len());
         let lender = shared.lender.as_ref().filter(|_| lends);
-        let written = match (parts, lender.zip(stream.lends())) {
-            (parts, Some((lender, socket))) => {
+        let written = match (parts, lender) {
+            (parts, Some(lender)) => {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
-                lender.poll_write(socket, context, parts, bytes < out.len())
+                stream.poll_lend(lender, context, parts, bytes < out.len())
             }
             // To send one part costs the kernel less.
             ([part], None) => Pin::new(stream).poll_write(context, part),

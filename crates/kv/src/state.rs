@@ -98,6 +98,7 @@ impl State {
             stop,
         };
         state.keyspace.set_journaling(state.persist.is_journaling());
+        state.keyspace.set_keep(reactor::lendable);
         state.apply_settings();
         state
     }

@@ -9,15 +9,17 @@ mod files;
 mod scripts;
 
 use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use keyspace::Keyspace;
-use reactor::Stop;
+use reactor::{Lender, Stop};
 use resp::{Reply, ReplyLimits};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 
@@ -51,8 +53,14 @@ fn check(directives: &str, script: &str) {
 }
 
 impl Stream for DuplexStream {
-    fn lends(&self) -> Option<&TcpStream> {
-        None
+    fn poll_lend(
+        &mut self,
+        _lender: &Lender,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+        _more: bool,
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(self).poll_write_vectored(context, parts)
     }
 }
 

@@ -10,7 +10,7 @@
 //! and long after the value may be gone. So nobody may write to a page that was lent. [`lendable`] sees to that: it takes
 //! the bytes over and hands them on read-only, and when nobody uses them any more, the process lets go of the pages that
 //! were lent before the allocator gets the memory back; what is written there next goes to new pages. Memory costs the
-//! same as without, and a value that was never sent is freed as any other.
+//! same as without, and a value that was never sent is freed as any other: a very large one by a thread of its own.
 //!
 //! The alternatives were a memory file for each value, whose pages cost twice as much to send and which takes a
 //! descriptor, and `MSG_ZEROCOPY`, which copies on a loopback and tells of each end by a message that must be read.
@@ -27,8 +27,10 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, ready};
+use std::thread;
 
 use bytes::{Bytes, BytesMut};
 use rustix::fs::{Mode, OFlags};
@@ -37,13 +39,16 @@ use rustix::mm::Advice;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 /// From this length on a value is lent. Below, copying costs less than the three system calls more.
 pub const LENT_BYTES_MIN: usize = 64 << 10;
 
 /// What is left of a value is lent from this length on.
 const REST_BYTES_MIN: usize = 16 << 10;
+
+/// From this length on memory is freed beside the cores: the kernel takes half a millisecond or more for its pages.
+const FREED_BESIDE_BYTES_MIN: usize = 8 << 20;
 
 /// What stands before a value, and what behind it, is copied into the pipe up to this length, so that one call sends all.
 const AROUND_BYTES_MAX: usize = 8 << 10;
@@ -107,9 +112,33 @@ impl Drop for Lendable {
         let Range { start, .. } = whole_pages(start, end);
         let pages = table().remove(&start);
         let Pages { end, lent } = pages.expect("entered when these bytes were taken over");
-        if !lent {
-            return;
+        let bytes = mem::take(&mut self.bytes);
+        let unused = Unused {
+            lent: lent.then_some(start..end),
+            bytes,
+        };
+        if unused.bytes.len() < FREED_BESIDE_BYTES_MIN {
+            drop(unused);
+        } else {
+            // Without that thread it is freed here, as it comes back.
+            drop(beside().map(|thread| thread.send(unused)));
         }
+    }
+}
+
+/// Bytes that nobody uses any more, until they are the allocator's again.
+#[derive(Debug)]
+struct Unused {
+    bytes: BytesMut,
+    /// The pages of them that were lent, as addresses.
+    lent: Option<Range<usize>>,
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        let Some(Range { start, end }) = self.lent.take() else {
+            return;
+        };
         let first: *mut c_void = self.bytes.as_mut_ptr().map_addr(|_| start).cast();
         // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which nobody reads any more: their
         //         content may go. Breaks if `whole_pages` ever reached beyond what it is given.
@@ -120,6 +149,21 @@ impl Drop for Lendable {
             mem::forget(mem::take(&mut self.bytes));
         }
     }
+}
+
+/// The thread that frees what takes long, so that no core does; none where the host gives no thread. It has no end: what
+/// it holds is memory, which goes with the process.
+fn beside() -> Option<&'static Sender<Unused>> {
+    static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
+    let thread = THREAD.get_or_init(|| {
+        let (sender, inbox) = channel::<Unused>();
+        let work = move || inbox.iter().for_each(drop);
+        let begun = thread::Builder::new().name("free".to_owned()).spawn(work);
+        let begun =
+            begun.inspect_err(|err| tracing::warn!(%err, "large values are freed on the cores"));
+        begun.ok().map(|_| sender)
+    });
+    thread.as_ref()
 }
 
 /// The part of `bytes` that can be lent, now noted as lent: whole pages of what [`lendable`] gave, if they are many.
@@ -137,6 +181,41 @@ fn lend(bytes: &[u8]) -> Option<Range<usize>> {
     pages.lent = true;
     Some(start - all.start..end - all.start)
 }
+
+/// A socket that pages can be lent to.
+pub trait Borrower: AsFd {
+    /// As the method of tokio's streams.
+    ///
+    /// # Errors
+    /// The runtime is shutting down.
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// As the method of tokio's streams.
+    ///
+    /// # Errors
+    /// Those of `io`.
+    fn try_io<R>(&self, interest: Interest, io: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
+}
+
+macro_rules! borrowers {
+    ($($stream:ident)*) => {$(
+        impl Borrower for $stream {
+            fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.poll_write_ready(context)
+            }
+
+            fn try_io<R>(
+                &self,
+                interest: Interest,
+                io: impl FnOnce() -> io::Result<R>,
+            ) -> io::Result<R> {
+                self.try_io(interest, io)
+            }
+        }
+    )*};
+}
+
+borrowers!(TcpStream UnixStream);
 
 /// Sends bytes of [`lendable`] without copying them. One for each core; it takes three descriptors.
 #[derive(Debug)]
@@ -176,7 +255,7 @@ impl Lender {
     /// Those of the socket.
     pub fn poll_write(
         &self,
-        stream: &TcpStream,
+        stream: &impl Borrower,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         more: bool,

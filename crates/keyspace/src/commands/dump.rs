@@ -131,5 +131,9 @@ fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let (kind, body) = body.split_first()?;
     let mut cursor = Cursor::new(body);
     let value = read_value(*kind, &mut cursor, cx.ks.reading()).ok()?;
-    value.filter(|_| cursor.at == body.len())
+    let value = value.filter(|_| cursor.at == body.len())?;
+    Some(match value {
+        Value::Str(string) => Value::Str(string.kept(cx.ks.keep)),
+        other => other,
+    })
 }

@@ -4,9 +4,9 @@ use std::io::IoSlice;
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-use super::{LENT_BYTES_MIN, Lender, addresses, lendable, table};
+use super::{Borrower, LENT_BYTES_MIN, Lender, addresses, lendable, table};
 
 /// Bytes that tell where they stand.
 fn pattern(len: usize, seed: u8) -> BytesMut {
@@ -29,7 +29,7 @@ async fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// Writes all parts; how many calls that took.
-async fn write_all(lender: &Lender, stream: &TcpStream, parts: &[&[u8]]) -> usize {
+async fn write_all(lender: &Lender, stream: &impl Borrower, parts: &[&[u8]]) -> usize {
     let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
     let mut left = &mut slices[..];
     let mut calls = 0;
@@ -86,6 +86,34 @@ fn what_waits_in_a_socket_outlives_its_value() {
 }
 
 #[test]
+fn what_waits_in_a_unix_socket_outlives_its_value() {
+    // Fits into what such a socket holds by default.
+    const BYTES: usize = 100_000;
+    run(async {
+        let lender = Lender::new().expect("a pipe");
+        let (ours, mut theirs) = UnixStream::pair().expect("two sockets");
+        for seed in 0..10 {
+            let expected = pattern(BYTES, seed);
+            let value = lendable(expected.clone());
+            write_all(&lender, &ours, &[&value]).await;
+            assert!(lent(&value), "its pages are lent");
+            drop(value);
+            black_box(vec![0xee_u8; BYTES]);
+            let mut came = vec![0; BYTES];
+            theirs.read_exact(&mut came).await.expect("all of it comes");
+            assert!(came == expected);
+        }
+    });
+}
+
+/// Whether the kernel had pages of a value.
+fn lent(value: &[u8]) -> bool {
+    let table = table();
+    let mut rows = table.range(addresses(value));
+    rows.next().is_some_and(|(_, pages)| pages.lent)
+}
+
+#[test]
 fn a_full_socket_leaves_nothing_for_the_next_one() {
     run(async {
         let lender = Lender::new().expect("a pipe");
@@ -136,4 +164,24 @@ fn the_table_forgets_what_is_gone() {
     let own = vec![1; LENT_BYTES_MIN];
     assert!(!known(&own));
     assert!(!known(&lendable(pattern(LENT_BYTES_MIN - 1, 1))));
+}
+
+/// CPU time of this thread, in nanoseconds.
+fn cpu_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+#[test]
+fn a_very_large_value_is_not_freed_where_it_is_dropped() {
+    const BYTES: usize = 128 << 20;
+    let freed_here = BytesMut::from(&vec![1_u8; BYTES][..]);
+    let freed_beside = lendable(BytesMut::from(&vec![1_u8; BYTES][..]));
+    let begun = cpu_ns();
+    drop(freed_beside);
+    let beside = cpu_ns() - begun;
+    let begun = cpu_ns();
+    drop(freed_here);
+    let here = cpu_ns() - begun;
+    assert!(beside * 2 < here, "{beside} ns beside {here} ns");
 }
