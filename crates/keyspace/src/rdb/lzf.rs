@@ -49,7 +49,7 @@ pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
     // A table is cleared for each string, so a short one gets a small table.
     match from.len() {
         0..=128 => compress_by::<{ 1 << 7 }>(from, to),
-        0..=1024 => compress_by::<{ 1 << 10 }>(from, to),
+        129..=1024 => compress_by::<{ 1 << 10 }>(from, to),
         _ => compress_by::<{ 1 << 13 }>(from, to),
     }
 }
