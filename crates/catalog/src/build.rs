@@ -17,17 +17,17 @@ use crate::{Catalog, Content, Draft, Entry, playlists, record};
 #[must_use]
 pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
     let drafts = entries.into_iter().map(|entry| Draft::new(entry, splits));
-    let library = Draft::gather(drafts.collect());
+    let library = Draft::gather(drafts.collect(), splits);
     library.finish(library.rows(), library.words())
 }
 
 impl Draft {
-    /// Puts a library together, from drafts in any order.
+    /// Puts a library together, from drafts in any order, whose names were all cut by `splits`.
     ///
     /// # Panics
     /// When two have one path.
     #[must_use]
-    pub fn gather(mut drafts: Vec<Draft>) -> Gathered {
+    pub fn gather(mut drafts: Vec<Draft>, splits: &Splits) -> Gathered {
         drafts.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let (mut entries, mut tracks) = (Vec::with_capacity(drafts.len()), Vec::new());
         for Draft { entry, track } in drafts {
@@ -39,7 +39,11 @@ impl Draft {
             .find(|pair: &&[Entry]| pair[0].path == pair[1].path);
         assert!(twice.is_none(), "two entries of one path");
         let library = gather(&entries, tracks);
-        Gathered { entries, library }
+        Gathered {
+            entries,
+            library,
+            splits: layout::hash_of(splits),
+        }
     }
 }
 
@@ -47,6 +51,7 @@ impl Draft {
 pub struct Gathered {
     entries: Vec<Entry>,
     library: Library,
+    splits: u64,
 }
 
 /// All that is in an index, but for its words.
@@ -70,6 +75,8 @@ impl Gathered {
         writer.library(&self.entries, &self.library);
         writer.photos(&self.entries);
         writer.playlists(&self.entries, &self.library);
+        let splits = writer.section(Section::Splits);
+        splits.extend(self.splits.to_le_bytes());
         Rows(writer)
     }
 

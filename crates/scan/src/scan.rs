@@ -80,6 +80,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.gone = plan.gone;
     if let Some(last) = &last
         && plan.is_empty()
+        && last.is_cut_by(order.splits)
     {
         report.remember(last);
         return Ok(report);
@@ -112,7 +113,7 @@ fn write(
     last: Option<Catalog<Vec<u8>>>,
     report: &mut Report,
 ) -> Result<Vec<u8>, ScanError> {
-    let library = Draft::gather(drafts);
+    let library = Draft::gather(drafts, order.splits);
     let (rows, words) = thread::scope(|scope| {
         let words = scope.spawn(|| library.words());
         let rows = library.rows();

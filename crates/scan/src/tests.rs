@@ -411,3 +411,24 @@ fn a_folder_with_a_mark_is_no_part_of_the_library() {
     assert_eq!(home.scan().files, files - 4);
     assert!(home.index() == home.clean());
 }
+
+#[test]
+fn other_splits_make_another_index_and_open_nothing() {
+    let home = Home::new("splits");
+    home.scan();
+    let before = home.index();
+    let (library, index) = (home.library(), home.0.join("index"));
+    let splits = Splits {
+        artists: vec![" ".to_owned()],
+        ..Splits::default()
+    };
+    let order = Order {
+        splits: &splits,
+        ..home.order((&library, &index))
+    };
+    let again = || scan(&order, &Progress::default()).expect("a readable library");
+    let report = again();
+    assert_eq!((report.opened, report.written), (0, true));
+    assert!(home.index() != before);
+    assert!(!again().written);
+}
