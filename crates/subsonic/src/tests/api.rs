@@ -96,6 +96,18 @@ fn everything_is_there_as_plain_json() {
     );
     check(
         &scene,
+        "/playlists/pf-411f854cbbae90f9.m3u8",
+        expect![[r#"
+        200 #EXTM3U
+        #PLAYLIST:Mix
+        #EXTINF:183,The AC - 夜
+        夜/夜.mp3
+        #EXTINF:122,Björk feat. Guest - Erstes Lied
+        B/Über/1.flac
+    "#]],
+    );
+    check(
+        &scene,
         "/search?q=bjork",
         expect![[
             r##"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
@@ -183,4 +195,25 @@ fn the_documented_answers_are_those_given() {
         let parse = |text| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
         assert_eq!(parse(given_body), parse(body), "{target}");
     }
+}
+
+#[test]
+fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
+    let scene = Scene::new("export");
+    let [_, _, song] = ids(&scene);
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bearer = format!("Bearer {key}");
+    let made = scene.json(&format!("createPlaylist?name=Mine%0Aall&songId={song}"));
+    let id = made["playlist"]["id"].as_str().expect("an id").to_owned();
+    let get = |authorization| scene.api("GET", &format!("/playlists/{id}.m3u8"), authorization);
+    let file = "200 #EXTM3U\n#PLAYLIST:Mine all\n#EXTINF:122,Björk feat. Guest - Erstes Lied\nB/Über/1.flac\n";
+    assert!(get(None).starts_with("401 "));
+    assert!(
+        get(Some(&bearer)).starts_with("404 "),
+        "bob is somebody else"
+    );
+    scene.ok(&format!("updatePlaylist?playlistId={id}&public=true"));
+    assert_eq!(get(None), file);
+    let other = scene.api("GET", "/playlists/pl-0000000000000001.m3u8", Some(&bearer));
+    assert!(other.starts_with("404 "));
 }
