@@ -142,6 +142,7 @@ impl Ask<'_> {
         let json = match (&parts[..], self.request.method) {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
             (["tracks", id, "plays"], "POST") => self.play(id),
+            (["scan"], "POST") => self.start_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
             (_, "GET" | "HEAD") => self.get(&parts),
@@ -392,6 +393,21 @@ impl Ask<'_> {
             Ok::<_, Refusal>(vec![Change::Rating { user, id, rating }])
         })??;
         Ok("{}".to_owned())
+    }
+
+    /// Has folders scanned, or everything, and tells how far that is.
+    fn start_scan(&self) -> Result<String, Refusal> {
+        self.server.store.read(|state| self.user(state))??;
+        let folders = self.request.params.all("folder").map(|folder| {
+            let folder = folder.trim_matches('/');
+            let mut names = folder.split('/');
+            let is_below = names.all(|name| !name.is_empty() && !name.starts_with('.'));
+            is_below.then(|| folder.as_bytes().to_vec())
+        });
+        let folders: Option<Vec<Vec<u8>>> = folders.collect();
+        let folders = folders.ok_or(Refusal::Bad("folder"))?;
+        self.server.house.scan(folders);
+        self.get(&["scan"])
     }
 
     fn play(&self, id: &str) -> Result<String, Refusal> {

@@ -217,3 +217,22 @@ fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
     let other = scene.api("GET", "/playlists/pl-0000000000000001.m3u8", Some(&bearer));
     assert!(other.starts_with("404 "));
 }
+
+#[test]
+fn users_have_folders_scanned() {
+    let scene = Scene::new("folders");
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bearer = format!("Bearer {key}");
+    let post = |target: &str, authorization| scene.api("POST", target, authorization);
+    assert!(post("/scan?folder=B", None).starts_with("401 "));
+    for odd in ["", "..", "B/../C", ".hidden", "B//C"] {
+        let refused = post(&format!("/scan?folder={odd}"), Some(&bearer));
+        assert!(refused.starts_with("400 "), "{odd}: {refused}");
+    }
+    assert!(scene.asked().is_empty());
+    let told = post("/scan?folder=/B/%C3%9Cber/&folder=C", Some(&bearer));
+    assert!(told.starts_with("200 {\"scanning\":false"), "{told}");
+    assert_eq!(scene.asked(), ["B/Über".as_bytes(), b"C"]);
+    post("/scan", Some(&bearer));
+    assert!(scene.asked().is_empty());
+}
