@@ -1,7 +1,5 @@
 //! Writing the file.
 
-use std::cmp::Reverse;
-
 use hashbrown::HashMap;
 use tags::{Role, Splits};
 
@@ -10,26 +8,91 @@ use crate::fold::{fold, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
 use crate::strings::Strings;
-use crate::{Catalog, Content, Entry, playlists, record};
+use crate::{Catalog, Content, Draft, Entry, playlists, record};
 
 /// Makes an index of these entries, which may come in any order.
 ///
 /// # Panics
 /// When two entries have one path, or anything is counted beyond 2³².
 #[must_use]
-pub fn build(mut entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
-    entries.iter_mut().for_each(Entry::trim);
-    entries.sort_by(|a, b| a.path.cmp(&b.path));
-    let twice = entries.windows(2).find(|pair| pair[0].path == pair[1].path);
-    assert!(twice.is_none(), "two entries of one path");
-    let library = gather(&entries, splits);
-    let mut writer = Writer::new();
-    writer.files(&entries);
-    writer.library(&entries, &library);
-    writer.photos(&entries);
-    writer.playlists(&entries, &library);
-    writer.words(&library);
-    writer.finish()
+pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
+    let drafts = entries.into_iter().map(|entry| Draft::new(entry, splits));
+    let library = Draft::gather(drafts.collect(), splits);
+    library.finish(library.rows(), library.words())
+}
+
+impl Draft {
+    /// Puts a library together, from drafts in any order, whose names were all cut by `splits`.
+    ///
+    /// # Panics
+    /// When two have one path.
+    #[must_use]
+    pub fn gather(mut drafts: Vec<Draft>, splits: &Splits) -> Gathered {
+        drafts.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
+        let (mut entries, mut tracks) = (Vec::with_capacity(drafts.len()), Vec::new());
+        for Draft { entry, track } in drafts {
+            tracks.extend(track.map(|track| (entries.len(), track)));
+            entries.push(entry);
+        }
+        let twice = entries
+            .windows(2)
+            .find(|pair: &&[Entry]| pair[0].path == pair[1].path);
+        assert!(twice.is_none(), "two entries of one path");
+        let library = gather(&entries, tracks);
+        Gathered {
+            entries,
+            library,
+            splits: layout::hash_of(splits),
+        }
+    }
+}
+
+/// A library that was put together and is to be written. Its two parts may be made by two threads.
+pub struct Gathered {
+    entries: Vec<Entry>,
+    library: Library,
+    splits: u64,
+}
+
+/// All that is in an index, but for its words.
+pub struct Rows(Writer);
+
+/// What search finds.
+pub struct Words {
+    texts: Vec<Box<str>>,
+    postings: Vec<Posting>,
+}
+
+impl Gathered {
+    /// Files, tracks, albums and so on.
+    ///
+    /// # Panics
+    /// When anything is counted beyond 2³², as [`Gathered::words`] and [`Gathered::finish`].
+    #[must_use]
+    pub fn rows(&self) -> Rows {
+        let mut writer = Writer::new();
+        writer.files(&self.entries);
+        writer.library(&self.entries, &self.library);
+        writer.photos(&self.entries);
+        writer.playlists(&self.entries, &self.library);
+        let splits = writer.section(Section::Splits);
+        splits.extend(self.splits.to_le_bytes());
+        Rows(writer)
+    }
+
+    /// The words of all names.
+    #[must_use]
+    pub fn words(&self) -> Words {
+        words_of(&self.library).sorted()
+    }
+
+    /// The index, of both its parts.
+    #[must_use]
+    pub fn finish(&self, rows: Rows, words: Words) -> Vec<u8> {
+        let Rows(mut writer) = rows;
+        writer.words(words);
+        writer.finish()
+    }
 }
 
 impl Catalog<Vec<u8>> {
@@ -336,37 +399,8 @@ impl Writer {
         }
     }
 
-    fn words(&mut self, library: &Library) {
-        let mut found = FoundWords::default();
-        for (row, artist) in library.artists.iter().enumerate() {
-            let name = fold(&artist.name);
-            found.begin(layout::ARTIST_KIND, row, &name);
-            found.add(&name, true);
-            found.add(&fold(&artist.sort), false);
-        }
-        let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
-        for (row, album) in library.albums.iter().enumerate() {
-            let (title, artist) = (fold(&album.title), fold(&album.artist));
-            found.begin(layout::ALBUM_KIND, row, &title);
-            found.add(&title, true);
-            found.add(&artist, false);
-            album_artists.push(artist);
-        }
-        for (row, song) in library.songs.iter().enumerate() {
-            let title = fold(&song.track.title);
-            found.begin(layout::TRACK_KIND, row, &title);
-            found.add(&title, true);
-            // Who searches for the album's artist wants the artist and the albums, not every track.
-            let known = &album_artists[song.album];
-            let people = song.track.people.iter();
-            for person in people.filter(|person| person.role == Role::Artist) {
-                let name = fold(&person.name);
-                if name != *known && !words(&name).all(|word| words(known).any(|it| it == word)) {
-                    found.add(&name, false);
-                }
-            }
-        }
-        let (texts, postings) = found.sorted();
+    fn words(&mut self, words: Words) {
+        let Words { texts, postings } = words;
         let mut last = None;
         let mut rows = Vec::with_capacity(postings.len());
         let mut facts = Vec::with_capacity(postings.len());
@@ -415,6 +449,39 @@ impl Writer {
     }
 }
 
+fn words_of(library: &Library) -> FoundWords {
+    let mut found = FoundWords::default();
+    for (row, artist) in library.artists.iter().enumerate() {
+        let name = fold(&artist.name);
+        found.begin(layout::ARTIST_KIND, row, &name);
+        found.add(&name, true);
+        found.add(&fold(&artist.sort), false);
+    }
+    let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
+    for (row, album) in library.albums.iter().enumerate() {
+        let (title, artist) = (fold(&album.title), fold(&album.artist));
+        found.begin(layout::ALBUM_KIND, row, &title);
+        found.add(&title, true);
+        found.add(&artist, false);
+        album_artists.push(artist);
+    }
+    for (row, song) in library.songs.iter().enumerate() {
+        let title = fold(&song.track.title);
+        found.begin(layout::TRACK_KIND, row, &title);
+        found.add(&title, true);
+        // Who searches for the album's artist wants the artist and the albums, not every track.
+        let known = &album_artists[song.album];
+        let people = song.track.people.iter();
+        for person in people.filter(|person| person.role == Role::Artist) {
+            let name = fold(&person.name);
+            if name != *known && !words(&name).all(|word| words(known).any(|it| it == word)) {
+                found.add(&name, false);
+            }
+        }
+    }
+    found
+}
+
 /// A word, what it stands in, and how.
 type Posting = (u32, u32, Fact);
 
@@ -452,21 +519,37 @@ impl FoundWords {
     }
 
     /// Words in their order, and the postings by the places of their words there; of one word in one thing the best.
-    fn sorted(self) -> (Vec<Box<str>>, Vec<Posting>) {
+    fn sorted(self) -> Words {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
         let mut places = vec![0; texts.len()];
         for (place, (_, word)) in (0..).zip(&texts) {
             places[*word as usize] = place;
         }
-        let mut postings = self.postings;
-        for (word, ..) in &mut postings {
-            *word = places[*word as usize];
+        // Things came in the order of their postings, and each thing once: within a word they stay in it.
+        let place = |word: u32| places[word as usize] as usize;
+        let mut starts = vec![0; texts.len() + 1];
+        for (word, ..) in &self.postings {
+            starts[place(*word) + 1] += 1;
         }
-        postings.sort_unstable_by_key(|(word, posting, fact)| {
-            (u64::from(*word) << 32 | u64::from(*posting), Reverse(*fact))
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut postings = vec![(0, 0, Fact(0)); self.postings.len()];
+        for (word, posting, fact) in self.postings {
+            let next = &mut starts[place(word)];
+            postings[*next] = (places[word as usize], posting, fact);
+            *next += 1;
+        }
+        // The first of equals stays.
+        postings.dedup_by(|next, best| {
+            let is_same = (next.0, next.1) == (best.0, best.1);
+            if is_same {
+                best.2 = best.2.max(next.2);
+            }
+            is_same
         });
-        postings.dedup_by_key(|(word, posting, _)| (*word, *posting));
-        (texts.into_iter().map(|(text, _)| text).collect(), postings)
+        let texts = texts.into_iter().map(|(text, _)| text).collect();
+        Words { texts, postings }
     }
 }

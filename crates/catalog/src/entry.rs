@@ -1,4 +1,4 @@
-use tags::{Field, Listing, Media, Shot, Tags};
+use tags::{Field, Listing, Media, Shot, Splits, Tags, Track};
 
 /// A file of the library, and what it said when it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +45,26 @@ pub struct Photo {
     pub shot: Shot,
 }
 
+/// An entry on its way into an index, with what depends on it alone: any thread may make that.
+#[derive(Debug)]
+pub struct Draft {
+    pub(crate) entry: Entry,
+    pub(crate) track: Option<Box<Track>>,
+}
+
+impl Draft {
+    /// Reads out of an entry what it is.
+    #[must_use]
+    pub fn new(mut entry: Entry, splits: &Splits) -> Draft {
+        entry.trim();
+        let track = match &entry.content {
+            Content::Music(media) => Some(Box::new(Track::new(media, &entry.path, splits))),
+            Content::Photo(_) | Content::Listing(_) | Content::Unreadable(_) => None,
+        };
+        Draft { entry, track }
+    }
+}
+
 /// Fields that no answer is made from; whoever wants them reads the file again.
 const LEFT_OUT: &[Field] = &[
     Field::Lyrics,
@@ -55,12 +75,9 @@ const LEFT_OUT: &[Field] = &[
 
 impl Entry {
     /// Leaves out what the index does not keep. An entry that came out of an index stays as it is.
-    pub(crate) fn trim(&mut self) {
+    fn trim(&mut self) {
         if let Content::Music(media) = &mut self.content
-            && media
-                .tags
-                .iter()
-                .any(|(field, _)| LEFT_OUT.contains(&field))
+            && LEFT_OUT.iter().any(|field| media.tags.has(*field))
         {
             let mut kept = Tags::default();
             let values = media.tags.iter();

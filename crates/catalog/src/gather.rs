@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use tags::{Date, Role, Splits, Track};
+use tags::{Date, Role, Track};
 
 use crate::fold::fold;
 use crate::layout::hash;
@@ -24,7 +24,7 @@ pub(crate) struct Song {
     /// Which entry it came from.
     pub(crate) entry: usize,
     pub(crate) id: u64,
-    pub(crate) track: Track,
+    pub(crate) track: Box<Track>,
     pub(crate) album: usize,
     pub(crate) artists: Vec<usize>,
     pub(crate) genres: Vec<usize>,
@@ -67,9 +67,9 @@ pub(crate) struct GenreRow {
 /// Files that are an album's picture, by what their names begin with, best first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
-/// Puts a library together. The entries are sorted by path.
-pub(crate) fn gather(entries: &[Entry], splits: &Splits) -> Library {
-    let mut songs = songs(entries, splits);
+/// Puts a library together. The entries are sorted by path; each track comes with the number of its entry, in their order.
+pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Library {
+    let mut songs = songs(entries, tracks);
     number_ids(entries, &mut songs);
     let names = Names::default();
     let ids = ArtistIds::new(&songs, &names);
@@ -110,30 +110,30 @@ pub(crate) fn gather(entries: &[Entry], splits: &Splits) -> Library {
     library
 }
 
-fn songs(entries: &[Entry], splits: &Splits) -> Vec<Song> {
-    let music = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(entry, found)| match &found.content {
-            Content::Music(media) => Some(Song {
-                entry,
-                id: media.essence.0,
-                track: Track::new(media, &found.path, splits),
-                album: 0,
-                artists: Vec::new(),
-                genres: Vec::new(),
-            }),
-            _ => None,
-        });
-    music.collect()
+fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
+    let songs = tracks.into_iter().map(|(entry, track)| {
+        let Content::Music(media) = &entries[entry].content else {
+            unreachable!("tracks come from music");
+        };
+        Song {
+            entry,
+            id: media.essence.0,
+            track,
+            album: 0,
+            artists: Vec::new(),
+            genres: Vec::new(),
+        }
+    });
+    songs.collect()
 }
 
 /// Of files with the same audio, the oldest keeps the id that the audio gives.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     let mut order: Vec<usize> = (0..songs.len()).collect();
-    order.sort_by_key(|&song| {
-        let Entry { path, stat, .. } = &entries[songs[song].entry];
-        (songs[song].id, stat.mtime_ns, path)
+    // Entries are in the order of paths.
+    order.sort_unstable_by_key(|&song| {
+        let Song { entry, id, .. } = songs[song];
+        (id, entries[entry].stat.mtime_ns, entry)
     });
     let mut before = (0, 0);
     for song in order {
@@ -296,11 +296,9 @@ fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<Alb
     for (song, id) in songs.iter_mut().zip(&ids) {
         song.album = rows[id];
     }
-    songs.sort_by(|a, b| {
-        let place = |song: &Song| (song.album, song.track.disc, song.track.number);
-        place(a)
-            .cmp(&place(b))
-            .then_with(|| entries[a.entry].path.cmp(&entries[b.entry].path))
+    songs.sort_by_cached_key(|song| {
+        let track = &song.track;
+        (song.album, track.disc, track.number, song.entry)
     });
     let photos = cover_files(entries);
     let mut albums: Vec<AlbumRow> = Vec::with_capacity(order.len());

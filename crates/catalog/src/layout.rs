@@ -21,14 +21,17 @@
 //! WORDS     0 word · 4 first posting                                                   sorted by word, one more at the end
 //! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
 //! FACTS     u16 each, one a posting: see fact.rs
+//! SPLITS    u64, a hash of how names were cut
 //! ```
 //! What has no width is a u32; names and titles are references to STRINGS, plurals of rows to LISTS.
 
 use std::ops::Range;
 
+use tags::Splits;
+
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
@@ -54,9 +57,10 @@ pub(crate) enum Section {
     Words,
     Postings,
     Facts,
+    Splits,
 }
 
-pub(crate) const SECTIONS: usize = 18;
+pub(crate) const SECTIONS: usize = 19;
 
 pub(crate) const FOLDER_BYTES: usize = 8;
 pub(crate) const DEVICE_BYTES: usize = 8;
@@ -139,6 +143,20 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+/// What tells one way to cut names from another.
+pub(crate) fn hash_of(splits: &Splits) -> u64 {
+    let Splits {
+        artists,
+        genres,
+        exceptions,
+    } = splits;
+    let lists = [artists, genres, exceptions].map(|list| {
+        let texts: Vec<&[u8]> = list.iter().map(|text| text.as_bytes()).collect();
+        hash(&texts).to_le_bytes()
+    });
+    hash(&lists.each_ref().map(|list| &list[..]))
 }
 
 /// 64 bits of a hash of several texts, told apart from each other.

@@ -7,6 +7,8 @@
 //!        └──────────── entries: what an unchanged file said ◄┘
 //! ```
 //!
+//! Whoever has several threads makes a [`Draft`] of each entry in any of them, [`Gathered`] of all, and its two parts at once.
+//!
 //! [`build`] is a function of its entries alone, whatever their order, and what it read of each file comes back out by
 //! [`Catalog::entry`]; so a scan that opens ten changed files gives the bytes of one that opens all.
 //!
@@ -49,9 +51,9 @@ mod strings;
 #[cfg(test)]
 mod tests;
 
-pub use build::build;
+pub use build::{Gathered, Rows, Words, build};
 pub use cover::{Cover, CoverRules, Covered, Source};
-pub use entry::{Content, Entry, Photo, Stat};
+pub use entry::{Content, Draft, Entry, Photo, Stat};
 pub use fold::fold;
 pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
 pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Playlist, Shown, Track};

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::{error, fmt};
 
-use tags::{Codec, Date};
+use tags::{Codec, Date, Splits};
 
 use crate::layout::{
     self, AlbumId, ArtistId, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId, VERSION,
@@ -426,6 +426,12 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             } => Some((path, reason)),
             _ => None,
         })
+    }
+
+    /// Whether names were cut so when it was made. Another way takes another index, though no file changed.
+    #[must_use]
+    pub fn is_cut_by(&self, splits: &Splits) -> bool {
+        *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()
     }
 
     /// Bytes of the whole index.

@@ -290,13 +290,14 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
 }
 
 fn show_uuid(bytes: [u8; 16]) -> String {
-    let word = u128::from_be_bytes(bytes);
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        word >> 96,
-        word >> 80 & 0xffff,
-        word >> 64 & 0xffff,
-        word >> 48 & 0xffff,
-        word & 0xffff_ffff_ffff
-    )
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let mut out = String::with_capacity(36);
+    for (at, byte) in bytes.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            out.push('-');
+        }
+        let nibbles = [byte >> 4, byte & 0xf];
+        out.extend(nibbles.map(|nibble| char::from(DIGITS[usize::from(nibble)])));
+    }
+    out
 }

@@ -122,8 +122,8 @@ impl House for Shelf {
         }
     }
 
-    fn scan(&self) {
-        self.keeper.ask();
+    fn scan(&self, folders: Vec<Vec<u8>>) {
+        self.keeper.ask(folders);
     }
 
     fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {

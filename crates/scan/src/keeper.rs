@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -97,7 +97,8 @@ struct Shared {
     status: Mutex<Status>,
     /// Of the scan that runs, or of the next.
     progress: Mutex<Arc<Progress>>,
-    asked: AtomicBool,
+    /// Folders that somebody wants scanned; the root, for everything.
+    asked: Mutex<Vec<Vec<u8>>>,
     stopping: AtomicBool,
     wake: OwnedFd,
 }
@@ -127,7 +128,7 @@ impl Keeper {
             catalog: RwLock::new(Arc::new(last.unwrap_or_else(Catalog::empty))),
             status: Mutex::default(),
             progress: Mutex::default(),
-            asked: AtomicBool::new(true),
+            asked: Mutex::new(vec![Vec::new()]),
             stopping: AtomicBool::new(false),
             wake,
             setup: setup.clone(),
@@ -155,9 +156,16 @@ impl Keeper {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// Has everything scanned soon.
-    pub fn ask(&self) {
-        self.shared.asked.store(true, Ordering::Release);
+    /// Has these folders below the root scanned soon, with all below them; everything, where none is named.
+    pub fn ask(&self, folders: Vec<Vec<u8>>) {
+        let mut asked = self.shared.asked();
+        match folders.is_empty()
+            || self.shared.setup.limits.folders_max < asked.len() + folders.len()
+        {
+            true => *asked = vec![Vec::new()],
+            false => asked.extend(folders),
+        }
+        drop(asked);
         self.shared.wake();
     }
 
@@ -213,7 +221,8 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            if self.asked.swap(false, Ordering::AcqRel) || is_due {
+            quiet.append(&mut self.asked());
+            if is_due || quiet.iter().any(Vec::is_empty) {
                 rescanned = now;
                 quiet = vec![Vec::new()];
             }
@@ -445,6 +454,10 @@ impl Shared {
             limits: &self.setup.limits,
         };
         then(&tree, &self.progress())
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn progress(&self) -> Arc<Progress> {

@@ -36,6 +36,7 @@ mod limits;
 mod progress;
 
 mod error;
+mod ignore;
 mod index;
 mod plan;
 mod read;

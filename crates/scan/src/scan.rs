@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use catalog::{Catalog, Content, Entry};
+use catalog::{Catalog, Content, Draft, Entry};
 use rustix::fs::{Mode, OFlags, open};
 use tags::{Reader, Splits};
 
@@ -80,6 +80,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.gone = plan.gone;
     if let Some(last) = &last
         && plan.is_empty()
+        && last.is_cut_by(order.splits)
     {
         report.remember(last);
         return Ok(report);
@@ -93,21 +94,43 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
         seen: &walked.seen,
         limits: order.limits,
         progress,
+        splits: order.splits,
     };
-    let entries = reading.entries(&plan, last.as_ref(), &mut report)?;
+    let drafts = reading.drafts(&plan, last.as_ref(), &mut report)?;
     report.read = start.elapsed() - report.walk;
     progress.enter(Phase::Building);
-    let bytes = catalog::build(entries, order.splits);
-    let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
-    drop(last);
-    if !is_same {
-        index::replace(order.folder, &bytes)?;
-        report.written = true;
-    }
+    let bytes = write(order, drafts, last, &mut report)?;
     let catalog = Catalog::open(bytes).expect("what was just built");
     report.remember(&catalog);
     report.build = start.elapsed() - report.walk - report.read;
     Ok(report)
+}
+
+/// Makes an index of drafts, and puts it in the place of the last one unless it is the same.
+fn write(
+    order: &Order<'_>,
+    drafts: Vec<Draft>,
+    last: Option<Catalog<Vec<u8>>>,
+    report: &mut Report,
+) -> Result<Vec<u8>, ScanError> {
+    let library = Draft::gather(drafts, order.splits);
+    let (rows, words) = thread::scope(|scope| {
+        let words = scope.spawn(|| library.words());
+        let rows = library.rows();
+        (rows, words.join().expect("finding words does not panic"))
+    });
+    let bytes = library.finish(rows, words);
+    let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
+    thread::scope(|scope| {
+        // Hundreds of thousands of names are given back while the disk works.
+        scope.spawn(|| drop((library, last)));
+        match is_same {
+            true => Ok(()),
+            false => index::replace(order.folder, &bytes),
+        }
+    })?;
+    report.written = !is_same;
+    Ok(bytes)
 }
 
 pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
@@ -153,6 +176,32 @@ impl Report {
     }
 }
 
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does something with each item, by so many threads, each with a stretch of them; in their order.
+fn in_threads<T: Send, U: Send>(
+    threads: usize,
+    mut items: Vec<T>,
+    work: impl Fn(T) -> U + Sync,
+) -> Vec<U> {
+    let stretch = items.len().div_ceil(threads.max(1)).max(1);
+    let work = &work;
+    thread::scope(|scope| {
+        let mut others = Vec::new();
+        while stretch < items.len() {
+            let last = items.split_off((items.len() - 1) / stretch * stretch);
+            others.push(scope.spawn(move || last.into_iter().map(work).collect::<Vec<U>>()));
+        }
+        let mut done: Vec<U> = items.into_iter().map(work).collect();
+        for other in others.into_iter().rev() {
+            done.extend(other.join().expect("work on a file's tags does not panic"));
+        }
+        done
+    })
+}
+
 /// Something of each of several files, by their numbers.
 type Numbered<T> = Vec<(usize, T)>;
 
@@ -163,26 +212,31 @@ struct Reading<'a> {
     seen: &'a [Seen],
     limits: &'a Limits,
     progress: &'a Progress,
+    splits: &'a Splits,
 }
 
 impl Reading<'_> {
     /// What every file says, from the last index or by reading it.
-    fn entries(
+    fn drafts(
         &self,
         plan: &Plan,
         last: Option<&Catalog<Vec<u8>>>,
         report: &mut Report,
-    ) -> Result<Vec<Entry>, ScanError> {
+    ) -> Result<Vec<Draft>, ScanError> {
         let seen = self.seen;
-        let mut entries = Vec::with_capacity(seen.len());
         let mut to_read = plan.to_read.clone();
-        for &(number, row) in plan.kept.iter().chain(&plan.moved) {
-            match last.and_then(|last| last.entry(row)) {
-                Some(entry) => entries.push(Entry {
-                    path: seen[number].path.clone(),
-                    ..entry
-                }),
-                None => to_read.push(number),
+        let threads = self.limits.readers.min(cores());
+        let known: Vec<(usize, u32)> = plan.kept.iter().chain(&plan.moved).copied().collect();
+        let known = in_threads(threads, known, |(number, row)| {
+            let entry = last.and_then(|last| last.entry(row)).ok_or(number)?;
+            let path = seen[number].path.clone();
+            Ok(Draft::new(Entry { path, ..entry }, self.splits))
+        });
+        let mut drafts = Vec::with_capacity(seen.len());
+        for known in known {
+            match known {
+                Ok(draft) => drafts.push(draft),
+                Err(number) => to_read.push(number),
             }
         }
         report.opened = to_read.len() as u64;
@@ -193,12 +247,11 @@ impl Reading<'_> {
             .collect::<HashSet<_>>()
             .into_iter()
             .any(sweep::rotates);
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         let readers = match report.rotating {
             true => self.limits.readers_rotating,
             false => self.limits.readers,
         };
-        report.readers = readers.min(cores).min(to_read.len()).max(1);
+        report.readers = readers.min(cores()).min(to_read.len()).max(1);
         let mut all = Vec::new();
         if report.rotating {
             // What memory has moves no head. The rest is sorted by where it lies.
@@ -207,6 +260,7 @@ impl Reading<'_> {
             (to_read, report.sweep) = sweep::by_place(seen, cold);
         }
         all.extend(self.read_all(&to_read, report));
+        let mut entries = Vec::with_capacity(all.len());
         for (number, read) in all {
             report.reads += read.reads;
             report.bytes += read.bytes;
@@ -224,9 +278,12 @@ impl Reading<'_> {
                 Err(reason) => report.faults.push(Fault { path, reason }),
             }
         }
+        drafts.extend(in_threads(threads, entries, |entry| {
+            Draft::new(entry, self.splits)
+        }));
         match self.progress.is_cancelled() {
             true => Err(ScanError::Cancelled),
-            false => Ok(entries),
+            false => Ok(drafts),
         }
     }
 

@@ -400,8 +400,6 @@ fn files_that_memory_does_not_have_are_read_all_the_same() {
 fn a_folder_with_a_mark_is_no_part_of_the_library() {
     let home = Home::new("mark");
     let files = home.scan().files;
-    home.write("One/.ndignore", b"*.flac");
-    assert_eq!(home.scan().files, files, "patterns are not heeded");
     home.write("One/.ndignore", b"");
     let report = home.scan();
     assert_eq!((report.files, report.gone), (files - 4, 4));
@@ -410,4 +408,50 @@ fn a_folder_with_a_mark_is_no_part_of_the_library() {
     fs::remove_file(home.library().join("One/.ndignore")).expect("a file of our own");
     assert_eq!(home.scan().files, files - 4);
     assert!(home.index() == home.clean());
+}
+
+#[test]
+fn patterns_leave_files_and_folders_out() {
+    let home = Home::new("patterns");
+    let files = home.scan().files;
+    home.write(".ndignore", b"# by name, wherever\nSecond*/\n*.flac\n");
+    assert_eq!(home.scan().files, files - 5);
+    home.write("One/.ndignore", b"!*.flac\n");
+    assert_eq!(home.scan().files, files - 4);
+    assert!(home.index() == home.clean());
+    // What stands further up holds for scans of what is below, too.
+    home.write("Two/Second \u{e9}/more.mp3", sine("sine.mp3"));
+    home.write("One/First/more.mp3", sine("sine.mp3"));
+    let only = ["One/First", "Two/Second \u{e9}"].map(|path| path.as_bytes().to_vec());
+    let (library, index) = (home.library(), home.0.join("index"));
+    let order = Order {
+        only: &only,
+        ..home.order((&library, &index))
+    };
+    let report = scan(&order, &Progress::default()).expect("a library");
+    assert_eq!((report.files, report.opened), (files - 3, 1));
+    fs::remove_file(home.library().join(".ndignore")).expect("a file of our own");
+    assert_eq!(home.scan().files, files + 2);
+    assert!(home.index() == home.clean());
+}
+
+#[test]
+fn other_splits_make_another_index_and_open_nothing() {
+    let home = Home::new("splits");
+    home.scan();
+    let before = home.index();
+    let (library, index) = (home.library(), home.0.join("index"));
+    let splits = Splits {
+        artists: vec![" ".to_owned()],
+        ..Splits::default()
+    };
+    let order = Order {
+        splits: &splits,
+        ..home.order((&library, &index))
+    };
+    let again = || scan(&order, &Progress::default()).expect("a readable library");
+    let report = again();
+    assert_eq!((report.opened, report.written), (0, true));
+    assert!(home.index() != before);
+    assert!(!again().written);
 }

@@ -9,6 +9,7 @@ use catalog::{Catalog, Stat};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
 use rustix::io::Errno;
 
+use crate::ignore::{self, Rules, Word};
 use crate::{Fault, Limits, Progress, ScanError};
 
 /// Bytes of folder entries that are fetched at once.
@@ -63,15 +64,18 @@ impl Tree<'_> {
     pub(crate) fn walk(&self, tops: &[Vec<u8>], progress: &Progress) -> Result<Walked, ScanError> {
         let mut walked = Walked::default();
         let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
-        let mut folders = tops.to_vec();
-        while let Some(path) = folders.pop() {
+        let tops = tops.iter();
+        let tops = tops.filter_map(|top| Some((top.clone(), self.rules_above(top)?)));
+        let mut folders: Vec<(Vec<u8>, Rules)> = tops.collect();
+        while let Some((path, rules)) = folders.pop() {
             if progress.is_cancelled() {
                 return Err(ScanError::Cancelled);
             }
             let before = walked.seen.len();
             let opened = open_folder(self.root, &path);
             let read = opened.and_then(|folder| {
-                self.read_folder(&folder, &path, &mut buffer, &mut folders, &mut walked)
+                let place = (&path[..], &rules);
+                self.read_folder(&folder, place, &mut buffer, &mut folders, &mut walked)
             });
             match read {
                 Ok(()) => walked.folders.push(path),
@@ -83,7 +87,9 @@ impl Tree<'_> {
                 }
             }
             let depth = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
-            while let Some(path) = folders.pop_if(|path| self.limits.depth_max <= depth(path)) {
+            while let Some((path, _)) =
+                folders.pop_if(|(path, _)| self.limits.depth_max <= depth(path))
+            {
                 let reason = "folder is deeper than the limit allows".to_owned();
                 walked.faults.push(Fault { path, reason });
             }
@@ -102,29 +108,58 @@ impl Tree<'_> {
         !names.any(|name| name.starts_with(b".")) && self.hidden != Some(folder)
     }
 
+    /// The rules of the folders above one; none where these leave it out.
+    fn rules_above(&self, path: &[u8]) -> Option<Rules> {
+        let mut rules = Rules::default();
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let folders = ends.map(|(end, _)| &path[..end]).chain([path]);
+        let mut above: &[u8] = b"";
+        for folder in folders.filter(|folder| !folder.is_empty()) {
+            if !self.enters(folder) {
+                return None;
+            }
+            // One that cannot be opened says nothing; the walk tells of it.
+            if let Ok(opened) = open_folder(self.root, above) {
+                let mut word = Word::Silent;
+                for name in ignore::MARKS {
+                    if stat(&opened, name).is_ok() {
+                        word.hear(&opened, name);
+                    }
+                }
+                rules = rules.after(above, word)?;
+            }
+            if rules.leave_out(folder, true) {
+                return None;
+            }
+            above = folder;
+        }
+        Some(rules)
+    }
+
     fn read_folder(
         &self,
         folder: &OwnedFd,
-        path: &[u8],
+        (path, rules): (&[u8], &Rules),
         buffer: &mut [MaybeUninit<u8>],
-        folders: &mut Vec<Vec<u8>>,
+        folders: &mut Vec<(Vec<u8>, Rules)>,
         walked: &mut Walked,
     ) -> rustix::io::Result<()> {
-        let before = (walked.seen.len(), walked.faults.len(), folders.len());
-        let mut ignored = false;
+        let before = (walked.seen.len(), walked.faults.len());
+        let mut word = Word::Silent;
+        let mut below_it = Vec::new();
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             // `.` and `..` among them.
             if name.starts_with(b".") {
-                ignored |= is_mark(folder, name);
+                word.hear(folder, name);
                 continue;
             }
             let below = join(path, name);
             match entry.file_type() {
                 FileType::Directory if self.hidden == Some(&below) => {}
-                FileType::Directory => folders.push(below),
+                FileType::Directory => below_it.push(below),
                 FileType::Symlink => walked.links += 1,
                 FileType::RegularFile | FileType::Unknown => {
                     let Some(kind) = kind(name) else {
@@ -132,7 +167,7 @@ impl Tree<'_> {
                         if entry.file_type() == FileType::Unknown
                             && open_folder(folder.as_fd(), name).is_ok()
                         {
-                            folders.push(below);
+                            below_it.push(below);
                         }
                         continue;
                     };
@@ -151,22 +186,21 @@ impl Tree<'_> {
                 _ => {}
             }
         }
-        if ignored {
+        let Some(rules) = rules.after(path, word) else {
             walked.seen.truncate(before.0);
             walked.faults.truncate(before.1);
-            folders.truncate(before.2);
+            return Ok(());
+        };
+        if !rules.is_empty() {
+            let seen = walked.seen.split_off(before.0);
+            let kept = seen.into_iter();
+            walked
+                .seen
+                .extend(kept.filter(|seen| !rules.leave_out(&seen.path, false)));
+            below_it.retain(|folder| !rules.leave_out(folder, true));
         }
+        folders.extend(below_it.into_iter().map(|folder| (folder, rules.clone())));
         Ok(())
-    }
-}
-
-/// Whether a name in a folder says that neither the folder nor what is below it belongs to the library: `.nomedia`, as
-/// phones have it, or an empty `.ndignore`, as Navidrome has it. One with patterns in it is not heeded.
-fn is_mark(folder: &OwnedFd, name: &[u8]) -> bool {
-    match name {
-        b".nomedia" => true,
-        b".ndignore" => stat(folder, name).is_ok_and(|stat| stat.size == 0),
-        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
+use crate::ignore::MARKS;
 use crate::walk::{Tree, Walked, is_below, kind};
 use crate::{Progress, ScanError};
 
@@ -150,6 +151,11 @@ impl Watches {
             let path = crate::walk::join(folder, name.to_bytes());
             if !events.contains(ReadFlags::ISDIR) {
                 if kind(name.to_bytes()).is_some() {
+                    changed(folder);
+                }
+                if MARKS.contains(&name.to_bytes()) {
+                    // Folders may belong to the library now that did not before.
+                    new.push(folder.clone());
                     changed(folder);
                 }
             } else if tree.enters(&path) {

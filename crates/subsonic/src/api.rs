@@ -3,6 +3,7 @@
 //! Reading is for everybody, as the library's files are. What is kept is a user's, and takes a key of theirs:
 //! `Authorization: Bearer KEY`.
 
+mod export;
 mod items;
 mod orders;
 
@@ -52,6 +53,23 @@ impl From<StoreError> for Refusal {
     }
 }
 
+const JSON: &str = "application/json";
+
+/// What an answer is, and of which type.
+struct Written {
+    media_type: &'static str,
+    body: String,
+}
+
+impl Written {
+    fn json(body: String) -> Written {
+        Written {
+            media_type: JSON,
+            body,
+        }
+    }
+}
+
 /// One request, and what it is answered from.
 pub(crate) struct Ask<'a> {
     pub(crate) server: &'a Server,
@@ -71,13 +89,16 @@ impl Server {
             derived,
             request,
         };
-        let (status, body) = match ask.answer() {
-            Ok(written) => (200, written),
-            Err(refusal) => refusal.told(),
+        let (status, media_type, body) = match ask.answer() {
+            Ok(Written { media_type, body }) => (200, media_type, body),
+            Err(refusal) => {
+                let (status, body) = refusal.told();
+                (status, JSON, body)
+            }
         };
         Answer::Document {
             status,
-            media_type: "application/json",
+            media_type,
             body,
         }
     }
@@ -105,18 +126,29 @@ impl Refusal {
 }
 
 impl Ask<'_> {
-    fn answer(&self) -> Result<String, Refusal> {
+    fn answer(&self) -> Result<Written, Refusal> {
         let parts = self.request.path.split('/').filter(|part| !part.is_empty());
         let parts: Vec<_> = parts.map(decoded).collect();
         let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
-        match (&parts[..], self.request.method) {
+        let file = match &parts[..] {
+            ["playlists", name] => name.strip_suffix(export::EXTENSION),
+            _ => None,
+        };
+        if let (Some(id), "GET" | "HEAD") = (file, self.request.method) {
+            let media_type = export::MEDIA_TYPE;
+            let body = self.export(id)?;
+            return Ok(Written { media_type, body });
+        }
+        let json = match (&parts[..], self.request.method) {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
             (["tracks", id, "plays"], "POST") => self.play(id),
+            (["scan"], "POST") => self.start_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
             (_, "GET" | "HEAD") => self.get(&parts),
             _ => Err(Refusal::Method("GET")),
-        }
+        };
+        json.map(Written::json)
     }
 
     fn get(&self, parts: &[&str]) -> Result<String, Refusal> {
@@ -361,6 +393,21 @@ impl Ask<'_> {
             Ok::<_, Refusal>(vec![Change::Rating { user, id, rating }])
         })??;
         Ok("{}".to_owned())
+    }
+
+    /// Has folders scanned, or everything, and tells how far that is.
+    fn start_scan(&self) -> Result<String, Refusal> {
+        self.server.store.read(|state| self.user(state))??;
+        let folders = self.request.params.all("folder").map(|folder| {
+            let folder = folder.trim_matches('/');
+            let mut names = folder.split('/');
+            let is_below = names.all(|name| !name.is_empty() && !name.starts_with('.'));
+            is_below.then(|| folder.as_bytes().to_vec())
+        });
+        let folders: Option<Vec<Vec<u8>>> = folders.collect();
+        let folders = folders.ok_or(Refusal::Bad("folder"))?;
+        self.server.house.scan(folders);
+        self.get(&["scan"])
     }
 
     fn play(&self, id: &str) -> Result<String, Refusal> {

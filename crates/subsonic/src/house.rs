@@ -11,8 +11,8 @@ pub trait House: Send + Sync {
     /// How far a scan is.
     fn scanning(&self) -> Scanning;
 
-    /// Has everything scanned soon.
-    fn scan(&self);
+    /// Has these folders scanned soon, with all below them, by their paths below the root; everything, where none is named.
+    fn scan(&self, folders: Vec<Vec<u8>>);
 
     /// The target at which the picture of something is served, with this query. May have to take it out of a file.
     fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String>;

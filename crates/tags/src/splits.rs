@@ -57,8 +57,13 @@ impl Splits {
 }
 
 fn begins(value: &str, at: usize, word: &str) -> bool {
-    let found = value.as_bytes().get(at..at + word.len());
-    !word.is_empty() && found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    let (value, word) = (&value.as_bytes()[at..], word.as_bytes());
+    // Asked at every letter of every name: most differ in the first.
+    let (Some(first), Some(found)) = (word.first(), value.first()) else {
+        return false;
+    };
+    let begun = value.get(..word.len());
+    found.eq_ignore_ascii_case(first) && begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word))
 }
 
 /// Whether a name may end here: at the value's end, or before a separator.

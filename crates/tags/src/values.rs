@@ -6,6 +6,8 @@ use std::fmt;
 pub struct Tags {
     text: String,
     values: Vec<Value>,
+    /// The fields that have values, a bit each: most of those that are asked for have none.
+    present: u128,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,10 +26,20 @@ impl Tags {
 
     /// All values of `field`.
     pub fn all(&self, field: Field) -> impl Iterator<Item = &str> {
-        let values = self.values.iter();
+        let values = match self.has(field) {
+            true => &self.values[..],
+            false => &[],
+        };
+        let values = values.iter();
         values
             .filter(move |value| value.field == field)
             .map(|value| self.text(value))
+    }
+
+    /// Whether there is a value of `field`.
+    #[must_use]
+    pub fn has(&self, field: Field) -> bool {
+        self.present & bit(field) != 0
     }
 
     /// Everything.
@@ -54,16 +66,14 @@ impl Tags {
             start: start as u32,
             end,
         });
+        self.present |= bit(field);
     }
 
     /// Takes over the values of the fields that are not here: of two tags in one file the richer one comes first.
     pub(crate) fn fill(&mut self, other: &Tags) {
-        let known = self.values.len();
+        let known = self.present;
         for (field, value) in other.iter() {
-            if !self.values[..known]
-                .iter()
-                .any(|value| value.field == field)
-            {
+            if known & bit(field) == 0 {
                 self.push(field, value);
             }
         }
@@ -77,6 +87,12 @@ impl Tags {
     fn text(&self, value: &Value) -> &str {
         &self.text[value.start as usize..value.end as usize]
     }
+}
+
+/// Of [`Tags::present`].
+const fn bit(field: Field) -> u128 {
+    const { assert!(Field::ALL.len() <= u128::BITS as usize) };
+    1 << field as u8
 }
 
 impl fmt::Debug for Tags {

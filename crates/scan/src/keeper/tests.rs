@@ -149,12 +149,18 @@ fn off_it_scans_when_asked() {
     until_tracks(&keeper, 1);
     eventually(&keeper, "the end of the scan", |status| status.scans == 1);
     home.put("Band/Album/2.flac");
-    keeper.ask();
+    keeper.ask(Vec::new());
     until_tracks(&keeper, 2);
     eventually(&keeper, "its end", |status| {
         status.scans == 2 && status.standing.is_none()
     });
     assert_eq!(keeper.generation(), 2);
+    home.put("Band/Other/1.flac");
+    home.put("New/Album/1.flac");
+    keeper.ask(vec![b"New".to_vec()]);
+    until_tracks(&keeper, 3);
+    keeper.ask(vec![b"Band/Other".to_vec(), b"Absent".to_vec()]);
+    until_tracks(&keeper, 4);
 }
 
 #[test]
@@ -174,7 +180,7 @@ fn what_is_not_quiet_is_not_read() {
         (keeper.catalog().counts().tracks, keeper.status().scans),
         (1, 1)
     );
-    keeper.ask();
+    keeper.ask(Vec::new());
     until_tracks(&keeper, 21);
 }
 
@@ -185,7 +191,7 @@ fn a_library_that_vanishes_keeps_its_index_and_says_so() {
     until_tracks(&keeper, 1);
     let (library, away): (PathBuf, &Path) = (home.library(), &home.0.join("away"));
     fs::rename(&library, away).expect("it is there");
-    keeper.ask();
+    keeper.ask(Vec::new());
     eventually(&keeper, "the failure", |status| status.failed.is_some());
     assert_eq!(keeper.catalog().counts().tracks, 1);
     fs::rename(away, &library).expect("it is there");

@@ -14,7 +14,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":1976}"#
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2000}"#
         ]],
     );
     check(
@@ -93,6 +93,18 @@ fn everything_is_there_as_plain_json() {
         scene
             .api("GET", "/playlists/pf-0", None)
             .starts_with("404 ")
+    );
+    check(
+        &scene,
+        "/playlists/pf-411f854cbbae90f9.m3u8",
+        expect![[r#"
+        200 #EXTM3U
+        #PLAYLIST:Mix
+        #EXTINF:183,The AC - 夜
+        夜/夜.mp3
+        #EXTINF:122,Björk feat. Guest - Erstes Lied
+        B/Über/1.flac
+    "#]],
     );
     check(
         &scene,
@@ -183,4 +195,44 @@ fn the_documented_answers_are_those_given() {
         let parse = |text| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
         assert_eq!(parse(given_body), parse(body), "{target}");
     }
+}
+
+#[test]
+fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
+    let scene = Scene::new("export");
+    let [_, _, song] = ids(&scene);
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bearer = format!("Bearer {key}");
+    let made = scene.json(&format!("createPlaylist?name=Mine%0Aall&songId={song}"));
+    let id = made["playlist"]["id"].as_str().expect("an id").to_owned();
+    let get = |authorization| scene.api("GET", &format!("/playlists/{id}.m3u8"), authorization);
+    let file = "200 #EXTM3U\n#PLAYLIST:Mine all\n#EXTINF:122,Björk feat. Guest - Erstes Lied\nB/Über/1.flac\n";
+    assert!(get(None).starts_with("401 "));
+    assert!(
+        get(Some(&bearer)).starts_with("404 "),
+        "bob is somebody else"
+    );
+    scene.ok(&format!("updatePlaylist?playlistId={id}&public=true"));
+    assert_eq!(get(None), file);
+    let other = scene.api("GET", "/playlists/pl-0000000000000001.m3u8", Some(&bearer));
+    assert!(other.starts_with("404 "));
+}
+
+#[test]
+fn users_have_folders_scanned() {
+    let scene = Scene::new("folders");
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bearer = format!("Bearer {key}");
+    let post = |target: &str, authorization| scene.api("POST", target, authorization);
+    assert!(post("/scan?folder=B", None).starts_with("401 "));
+    for odd in ["", "..", "B/../C", ".hidden", "B//C"] {
+        let refused = post(&format!("/scan?folder={odd}"), Some(&bearer));
+        assert!(refused.starts_with("400 "), "{odd}: {refused}");
+    }
+    assert!(scene.asked().is_empty());
+    let told = post("/scan?folder=/B/%C3%9Cber/&folder=C", Some(&bearer));
+    assert!(told.starts_with("200 {\"scanning\":false"), "{told}");
+    assert_eq!(scene.asked(), ["B/Über".as_bytes(), b"C"]);
+    post("/scan", Some(&bearer));
+    assert!(scene.asked().is_empty());
 }

@@ -1,7 +1,7 @@
 //! A library in memory, users on disk, and a clock that stands.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
 use picture::Look;
@@ -17,7 +17,8 @@ use crate::{
 
 const NOW_MS: i64 = 1_000_000;
 
-struct Shelf(Arc<Catalog<Vec<u8>>>);
+/// An index, and the folders that were to be scanned.
+struct Shelf(Arc<Catalog<Vec<u8>>>, Mutex<Vec<Vec<u8>>>);
 
 impl House for Shelf {
     fn index(&self) -> Arc<Catalog<Vec<u8>>> {
@@ -34,7 +35,9 @@ impl House for Shelf {
         }
     }
 
-    fn scan(&self) {}
+    fn scan(&self, folders: Vec<Vec<u8>>) {
+        *self.1.lock().expect("one thread") = folders;
+    }
 
     fn cover(&self, _: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
         Some(format!("/cover/{of:?}?{query}"))
@@ -75,6 +78,7 @@ fn seen() -> Look {
 pub(super) struct Scene {
     folder: PathBuf,
     store: Arc<Store>,
+    house: Arc<Shelf>,
     server: Server,
     is_first: bool,
 }
@@ -106,12 +110,13 @@ impl Scene {
     fn open(folder: PathBuf, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
         let index = Catalog::open(build(library(), &Splits::default())).expect("an index");
-        let house = Arc::new(Shelf(Arc::new(index)));
+        let house = Arc::new(Shelf(Arc::new(index), Mutex::default()));
         let limits = Limits::default();
-        let server = Server::new(house, Arc::clone(&store), Splits::default(), limits);
+        let server = Server::new(house.clone(), Arc::clone(&store), Splits::default(), limits);
         Scene {
             folder,
             store,
+            house,
             server,
             is_first,
         }
@@ -123,6 +128,11 @@ impl Scene {
 
     pub(super) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The folders that were to be scanned last.
+    pub(super) fn asked(&self) -> Vec<Vec<u8>> {
+        self.house.1.lock().expect("one thread").clone()
     }
 
     pub(super) fn answer(&self, request: &str, who: &str) -> Answer {

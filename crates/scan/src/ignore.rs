@@ -1,0 +1,243 @@
+//! What folders say is no part of the library: `.nomedia`, as phones have it, and `.ndignore`, as Navidrome has it.
+//!
+//! Either leaves the folder out with all below it; but an `.ndignore` that is not empty has a pattern a line, as
+//! gitignore(5) has them, for what lies in its folder and below. The last line that fits decides, those of folders further
+//! down after those further up; `!` takes back, and nothing takes back what lies in a folder that is left out.
+
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use fast_glob::glob_match;
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::read;
+
+use crate::walk::{is_below, stat};
+
+const NO_MEDIA: &[u8] = b".nomedia";
+const PATTERNS: &[u8] = b".ndignore";
+
+/// Bytes that are read of patterns, and lines that are heeded: each file of a folder is held against each.
+const PATTERNS_BYTES: usize = 64 << 10;
+const LINES_MAX: usize = 1_000;
+
+/// Files that say what belongs to the library.
+pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
+
+/// What a folder says of itself.
+#[derive(Debug, Default)]
+pub(crate) enum Word {
+    /// Nothing, or nothing more than the folders above.
+    #[default]
+    Silent,
+    /// It is no part of the library.
+    Out,
+    /// What is called so is none.
+    But(Vec<Line>),
+}
+
+impl Word {
+    /// Takes notice of what is called `name` in a folder.
+    pub(crate) fn hear(&mut self, folder: &OwnedFd, name: &[u8]) {
+        if name == NO_MEDIA {
+            *self = Word::Out;
+        }
+        if name == PATTERNS && !matches!(self, Word::Out) {
+            *self = match stat(folder, name) {
+                Ok(stat) if stat.size == 0 => Word::Out,
+                // What cannot be read hides nothing: its folder's files would else be gone without a word.
+                Ok(_) | Err(_) => Word::But(patterns(folder).unwrap_or_default()),
+            };
+        }
+    }
+}
+
+/// The patterns of a folder's file.
+fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
+    // A pipe of this name would keep us waiting for somebody to write to it.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = openat(folder, PATTERNS, flags, Mode::empty())?;
+    let mut text = vec![0; PATTERNS_BYTES];
+    let mut length = 0;
+    loop {
+        match read(&file, &mut text[length..])? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    let lines = text[..length].split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(Line::new).take(LINES_MAX).collect())
+}
+
+/// A pattern.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// As `fast_glob` has it.
+    glob: Vec<u8>,
+    /// Takes back what another pattern says.
+    back: bool,
+    /// For folders alone.
+    folders: bool,
+    /// Of the whole path below the pattern's folder, and not of the name alone.
+    anchored: bool,
+}
+
+impl Line {
+    fn new(line: &[u8]) -> Option<Line> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut line = without_spaces(line);
+        if line.starts_with(b"#") {
+            return None;
+        }
+        let back = line.starts_with(b"!");
+        line = &line[usize::from(back)..];
+        let folders = line.ends_with(b"/");
+        line = &line[..line.len() - usize::from(folders)];
+        let anchored = line.contains(&b'/');
+        line = line.strip_prefix(b"/").unwrap_or(line);
+        if line.is_empty() {
+            return None;
+        }
+        let mut glob = Vec::with_capacity(line.len());
+        let mut escaped = false;
+        for &byte in line {
+            // Braces mean themselves here.
+            if matches!(byte, b'{' | b'}') && !escaped {
+                glob.push(b'\\');
+            }
+            escaped = byte == b'\\' && !escaped;
+            glob.push(byte);
+        }
+        Some(Line {
+            glob,
+            back,
+            folders,
+            anchored,
+        })
+    }
+
+    /// `path` is the one below the pattern's folder.
+    fn fits(&self, path: &[u8], is_folder: bool) -> bool {
+        let name = path.rsplit(|byte| *byte == b'/').next();
+        let path = match self.anchored {
+            true => path,
+            false => name.unwrap_or(path),
+        };
+        (is_folder || !self.folders) && glob_match(&self.glob, path)
+    }
+}
+
+/// Without the spaces at the end, but for one behind a backslash.
+fn without_spaces(mut line: &[u8]) -> &[u8] {
+    while line.ends_with(b" ") && !line.ends_with(b"\\ ") {
+        line = &line[..line.len() - 1];
+    }
+    line
+}
+
+/// The patterns that hold in a folder: its own, and those of the folders above it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules(Option<Rc<Level>>);
+
+#[derive(Debug)]
+struct Level {
+    folder: Vec<u8>,
+    lines: Vec<Line>,
+    above: Rules,
+}
+
+impl Rules {
+    /// What holds in a folder that says this, of what lies in it; nothing where it leaves itself out.
+    pub(crate) fn after(&self, folder: &[u8], word: Word) -> Option<Rules> {
+        match word {
+            Word::Silent => Some(self.clone()),
+            Word::Out => None,
+            Word::But(lines) => Some(self.with(folder, lines)),
+        }
+    }
+
+    fn with(&self, folder: &[u8], lines: Vec<Line>) -> Rules {
+        let level = Level {
+            folder: folder.to_vec(),
+            lines,
+            above: self.clone(),
+        };
+        Rules(Some(Rc::new(level)))
+    }
+
+    /// Whether anything can be left out at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether a path is left out. Those of the folders on its way are not asked again.
+    pub(crate) fn leave_out(&self, path: &[u8], is_folder: bool) -> bool {
+        let mut rules = self;
+        while let Rules(Some(level)) = rules {
+            assert!(is_below(path, &level.folder), "rules of other folders");
+            let below = &path[level.folder.len()..];
+            let below = below.strip_prefix(b"/").unwrap_or(below);
+            let mut lines = level.lines.iter().rev();
+            if let Some(line) = lines.find(|line| line.fits(below, is_folder)) {
+                return !line.back;
+            }
+            rules = &level.above;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Rules};
+
+    fn rules(above: &Rules, folder: &str, text: &str) -> Rules {
+        let lines = text.lines().filter_map(|line| Line::new(line.as_bytes()));
+        above.with(folder.as_bytes(), lines.collect())
+    }
+
+    fn check(text: &str, out: &[&str], kept: &[&str]) {
+        let rules = rules(&Rules::default(), "Music", text);
+        let left_out = |path: &str| {
+            let (path, is_folder) = match path.strip_suffix('/') {
+                Some(folder) => (folder, true),
+                None => (path, false),
+            };
+            rules.leave_out(format!("Music/{path}").as_bytes(), is_folder)
+        };
+        for path in out {
+            assert!(left_out(path), "{path} by {text:?}");
+        }
+        for path in kept {
+            assert!(!left_out(path), "{path} by {text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_mean_what_gitignore_has_them_mean() {
+        check("*.wav", &["a.wav", "Band/b.wav"], &["a.wave", "wav"]);
+        check("Demos/", &["Demos/", "Band/Demos/"], &["Demos", "Demos 2/"]);
+        check("/Demos", &["Demos/", "Demos"], &["Band/Demos/"]);
+        check(
+            "Band/*.mp3",
+            &["Band/a.mp3"],
+            &["Band/Disc/a.mp3", "x/Band/a.mp3"],
+        );
+        check("**/Live/**", &["Live/a", "B/Live/C/a"], &["Lively/a"]);
+        check("Band/**/out", &["Band/out", "Band/x/y/out"], &["out"]);
+        check("# *\n\n   \n\\#1.mp3", &["#1.mp3"], &["a.mp3"]);
+        check("*.mp3\n!keep.mp3", &["a.mp3"], &["keep.mp3", "B/keep.mp3"]);
+        check("!keep.mp3\n*.mp3", &["keep.mp3"], &[]);
+        check("trailing \r\nspace\\ ", &["trailing", "space "], &["space"]);
+        check("{a,b}?[0-9].flac", &["{a,b}x7.flac"], &["ax7.flac"]);
+        check("/\n!\n!/", &[], &["a", "a/"]);
+    }
+
+    #[test]
+    fn folders_further_down_have_the_last_word() {
+        let upper = rules(&Rules::default(), "", "*.wav\nBand/out.flac");
+        let lower = rules(&upper, "Band", "!*.wav");
+        assert!(upper.leave_out(b"x/a.wav", false));
+        assert!(!lower.leave_out(b"Band/Disc/a.wav", false));
+        assert!(lower.leave_out(b"Band/out.flac", false));
+    }
+}
