@@ -11,6 +11,7 @@ use crate::memfd::{Answer, reopen};
 use crate::place::{self, CoreId, Cores};
 use crate::posture::{Backend, Isolation, Posture};
 use crate::program::{Program, cast};
+use crate::reproducer::{self, Crashes};
 use crate::seen;
 use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
@@ -76,6 +77,10 @@ pub struct Finished {
 pub struct Pool {
     shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
+    /// What jobs are for, in the words of a reproducer.
+    runs: String,
+    /// Where those are kept that fail.
+    crashes: Option<Crashes>,
     job_ids: AtomicU64,
 }
 
@@ -305,6 +310,10 @@ impl Pool {
         let pool = Pool {
             shared,
             keeper: Some(keeper),
+            runs: program.map_or("worker".to_owned(), |program| {
+                format!("program {}", program.name)
+            }),
+            crashes: None,
             job_ids: AtomicU64::new(1),
         };
         first.recv().expect("the keeper reports its first zygote")?;
@@ -320,6 +329,22 @@ impl Pool {
     /// # Panics
     /// When the plan is longer than [`job::PLAN_BYTES_MAX`].
     pub fn run(&self, task: Task<'_>) -> Result<Finished, Failure> {
+        match (self.attempt(task), &self.crashes) {
+            (Err(failure), Some(crashes)) if reproducer::is_fault(failure.kind) => {
+                Err(crashes.keep(&self.runs, self.shared.backend, &task, failure))
+            }
+            (ended, _) => ended,
+        }
+    }
+
+    /// The same pool, which keeps jobs that crash, lie or take too long, once each.
+    #[must_use]
+    pub fn keeping(mut self, crashes: Option<Crashes>) -> Pool {
+        self.crashes = crashes;
+        self
+    }
+
+    fn attempt(&self, task: Task<'_>) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
             .map_err(|errno| Failure::host("make the answer's memory file", errno))?;

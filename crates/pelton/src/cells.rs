@@ -1,16 +1,21 @@
 //! `pelton cell`: the isolation this host gives, proven by running a cell.
 
 use std::io::Write;
+use std::path::Path;
 
-use cell::{Backend, Isolation};
+use cell::{Backend, Isolation, Reproducer};
 
 use crate::config::Config;
 use crate::flags::Cell;
-use crate::report::Error;
-use crate::{house, print, worker};
+use crate::report::{EXIT_FINDINGS, EXIT_OK, Error};
+use crate::{house, print, programs, worker};
 
-/// Starts a cell and prints what was asked for: what stands around it and what a job costs, or its page tables.
+/// Starts a cell and prints what was asked for: what stands around it and what a job costs, its page tables, or what comes
+/// of a job that crashed.
 pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
+    if let Some(path) = &typed.replay {
+        return replay(path, config);
+    }
     let limits = house::cell_limits(config, 1);
     let told = if typed.pagetables {
         page_tables(limits)
@@ -29,4 +34,42 @@ fn page_tables(limits: cell::Limits) -> Result<String, cell::Error> {
         ..limits
     };
     Ok(cell::Pool::start(worker::ELF, limits)?.page_tables())
+}
+
+/// Runs a job again in a cell of the kind that it crashed in.
+fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
+    let unreadable = |err| Error::usage(format!("--replay {}: {err}", path.display()));
+    let job = Reproducer::read(path).map_err(|err| vec![unreadable(err)])?;
+    let pool = pool_for(&job, config).map_err(|err| vec![err])?;
+    let runs = job.program.as_deref().unwrap_or("the worker");
+    let (now, code) = match job.replay(&pool) {
+        Ok(finished) => (format!("answers {} bytes", finished.answer_bytes), EXIT_OK),
+        Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),
+        Err(failure) => (failure.to_string(), EXIT_FINDINGS),
+    };
+    print(|out| {
+        writeln!(out, "job of     {runs}, backend {}", job.backend)?;
+        let bytes = job.original.len();
+        writeln!(
+            out,
+            "original   {bytes} bytes, blake3 {}",
+            job.original_blake3
+        )?;
+        writeln!(out, "ended      {}", job.ended)?;
+        writeln!(out, "ends now   {now}")
+    })?;
+    Ok(code)
+}
+
+fn pool_for(job: &Reproducer, config: &Config) -> Result<cell::Pool, Error> {
+    let backend = job.backend;
+    if let Some(name) = &job.program {
+        return programs::alone(config, name, backend);
+    }
+    let limits = cell::Limits {
+        backend,
+        ..house::cell_limits(config, 1)
+    };
+    let started = cell::Pool::start(worker::ELF, limits);
+    started.map_err(|err| house::cell_error(&err))
 }

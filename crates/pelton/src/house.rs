@@ -33,8 +33,27 @@ pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
 
 /// Starts the cells. `jobs` of them run at the same time.
 pub(crate) fn pool(config: &Config, jobs: usize) -> Result<cell::Pool, Error> {
+    let crashes = crashes(config)?;
     let started = cell::Pool::start(worker::ELF, cell_limits(config, jobs));
-    started.map_err(|err| cell_error(&err))
+    let pool = started.map_err(|err| cell_error(&err))?;
+    Ok(pool.keeping(crashes))
+}
+
+/// Where jobs are kept that fail. Makes the folder.
+pub(crate) fn crashes(config: &Config) -> Result<Option<cell::Crashes>, Error> {
+    let cell = &config.cell;
+    let Some(folder) = cell.crash_dir.0.clone() else {
+        return Ok(None);
+    };
+    std::fs::create_dir_all(&folder).map_err(|err| {
+        Error::usage(format!("cell.crash_dir: {}: {err}", folder.display()))
+            .hint("name a folder that the server may write to, or off")
+    })?;
+    Ok(Some(cell::Crashes {
+        folder,
+        files_max: cell.crash_jobs_max,
+        bytes_max: cell.crash_bytes_max.0,
+    }))
 }
 
 /// What the cells may use, `jobs` of them at the same time.

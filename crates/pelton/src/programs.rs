@@ -67,6 +67,20 @@ enum Fallback {
     Program(Arc<Unit>),
 }
 
+/// Starts the cells of one program, which keep nothing of what fails in them.
+pub(crate) fn alone(
+    config: &Config,
+    name: &str,
+    backend: cell::Backend,
+) -> Result<cell::Pool, Error> {
+    let entry = config.programs.named(name).ok_or_else(|| {
+        Error::usage(format!("programs.{name}: there is no such table"))
+            .hint("--config names the file that has it")
+    })?;
+    let booted = Bootable::new(entry, config, backend)?.start()?;
+    Ok(booted.pool)
+}
+
 impl Programs {
     /// Boots all programs of `config`. `conversions` is the pool of workers, which knows what [`cell::Backend::Auto`] is
     /// on this host.
@@ -110,7 +124,7 @@ impl Programs {
         let mut units = BTreeMap::new();
         let entries = &config.programs.0;
         for entry in entries.iter().filter(|entry| !entry.is_chain()) {
-            let plan = Bootable::new(entry, config, self.backend);
+            let plan = Bootable::new(entry, config, self.backend)?;
             let unit = match old.units.get(&entry.name) {
                 Some(unit) => {
                     unit.renew(plan);

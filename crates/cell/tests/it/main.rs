@@ -4,6 +4,7 @@
 //! with fewer rights (`host`).
 
 mod attacks;
+mod crashes;
 #[cfg(feature = "fault")]
 mod fault;
 mod host;

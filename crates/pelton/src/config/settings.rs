@@ -17,7 +17,7 @@ use tags::Splits;
 use super::programs::Programs;
 use super::value::{
     AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
-    MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    MaybeFolder, MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
     SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
@@ -255,6 +255,12 @@ settings! {
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
         /// Least isolation to start with: each level demands those before it.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
+        /// A folder for jobs that crash or take too long, so that they can be run again: they hold what clients sent.
+        crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
+        /// Jobs that it may hold; beyond, no more are kept.
+        crash_jobs_max: u32 = 32, "jobs";
+        /// What they may take together.
+        crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Memory of the workers in transparent huge pages, where the host has them.
         hugepages: bool = true, "true or false";
         /// Memory that a job in a microVM takes in transparent huge pages, where the host has them.

@@ -674,6 +674,25 @@ impl Value for MaybeAddress {
     }
 }
 
+/// A folder, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeFolder(pub(crate) Option<PathBuf>);
+
+impl Value for MaybeFolder {
+    const EXPECTED: &'static str = "\"off\" or a directory";
+
+    fn read(raw: &Raw) -> Result<MaybeFolder, Wrong> {
+        match raw.text() {
+            Some("off") => Ok(MaybeFolder(None)),
+            _ => PathBuf::read(raw).map(|path| MaybeFolder(Some(path))),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.as_ref().map_or("off".to_owned(), Value::show)
+    }
+}
+
 /// A store elsewhere, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeUrl(pub(crate) Option<kv::Url>);

@@ -264,14 +264,18 @@ pub(crate) struct Check {
 #[command(after_help = "Examples:
   pelton cell --probe
   pelton cell --probe --cell-backend kvm
+  pelton cell --replay crashes/0123456789abcdef.job
   sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
 pub(crate) struct Cell {
     /// Prove each denial by trying it
-    #[arg(long, required_unless_present = "pagetables")]
+    #[arg(long, required_unless_present_any = ["pagetables", "replay"])]
     pub(crate) probe: bool,
     /// Show the page tables of a microVM with the worker in it
     #[arg(long, conflicts_with = "probe")]
     pub(crate) pagetables: bool,
+    /// Run a job again that crashed and was kept in cell.crash_dir; exit code 1 if it still fails
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "pagetables"])]
+    pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cell::{Backend, Failure, FailureKind, Limits, Pool, Program, Task};
+use cell::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Task};
 use cgi::Answer;
 use job::JobLimits;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -47,6 +47,7 @@ pub(super) struct Bootable {
     pub(super) entry: Entry,
     pub(super) limits: Limits,
     pub(super) queue_max: u32,
+    pub(super) crashes: Option<Crashes>,
 }
 
 /// A program that is ready for requests.
@@ -56,7 +57,8 @@ pub(super) struct Booted {
 }
 
 impl Bootable {
-    pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Bootable {
+    pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Result<Bootable, Error> {
+        let crashes = house::crashes(config)?;
         let millis = |time: crate::config::Timeout| time.0.as_millis() as u32;
         let common = house::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
@@ -78,23 +80,20 @@ impl Bootable {
             backend,
             ..common
         };
-        Bootable {
+        Ok(Bootable {
             entry: entry.clone(),
             limits,
             queue_max: config.limits.program_queue_max,
-        }
+            crashes,
+        })
     }
 
     /// Reads the file, starts its cells, and has them answer the warm-up.
     pub(super) fn boot(&self) -> Result<Booted, Error> {
         let name = &self.entry.name;
         let deadline = Instant::now() + self.entry.max_boot_time.0;
-        let (program, stamp) = read(&self.entry)?;
-        let pool = Pool::start_program(worker::ELF, &program, self.limits);
-        let pool = pool.map_err(|err| match err.kind {
-            cell::ErrorKind::Host => house::cell_error(&err),
-            _ => unfit(&self.entry, &err),
-        })?;
+        let Booted { pool, stamp } = self.start()?;
+        let pool = pool.keeping(self.crashes.clone());
         if self.entry.verbose_pagetables {
             for line in pool.page_tables().lines() {
                 tracing::info!(program = name, "{line}");
@@ -104,6 +103,17 @@ impl Bootable {
         for _ in 0..self.entry.warmup {
             self.warm(&pool, deadline)?;
         }
+        Ok(Booted { pool, stamp })
+    }
+
+    /// Reads the file and starts its cells.
+    pub(super) fn start(&self) -> Result<Booted, Error> {
+        let (program, stamp) = read(&self.entry)?;
+        let pool = Pool::start_program(worker::ELF, &program, self.limits);
+        let pool = pool.map_err(|err| match err.kind {
+            cell::ErrorKind::Host => house::cell_error(&err),
+            _ => unfit(&self.entry, &err),
+        })?;
         Ok(Booted { pool, stamp })
     }
 

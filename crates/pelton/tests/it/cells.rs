@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::harness::{Client, Home, Server, Workers, eventually, is_alive, media, signal};
+use crate::harness::{Client, Home, Server, Workers, eventually, is_alive, media, pelton, signal};
 
 fn home() -> Home {
     Home::with(&[
@@ -82,6 +82,41 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     let next = server.get_as("/small.jpg?w=48", "image/avif");
     assert_eq!((next.status, next.size()), (200, (48, 32)));
     server.stop();
+}
+
+/// P15: what crashed is kept where the operator says, and run again by hand. The picture was not to blame.
+#[test]
+fn p15_a_job_that_crashed_is_run_again_by_hand() {
+    const TARGET: &str = "/large.jpg?w=2900&format=png";
+    let home = home();
+    let folder = home.directory().join("crashes");
+    let words = folder.to_str().expect("homes have plain names");
+    let server = Server::plain(
+        &home,
+        &["--cell-concurrency", "1", "--cell-crash-dir", words],
+    );
+    let mut client = at_work(&server, TARGET);
+    for cell in workers(&server).cells {
+        signal(cell, Signal::ABORT);
+    }
+    assert_eq!(client.answer().status, 500);
+    assert!(server.has_logged("; the job is "));
+    server.stop();
+    let jobs = std::fs::read_dir(&folder).expect("the server made it");
+    let jobs: Vec<_> = jobs.map(|job| job.expect("as above").path()).collect();
+    let [job] = &jobs[..] else {
+        panic!("{jobs:?}");
+    };
+    let job = job.to_str().expect("homes have plain names");
+    let output = pelton(&home, &["cell", "--replay", job]).output();
+    let output = output.expect("the program starts");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(
+        told.contains("\nended      crashed: died by signal 6\n"),
+        "{told}"
+    );
+    assert!(told.contains("\nends now   answers "), "{told}");
 }
 
 #[test]

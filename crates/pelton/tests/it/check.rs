@@ -98,6 +98,9 @@ fn every_key_and_limit_is_listed() {
         cell.jobs_per_zygote            4096                                           jobs               default
         cell.max_restart_pause          5s                                             time               default
         cell.min_isolation              filter                                         level              default
+        cell.crash_dir                  off                                            directory or off   default
+        cell.crash_jobs_max             32                                             jobs               default
+        cell.crash_bytes_max            256MiB                                         bytes              default
         cell.hugepages                  true                                           true or false      default
         cell.request_hugepages          true                                           true or false      default
         limits.variants_bytes_max       4GiB                                           bytes              default

@@ -37,6 +37,40 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     }
 }
 
+/// P15: a request that a program fails at is kept, and fails again by hand, with the program's own table.
+#[test]
+fn p15_a_request_that_failed_fails_again_by_hand() {
+    for backend in backends() {
+        let home = Home::new();
+        let configuration =
+            "cell.crash_dir = \"crashes\"\n".to_owned() + &program("v", VISITOR, "warmup = 0\n");
+        let server = serve(&home, backend, &configuration);
+        assert_eq!(server.get("/x/v?fail").status, 502);
+        server.stop();
+        let jobs = std::fs::read_dir(home.directory().join("crashes"));
+        let mut jobs = jobs.expect("the server made it");
+        let job = jobs.next().expect("one is kept").expect("as above").path();
+        let replay = |job: &str| {
+            let output = pelton(&home, &["cell", "--replay", job]).output();
+            let output = output.expect("the program starts");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (
+                output.status.code(),
+                text(&output.stdout),
+                text(&output.stderr),
+            )
+        };
+        let (code, told, errors) = replay(job.to_str().expect("homes have plain names"));
+        assert_eq!(code, Some(1), "{told}{errors}");
+        assert!(told.starts_with(&format!("job of     v, backend {backend}\n")));
+        assert!(told.contains("exit code 3: no luck"), "{told}");
+        assert!(told.ends_with("ends now   the same\n"), "{told}");
+        let (code, _, errors) = replay("pelton.toml");
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("not a job that was kept"), "{errors}");
+    }
+}
+
 /// P2: who finds no cell in time is told when to come back.
 #[test]
 fn p2_a_full_program_answers_503_in_time() {

@@ -1,0 +1,293 @@
+//! Jobs that were their cells' end, kept so that they can be run again.
+//!
+//! One file a job, readable by its owner alone, since it holds what a client sent:
+//!
+//! ```text
+//! pelton job 1
+//! runs worker                            or `runs program NAME`
+//! backend process
+//! original-blake3 HEX
+//! size-px 500 750                        0 0 for what is no picture
+//! limits ANSWER-BYTES MEMORY-BYTES CPU-MS WALL-MS
+//! parts PLAN-BYTES ORIGINAL-BYTES
+//! ended crashed: died by signal 11
+//!                                        an empty line, then plan and original
+//! ```
+
+use crate::error::{Failure, FailureKind};
+use crate::memfd::reopen;
+use crate::pool::{Finished, Pool, Task};
+use crate::posture::Backend;
+use crate::slot::UNPOISONED;
+use job::{JobLimits, PLAN_BYTES_MAX};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const FIRST_LINE: &str = "pelton job 1";
+const EXTENSION: &str = "job";
+/// Longest head of a file: its longest line is a bounded detail.
+const HEAD_BYTES_MAX: u64 = 16 << 10;
+
+/// Where jobs are kept, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crashes {
+    /// A folder that exists. What was kept there stays until the operator takes it away.
+    pub folder: PathBuf,
+    /// Files that it may hold; beyond, nothing is kept.
+    pub files_max: u32,
+    /// What they may take together, in bytes.
+    pub bytes_max: u64,
+}
+
+/// One at a time looks how full the folder is.
+static KEEPING: Mutex<()> = Mutex::new(());
+
+impl Crashes {
+    /// The same failure, which says where its job is kept or why it is not. `runs` is what ran it.
+    pub(crate) fn keep(
+        &self,
+        runs: &str,
+        backend: Backend,
+        task: &Task<'_>,
+        mut failure: Failure,
+    ) -> Failure {
+        let said = match self.kept(runs, backend, task, &failure) {
+            Ok(path) => write!(failure.detail, "; the job is {}", path.display()),
+            Err(err) => write!(failure.detail, "; the job was not kept: {err}"),
+        };
+        said.expect("a string takes everything");
+        failure
+    }
+
+    fn kept(
+        &self,
+        runs: &str,
+        backend: Backend,
+        task: &Task<'_>,
+        failure: &Failure,
+    ) -> io::Result<PathBuf> {
+        let mut original = Vec::new();
+        let file = File::from(reopen(task.original)?);
+        let bytes_max = self.bytes_max;
+        let read = file.take(bytes_max + 1).read_to_end(&mut original)?;
+        if bytes_max < read as u64 {
+            return Err(io::Error::other(format!("it is over {bytes_max} bytes")));
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(task.plan).update(&original);
+        let name = &hasher.finalize().to_hex()[..16];
+        let path = self.folder.join(format!("{name}.{EXTENSION}"));
+        let (width, height) = task.size_px.unwrap_or((0, 0));
+        let head = format!(
+            "{FIRST_LINE}\nruns {runs}\nbackend {backend}\noriginal-blake3 {}\nsize-px {width} {height}\n\
+             limits {} {} {} {}\nparts {} {}\nended {}\n\n",
+            blake3::hash(&original).to_hex(),
+            task.limits.answer_bytes_max,
+            task.limits.memory_bytes_max,
+            task.limits.cpu_ms_max,
+            task.wall_ms_max,
+            task.plan.len(),
+            original.len(),
+            ended(failure).escape_debug(),
+        );
+        let _alone = KEEPING.lock().expect(UNPOISONED);
+        if path.exists() {
+            return Ok(path);
+        }
+        let bytes = head.len() + task.plan.len() + original.len();
+        self.room(bytes as u64)?;
+        let part = path.with_extension("part");
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&part)?;
+        let parts = [head.as_bytes(), task.plan, &original];
+        let written = parts.iter().try_for_each(|part| file.write_all(part));
+        match written.and_then(|()| fs::rename(&part, &path)) {
+            Ok(()) => Ok(path),
+            Err(err) => {
+                fs::remove_file(&part)?;
+                Err(err)
+            }
+        }
+    }
+
+    /// Whether so many bytes more fit.
+    fn room(&self, bytes: u64) -> io::Result<()> {
+        let (mut files, mut sum) = (1_u32, bytes);
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            if path.extension().is_some_and(|ext| ext == EXTENSION) {
+                files += 1;
+                sum += entry.metadata()?.len();
+            }
+        }
+        if files <= self.files_max && sum <= self.bytes_max {
+            return Ok(());
+        }
+        let folder = self.folder.display();
+        Err(io::Error::other(format!("{folder} is full")))
+    }
+}
+
+/// Whether a job is to be kept that ended so: whoever ran it is at fault.
+pub(crate) fn is_fault(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Crashed | FailureKind::Lied | FailureKind::TimedOut => true,
+        FailureKind::Undecodable
+        | FailureKind::Unsupported
+        | FailureKind::TooLarge
+        | FailureKind::Host => false,
+    }
+}
+
+/// A failure without the name of this crate before it.
+fn ended(failure: &Failure) -> String {
+    let text = failure.to_string();
+    text.strip_prefix("cell: ").unwrap_or(&text).to_owned()
+}
+
+/// A job that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reproducer {
+    /// The program that it is for, by its name; none for the worker.
+    pub program: Option<String>,
+    /// What stood around it.
+    pub backend: Backend,
+    /// How it ended.
+    pub ended: String,
+    /// BLAKE3 of the original, in hexadecimal digits.
+    pub original_blake3: String,
+    /// The original: a picture, or the environment and the input of a program.
+    pub original: Vec<u8>,
+    plan: Vec<u8>,
+    size_px: Option<(u32, u32)>,
+    limits: JobLimits,
+    wall_ms_max: u32,
+}
+
+impl Reproducer {
+    /// Reads a file that a pool kept.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is something else.
+    pub fn read(path: &Path) -> io::Result<Reproducer> {
+        let file = File::open(path)?;
+        let file_bytes = file.metadata()?.len();
+        let mut lines = BufReader::new(file);
+        let mut head = String::new();
+        while !head.ends_with("\n\n") {
+            let left = HEAD_BYTES_MAX.saturating_sub(head.len() as u64);
+            if (&mut lines).take(left).read_line(&mut head)? == 0 {
+                return Err(malformed("its head has no end"));
+            }
+        }
+        let mut fields = head.lines();
+        if fields.next() != Some(FIRST_LINE) {
+            return Err(malformed("it begins with another line"));
+        }
+        let mut field = |name: &'static str| {
+            let line = fields.next().unwrap_or_default();
+            let value = line
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix(' '));
+            value.map(str::to_owned).ok_or_else(|| malformed(name))
+        };
+        let program = program(&field("runs")?)?;
+        let backend = match field("backend")?.as_str() {
+            "process" => Backend::Process,
+            "kvm" => Backend::Kvm,
+            _ => return Err(malformed("backend")),
+        };
+        let original_blake3 = field("original-blake3")?;
+        let [width, height] = numbers(&field("size-px")?)?;
+        let [answer_bytes_max, memory_bytes_max, cpu_ms_max, wall_ms_max] =
+            numbers(&field("limits")?)?;
+        let [plan_bytes, original_bytes] = numbers(&field("parts")?)?;
+        let ended = field("ended")?;
+        let parts_bytes = file_bytes.saturating_sub(head.len() as u64);
+        if plan_bytes.checked_add(original_bytes) != Some(parts_bytes)
+            || (PLAN_BYTES_MAX as u64) < plan_bytes
+        {
+            return Err(malformed("parts"));
+        }
+        let mut plan = vec![0; plan_bytes as usize];
+        lines.read_exact(&mut plan)?;
+        let mut original = Vec::new();
+        lines.read_to_end(&mut original)?;
+        if blake3::hash(&original).to_hex().as_str() != original_blake3 {
+            return Err(malformed("original-blake3"));
+        }
+        let small = |number: u64| u32::try_from(number).map_err(|_| malformed("a number"));
+        let size_px = (small(width)?, small(height)?);
+        Ok(Reproducer {
+            program,
+            backend,
+            ended,
+            original_blake3,
+            original,
+            plan,
+            size_px: Some(size_px).filter(|size| *size != (0, 0)),
+            limits: JobLimits {
+                answer_bytes_max,
+                memory_bytes_max,
+                cpu_ms_max: small(cpu_ms_max)?,
+            },
+            wall_ms_max: small(wall_ms_max)?,
+        })
+    }
+
+    /// Runs it again, in a pool of what it is for.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    pub fn replay(&self, pool: &Pool) -> Result<Finished, Failure> {
+        let host = |err: io::Error| Failure::host("hand the original over", err);
+        let memory = memfd_create("original", MemfdFlags::CLOEXEC);
+        let mut original = File::from(memory.map_err(|errno| host(errno.into()))?);
+        original.write_all(&self.original).map_err(host)?;
+        pool.run(Task {
+            original: original.as_fd(),
+            plan: &self.plan,
+            size_px: self.size_px,
+            limits: self.limits,
+            wall_ms_max: self.wall_ms_max,
+            idle: false,
+        })
+    }
+
+    /// Whether this is how it ended then.
+    #[must_use]
+    pub fn is_same(&self, failure: &Failure) -> bool {
+        ended(failure).escape_debug().to_string() == self.ended
+    }
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("not a job that was kept: {what}"),
+    )
+}
+
+/// Which program a job was for, if for one.
+fn program(runs: &str) -> io::Result<Option<String>> {
+    if runs == "worker" {
+        return Ok(None);
+    }
+    let name = runs.strip_prefix("program ");
+    let name = name.ok_or_else(|| malformed("runs"))?;
+    Ok(Some(name.to_owned()))
+}
+
+fn numbers<const COUNT: usize>(text: &str) -> io::Result<[u64; COUNT]> {
+    let numbers: Result<Vec<u64>, _> = text.split(' ').map(str::parse).collect();
+    let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+    numbers.ok_or_else(|| malformed("a number"))
+}

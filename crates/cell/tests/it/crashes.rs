@@ -1,0 +1,152 @@
+//! P15: jobs that their cells died of are kept, and die of the same again.
+
+use crate::host::{Without, alone};
+use crate::life::descendants;
+use crate::programs::{PROGRAM_PATH, program_pool, run as run_program};
+use crate::{JOB_LIMITS, run_in, start};
+use cell::{Backend, Crashes, Failure, Limits, Pool, Reproducer};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder for a test of this name, empty.
+fn folder(name: &str) -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    let folder = std::env::temp_dir().join(format!("pelton-cell-crashes-{user}-{name}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("it is ours");
+    }
+    fs::create_dir(&folder).expect("the folder for such folders takes one");
+    folder
+}
+
+fn keeping(pool: Pool, name: &str, files_max: u32) -> (Pool, PathBuf) {
+    let folder = folder(name);
+    let crashes = Crashes {
+        folder: folder.clone(),
+        files_max,
+        bytes_max: 1 << 20,
+    };
+    (pool.keeping(Some(crashes)), folder)
+}
+
+fn kept(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("it is there");
+    entries
+        .map(|entry| entry.expect("as above").path())
+        .collect()
+}
+
+fn fails(pool: &Pool, plan: &str) -> Failure {
+    run_in(pool, plan, JOB_LIMITS, 60_000).expect_err("an attack")
+}
+
+#[test]
+fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
+    let (pool, folder) = keeping(start(Limits::default()), "worker", 2);
+    let failed = fails(&pool, "segv");
+    let [path] = &kept(&folder)[..] else {
+        panic!("one is kept");
+    };
+    let expected = format!("died by signal 11; the job is {}", path.display());
+    assert_eq!(failed.detail, expected);
+    let mode = fs::metadata(path)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The same job is kept once.
+    assert_eq!(fails(&pool, "segv").detail, expected);
+    assert_eq!(kept(&folder).len(), 1);
+    let job = Reproducer::read(path).expect("a pool wrote it");
+    assert_eq!(
+        (job.program.as_deref(), job.backend),
+        (None, Backend::Process)
+    );
+    assert_eq!(job.ended, "crashed: died by signal 11");
+    assert_eq!(job.original, b"original");
+    assert_eq!(job.original_blake3.len(), 64);
+    let other = start(Limits::default());
+    let again = job.replay(&other).expect_err("it dies again");
+    assert!(job.is_same(&again), "{again}");
+    let slow = run_in(&other, "read-forever", JOB_LIMITS, 50).expect_err("it never ends");
+    assert!(!job.is_same(&slow), "{slow}");
+    // A file that is cut or changed is no job.
+    let bytes = fs::read(path).expect("it is there");
+    let changed = [&bytes[..bytes.len() - 1], b"L"].concat();
+    let cuts = [0, 5, 60, bytes.len() - 1].map(|cut| bytes[..cut].to_vec());
+    for other in cuts.into_iter().chain([changed]) {
+        fs::write(path, &other).expect("it is ours");
+        let err = Reproducer::read(path).expect_err("it is no job");
+        assert_eq!(err.kind(), std::io::ErrorKind::InvalidData, "{err}");
+    }
+}
+
+#[test]
+fn p15_no_more_is_kept_than_the_folder_may_hold() {
+    let (pool, folder) = keeping(start(Limits::default()), "full", 1);
+    fails(&pool, "segv");
+    let failed = fails(&pool, "abort");
+    let expected = format!(
+        "died by signal 11; the job was not kept: {} is full",
+        folder.display()
+    );
+    assert_eq!(failed.detail, expected);
+    assert_eq!(kept(&folder).len(), 1);
+    // Media that are at fault are nobody's crash.
+    let refused = fails(&pool, "allocate 10000000000");
+    assert!(!refused.detail.contains("the job"), "{refused}");
+}
+
+#[test]
+fn p15_requests_of_programs_are_kept_with_their_environment() {
+    let (pool, folder) = keeping(program_pool(Limits::default()), "program", 8);
+    run_program(&pool, &["DO=fail", "WHO=client"], b"body").expect_err("it fails");
+    let [path] = &kept(&folder)[..] else {
+        panic!("one is kept");
+    };
+    let job = Reproducer::read(path).expect("a pool wrote it");
+    assert_eq!(job.program.as_deref(), Some("program"));
+    assert_eq!(job.original, b"DO=fail\0WHO=client\0body");
+    assert_eq!(job.ended, "crashed: exit code 3: no luck");
+    let again = job.replay(&program_pool(Limits::default()));
+    assert!(job.is_same(&again.expect_err("it fails again")));
+}
+
+/// A program that is kept in a process may be looked at by whoever may look at the server's processes: it is where it waits
+/// for its next request, with names, and goes on afterwards.
+#[test]
+fn p15_gdb_attaches_to_a_program_that_is_kept() {
+    let name = "crashes::p15_gdb_attaches_to_a_program_that_is_kept";
+    if Command::new("gdb").arg("--version").output().is_err() {
+        eprintln!("cell: not proved: there is no gdb here");
+        return;
+    }
+    if !alone(name, Without::default()) {
+        return;
+    }
+    let pool = program_pool(Limits {
+        concurrency: 1,
+        spare: 0,
+        ephemeral: false,
+        ..Limits::default()
+    });
+    assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("1"));
+    let is_program = |pid: &u32| {
+        let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        // Those of the pool have names that begin so.
+        !comm.starts_with("pelton ")
+    };
+    let pids = descendants(std::process::id());
+    let pid = pids.into_iter().find(is_program).expect("it is kept");
+    let output = Command::new("gdb")
+        .args(["-nx", "-batch", "-ex", "backtrace", "-p", &pid.to_string()])
+        .arg(PROGRAM_PATH)
+        .output()
+        .expect("gdb is there");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("program::records::serve"), "{said}\n{errors}");
+    assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("2"));
+}
