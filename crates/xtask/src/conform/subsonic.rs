@@ -13,7 +13,7 @@ use super::served::Served;
 use crate::command::{succeed, timed, unstartable};
 use crate::media;
 use crate::stop::{Stop, at};
-use crate::{debian, tools};
+use crate::tools;
 
 const PY_SONIC: &str = "1.0.3";
 const SUBSONIC_API: &str = "3.3.1";
