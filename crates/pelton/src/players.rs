@@ -126,6 +126,10 @@ impl House for Shelf {
         self.keeper.ask(folders);
     }
 
+    fn cancel_scan(&self) {
+        self.keeper.cancel();
+    }
+
     fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
         self.covers.target(index, of, query)
     }

@@ -169,6 +169,16 @@ impl Keeper {
         self.shared.wake();
     }
 
+    /// Ends the scan that runs, if one does, without an index, and forgets what was asked for meanwhile. The last index stays;
+    /// what it lacks is found by the next scan of everything.
+    pub fn cancel(&self) {
+        let progress = self.shared.progress();
+        if progress.standing().is_scanning() {
+            self.shared.asked().clear();
+            progress.cancel();
+        }
+    }
+
     /// What it is about.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -430,7 +440,11 @@ impl Shared {
                 });
                 true
             }
-            Err(ScanError::Cancelled) => true,
+            Err(err @ ScanError::Cancelled) => {
+                tracing::info!("scan cancelled; the last index stays");
+                self.status(|status| status.failed = Some(err.to_string()));
+                true
+            }
             Err(err) => {
                 let cause = std::error::Error::source(&err).map(|source| format!(": {source}"));
                 let failed = format!("{err}{}", cause.unwrap_or_else(String::new));

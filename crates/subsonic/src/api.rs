@@ -143,6 +143,7 @@ impl Ask<'_> {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
             (["tracks", id, "plays"], "POST") => self.play(id),
             (["scan"], "POST") => self.start_scan(),
+            (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
             (_, "GET" | "HEAD") => self.get(&parts),
@@ -408,6 +409,14 @@ impl Ask<'_> {
         let folders = folders.ok_or(Refusal::Bad("folder"))?;
         self.server.house.scan(folders);
         self.get(&["scan"])
+    }
+
+    /// Ends the scan that runs, and tells how far it was.
+    fn cancel_scan(&self) -> Result<String, Refusal> {
+        self.server.store.read(|state| self.user(state))??;
+        let told = self.get(&["scan"]);
+        self.server.house.cancel_scan();
+        told
     }
 
     fn play(&self, id: &str) -> Result<String, Refusal> {

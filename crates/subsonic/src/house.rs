@@ -14,6 +14,9 @@ pub trait House: Send + Sync {
     /// Has these folders scanned soon, with all below them, by their paths below the root; everything, where none is named.
     fn scan(&self, folders: Vec<Vec<u8>>);
 
+    /// Ends the scan that runs, if one does; the index stays as it is.
+    fn cancel_scan(&self);
+
     /// The target at which the picture of something is served, with this query. May have to take it out of a file.
     fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String>;
 

@@ -164,6 +164,32 @@ fn off_it_scans_when_asked() {
 }
 
 #[test]
+fn a_cancelled_scan_leaves_the_last_index() {
+    // One that ends before it is seen to run is tried again.
+    let cancelled = (0..20).find_map(|attempt| {
+        let home = Home::new(&format!("cancelled-{attempt}"));
+        for number in 0..1000 {
+            home.put(&format!("Band/Album/{number}.flac"));
+        }
+        let watching = Watching {
+            means: Means::Off,
+            ..QUICKLY
+        };
+        let keeper = home.keeper(watching, Limits::default());
+        while keeper.status().scans == 0 && keeper.status().failed.is_none() {
+            keeper.cancel();
+        }
+        let status = keeper.status();
+        status.failed.map(|failed| (home, keeper, failed))
+    });
+    let (_home, keeper, failed) = cancelled.expect("one of them was cancelled");
+    assert_eq!((failed.as_str(), keeper.generation()), ("cancelled", 0));
+    keeper.ask(Vec::new());
+    until_tracks(&keeper, 1000);
+    eventually(&keeper, "its end", |status| status.failed.is_none());
+}
+
+#[test]
 fn what_is_not_quiet_is_not_read() {
     let home = Home::new("whole");
     let watching = Watching {

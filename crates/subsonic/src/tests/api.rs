@@ -233,6 +233,12 @@ fn users_have_folders_scanned() {
     let told = post("/scan?folder=/B/%C3%9Cber/&folder=C", Some(&bearer));
     assert!(told.starts_with("200 {\"scanning\":false"), "{told}");
     assert_eq!(scene.asked(), ["B/Über".as_bytes(), b"C"]);
+    assert!(scene.api("DELETE", "/scan", None).starts_with("401 "));
+    assert!(!scene.asked().is_empty());
+    let told = scene.api("DELETE", "/scan", Some(&bearer));
+    assert!(told.starts_with("200 {\"scanning\":false"), "{told}");
+    assert!(scene.asked().is_empty());
+    post("/scan?folder=C", Some(&bearer));
     post("/scan", Some(&bearer));
     assert!(scene.asked().is_empty());
 }

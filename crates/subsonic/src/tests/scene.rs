@@ -39,6 +39,10 @@ impl House for Shelf {
         *self.1.lock().expect("one thread") = folders;
     }
 
+    fn cancel_scan(&self) {
+        self.1.lock().expect("one thread").clear();
+    }
+
     fn cover(&self, _: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
         Some(format!("/cover/{of:?}?{query}"))
     }
