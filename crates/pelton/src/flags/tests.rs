@@ -380,6 +380,7 @@ fn help_teaches() {
         Examples:
           pelton cell --probe
           pelton cell --probe --cell-backend kvm
+          pelton cell --replay crashes/0123456789abcdef.job
           sudo -u www-data pelton cell --probe     (as the user that the server runs as)
     "#]]);
 }

@@ -100,7 +100,9 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
         signal(cell, Signal::ABORT);
     }
     assert_eq!(client.answer().status, 500);
-    assert!(server.has_logged("; the job is "));
+    eventually("the log says where the job is", || {
+        server.has_logged("; the job is ").then_some(())
+    });
     server.stop();
     let jobs = std::fs::read_dir(&folder).expect("the server made it");
     let jobs: Vec<_> = jobs.map(|job| job.expect("as above").path()).collect();
