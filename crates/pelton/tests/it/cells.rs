@@ -110,7 +110,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
         panic!("{jobs:?}");
     };
     let job = job.to_str().expect("homes have plain names");
-    let output = pelton(&home, &["cell", "--replay", job]).output();
+    let output = pelton(&home, ["cell", "--replay", job]).output();
     let output = output.expect("the program starts");
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{told}");

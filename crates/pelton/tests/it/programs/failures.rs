@@ -51,7 +51,7 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         let mut jobs = jobs.expect("the server made it");
         let job = jobs.next().expect("one is kept").expect("as above").path();
         let replay = |job: &str| {
-            let output = pelton(&home, &["cell", "--replay", job]).output();
+            let output = pelton(&home, ["cell", "--replay", job]).output();
             let output = output.expect("the program starts");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             (
