@@ -270,8 +270,10 @@ impl Pool {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
         let stays = machine || !limits.ephemeral;
-        // Only root's children come back to what they were.
-        let gives_way = program.is_some() && (!stays || rustix::process::geteuid().is_root());
+        // Only root's children come back to what they were. Others' die of it: a microVM is made anew, but what a kept
+        // program holds would be lost.
+        let comes_back = rustix::process::geteuid().is_root();
+        let gives_way = program.is_some() && (limits.ephemeral || comes_back);
         let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
         // What a program starts would have to stay where it began.
         let cores = match program {

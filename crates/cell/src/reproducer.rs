@@ -193,10 +193,8 @@ impl Reproducer {
             return Err(malformed("it begins with another line"));
         }
         let mut field = |name: &'static str| {
-            let line = fields.next().unwrap_or_default();
-            let value = line
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix(' '));
+            let line = fields.next();
+            let value = line.and_then(|line| line.strip_prefix(name)?.strip_prefix(' '));
             value.map(str::to_owned).ok_or_else(|| malformed(name))
         };
         let program = program(&field("runs")?)?;

@@ -134,9 +134,9 @@ fn p15_gdb_attaches_to_a_program_that_is_kept() {
     });
     assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("1"));
     let is_program = |pid: &u32| {
-        let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         // Those of the pool have names that begin so.
-        !comm.starts_with("pelton ")
+        fs::read_to_string(format!("/proc/{pid}/comm"))
+            .is_ok_and(|comm| !comm.starts_with("pelton "))
     };
     let pids = descendants(std::process::id());
     let pid = pids.into_iter().find(is_program).expect("it is kept");

@@ -2,7 +2,7 @@
 
 use crate::harness::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PING,
-    RST_STREAM, SETTINGS, frame, get,
+    RST_STREAM, SETTINGS, frame, get, request,
 };
 use crate::harness::{Frames, Home, Server, eventually};
 
@@ -43,12 +43,7 @@ fn given_up(first: u32, count: u32) -> Vec<u8> {
     let streams = (0..count).map(|number| first + 2 * number);
     streams
         .flat_map(|stream| {
-            let asked = frame(
-                HEADERS,
-                END_HEADERS | END_STREAM,
-                stream,
-                &get("/large.txt"),
-            );
+            let asked = request(stream, "/large.txt");
             let reset = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
             [asked, reset].concat()
         })
@@ -71,12 +66,7 @@ fn answers_asked_for_and_given_up_are_ended() {
     let mut client = Frames::connect(server.address(), &[(INITIAL_WINDOW_SIZE, 0)]);
     for number in 0.. {
         let stream = 1 + 2 * number;
-        let asked = frame(
-            HEADERS,
-            END_HEADERS | END_STREAM,
-            stream,
-            &get("/large.txt"),
-        );
+        let asked = request(stream, "/large.txt");
         let begun = client.send(&asked).is_ok() && client.wait_for(HEADERS).is_some();
         if !begun
             || client
@@ -174,12 +164,7 @@ fn resets_that_we_are_made_to_send_are_ended() {
     ended(|client| {
         for number in 0..100_000 {
             let stream = 1 + 2 * number;
-            let asked = frame(
-                HEADERS,
-                END_HEADERS | END_STREAM,
-                stream,
-                &get("/large.txt"),
-            );
+            let asked = request(stream, "/large.txt");
             // RFC 9113 §6.9: an increment of zero is an error of the stream.
             let wrong = frame(8, 0, stream, &[0; 4]);
             if client.send(&[asked, wrong].concat()).is_err() {
@@ -200,10 +185,7 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
         .map(|_| {
             let mut client = Frames::connect(server.address(), &[(INITIAL_WINDOW_SIZE, 0)]);
             let asked: Vec<u8> = (0..STREAMS)
-                .flat_map(|number| {
-                    let head = get("/large.txt");
-                    frame(HEADERS, END_HEADERS | END_STREAM, 1 + 2 * number, &head)
-                })
+                .flat_map(|number| request(1 + 2 * number, "/large.txt"))
                 .collect();
             client.send(&asked).expect("the server listens");
             client
@@ -244,7 +226,7 @@ fn slow_readers_cost_little_beyond_the_shared_body() {
             let mut client = Frames::connect(server.address(), &[window]);
             let wide = frame(8, 0, 0, &0x7fff_0000_u32.to_be_bytes());
             client.send(&wide).expect("the server listens");
-            let ask = frame(HEADERS, END_HEADERS | END_STREAM, 1, &get("/large.txt"));
+            let ask = request(1, "/large.txt");
             client.send(&ask).expect("the server listens");
             client
         })

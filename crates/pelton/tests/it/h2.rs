@@ -1,7 +1,7 @@
 //! HTTP/2, by clients that obey the rules, and some that hardly do.
 
 use crate::harness::frames::{
-    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, frame, get,
+    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, frame, get, request,
 };
 use crate::harness::{Answer, Client, Frames, Home, Http2, Server, media};
 
@@ -127,12 +127,7 @@ fn the_preface_may_come_in_any_pieces_and_decides_once() {
     let (_home, server) = served(&[]);
     let mut whole = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     whole.extend(frame(4, 0, 0, &[]));
-    whole.extend(frame(
-        HEADERS,
-        END_HEADERS | END_STREAM,
-        1,
-        &get("/digits.txt"),
-    ));
+    whole.extend(request(1, "/digits.txt"));
     for pieces in [1, 3, 23, 24, 25] {
         let mut client = Frames::silent(server.address());
         for piece in whole.chunks(pieces) {
@@ -218,7 +213,7 @@ fn more_streams_than_allowed_are_refused_one_by_one() {
 fn an_idle_connection_is_told_to_go() {
     let (_home, server) = served(&["--limits-idle-timeout", "1s"]);
     let mut client = Frames::connect(server.address(), &[]);
-    let ask = frame(HEADERS, END_HEADERS | END_STREAM, 1, &get("/digits.txt"));
+    let ask = request(1, "/digits.txt");
     client.send(&ask).expect("the server listens");
     let goaways = client.rest().into_iter().filter(|it| it.kind == GOAWAY);
     assert!(0 < goaways.count(), "no GOAWAY before the end");
@@ -235,12 +230,7 @@ fn a_busy_connection_is_not_idle() {
     let mut client = Frames::connect(server.address(), &[]);
     // A deadline comes a second late at most.
     for number in 0..8 {
-        let asked = frame(
-            HEADERS,
-            END_HEADERS | END_STREAM,
-            2 * number + 1,
-            &get("/digits.txt"),
-        );
+        let asked = request(2 * number + 1, "/digits.txt");
         client.send(&asked).expect("the connection goes on");
         assert!(client.wait_for(DATA).is_some(), "ended after {number}");
         std::thread::sleep(std::time::Duration::from_millis(600));
@@ -269,12 +259,7 @@ fn who_does_not_listen_is_ended_all_the_same() {
     let mut client = Frames::connect(server.address(), &[]);
     let mut answered = 0;
     for number in 0..20 {
-        let asked = frame(
-            HEADERS,
-            END_HEADERS | END_STREAM,
-            2 * number + 1,
-            &get("/digits.txt"),
-        );
+        let asked = request(2 * number + 1, "/digits.txt");
         if client.send(&asked).is_err() || client.wait_for(DATA).is_none() {
             break;
         }

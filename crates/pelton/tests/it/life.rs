@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::process::Signal;
 
-use crate::harness::frames::{END_HEADERS, END_STREAM, GOAWAY, HEADERS, frame, get};
+use crate::harness::frames::{GOAWAY, HEADERS, request};
 use crate::harness::{
     Caller, Frames, Home, Http2, Reply, Server, eventually, media, pelton, repetitions, signal,
 };
@@ -174,8 +174,7 @@ fn connections_of_http2_are_told_to_come_again() {
     let server = configured(&home, "");
     let mut kept = Frames::connect(server.address(), &[]);
     let mut ask = |stream| {
-        let head = get("/t.txt");
-        let sent = kept.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &head));
+        let sent = kept.send(&request(stream, "/t.txt"));
         sent.expect("the server listens");
         let next = || kept.next().expect("the connection goes on");
         let frames: Vec<_> = std::iter::repeat_with(next)

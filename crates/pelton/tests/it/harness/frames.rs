@@ -143,6 +143,11 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
+/// GET `path` on a stream of its own, without a body.
+pub(crate) fn request(stream: u32, path: &str) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | END_STREAM, stream, &get(path))
+}
+
 /// The head of GET `path` in HPACK: from the static table, the path and the host as literals (RFC 7541 §6.2.2).
 pub(crate) fn get(path: &str) -> Vec<u8> {
     let mut head = vec![0x82, 0x86];
