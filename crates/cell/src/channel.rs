@@ -11,8 +11,8 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Most descriptors beside one packet: a job's original and its answer.
-pub(crate) const DESCRIPTORS_MAX: usize = 2;
+/// Most descriptors beside one packet: a job's original, its answer, and its line to a service.
+pub(crate) const DESCRIPTORS_MAX: usize = 3;
 
 /// A connected pair; both ends close on exec.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {

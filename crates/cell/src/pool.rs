@@ -13,6 +13,7 @@ use crate::posture::{Backend, Isolation, Posture};
 use crate::program::{Program, cast};
 use crate::reproducer::{self, Crashes};
 use crate::seen;
+use crate::service::{Line, Service};
 use crate::slot::{Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
@@ -331,7 +332,23 @@ impl Pool {
     /// # Panics
     /// When the plan is longer than [`job::PLAN_BYTES_MAX`].
     pub fn run(&self, task: Task<'_>) -> Result<Finished, Failure> {
-        match (self.attempt(task), &self.crashes) {
+        self.run_with(task, None)
+    }
+
+    /// The same with a service for the program at [`SERVICE_FD`](crate::SERVICE_FD), which this thread gives. Workers, and
+    /// programs that are kept, do not ask for any.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    ///
+    /// # Panics
+    /// Likewise.
+    pub fn run_with(
+        &self,
+        task: Task<'_>,
+        service: Option<&mut dyn Service>,
+    ) -> Result<Finished, Failure> {
+        match (self.attempt(task, service), &self.crashes) {
             (Err(failure), Some(crashes)) if reproducer::is_fault(failure.kind) => {
                 Err(crashes.keep(&self.runs, self.shared.backend, &task, failure))
             }
@@ -346,7 +363,11 @@ impl Pool {
         self
     }
 
-    fn attempt(&self, task: Task<'_>) -> Result<Finished, Failure> {
+    fn attempt(
+        &self,
+        task: Task<'_>,
+        service: Option<&mut dyn Service>,
+    ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
             .map_err(|errno| Failure::host("make the answer's memory file", errno))?;
@@ -362,9 +383,17 @@ impl Pool {
         };
         let original = reopen(task.original)
             .map_err(|errno| Failure::host("open the original for the worker", errno))?;
-        let descriptors = [original.as_fd(), answer.as_fd()];
+        let cpu_max = Duration::from_millis(u64::from(limits.cpu_ms_max));
+        let line = service.map(|service| Line::new(service, cpu_max));
+        let line = line
+            .transpose()
+            .map_err(|errno| Failure::host("make a line to the service", errno))?;
+        let (mut line, end) = line.unzip();
+        let mut descriptors = vec![original.as_fd(), answer.as_fd()];
+        descriptors.extend(end.as_ref().map(AsFd::as_fd));
         let (mut slot, permit, acquired) =
             self.hand_over(&job.to_bytes(), &descriptors, task.idle)?;
+        drop(end);
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
         let deadline = begin + Duration::from_millis(u64::from(wall_ms));
@@ -374,7 +403,7 @@ impl Pool {
             answer_bytes_max: limits.answer_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
-        let outcome = self.reply(&mut slot, deadline, &limits, &expect);
+        let outcome = self.reply(&mut slot, line.as_mut(), deadline, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
         self.leave(slot, outcome.is_ok());
@@ -506,17 +535,22 @@ impl Pool {
     fn reply(
         &self,
         slot: &mut Slot,
+        mut line: Option<&mut Line<'_>>,
         deadline: Instant,
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
         let host = |errno| Failure::host("wait for the worker", errno);
+        let mut wait = |slot: &Slot, until| match &mut line {
+            Some(line) => line.wait_readable(slot, until),
+            None => slot.wait_readable(until),
+        };
         let mut used = None;
         while let Some(time) = self.shared.give_way_time
             && slot.gave_way.is_none()
         {
             let look = Instant::now() + time;
-            if deadline <= look || slot.wait_readable(look).map_err(host)? {
+            if deadline <= look || wait(slot, look).map_err(host)? {
                 break;
             }
             // Not by the wall clock: on a busy machine that would slow who is slow already.
@@ -527,7 +561,7 @@ impl Pool {
             }
             used.get_or_insert(now);
         }
-        if !slot.wait_readable(deadline).map_err(host)? {
+        if !wait(slot, deadline).map_err(host)? {
             return Err(self.time_out(slot));
         }
         // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.

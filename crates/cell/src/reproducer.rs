@@ -18,6 +18,7 @@ use crate::error::{Failure, FailureKind};
 use crate::memfd::reopen;
 use crate::pool::{Finished, Pool, Task};
 use crate::posture::Backend;
+use crate::service::Service;
 use crate::slot::UNPOISONED;
 use job::{JobLimits, PLAN_BYTES_MAX};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -241,23 +242,28 @@ impl Reproducer {
         })
     }
 
-    /// Runs it again, in a pool of what it is for.
+    /// Runs it again, in a pool of what it is for, with a service if that had one.
     ///
     /// # Errors
     /// As [`Pool::run`].
-    pub fn replay(&self, pool: &Pool) -> Result<Finished, Failure> {
+    pub fn replay(
+        &self,
+        pool: &Pool,
+        service: Option<&mut dyn Service>,
+    ) -> Result<Finished, Failure> {
         let host = |err: io::Error| Failure::host("hand the original over", err);
         let memory = memfd_create("original", MemfdFlags::CLOEXEC);
         let mut original = File::from(memory.map_err(|errno| host(errno.into()))?);
         original.write_all(&self.original).map_err(host)?;
-        pool.run(Task {
+        let task = Task {
             original: original.as_fd(),
             plan: &self.plan,
             size_px: self.size_px,
             limits: self.limits,
             wall_ms_max: self.wall_ms_max,
             idle: false,
-        })
+        };
+        pool.run_with(task, service)
     }
 
     /// Whether this is how it ended then.

@@ -31,9 +31,15 @@ pub(crate) struct Slot {
 impl Slot {
     /// Waits until there is something to read from the child: a reply, or the end. False when `deadline` came first.
     pub(crate) fn wait_readable(&self, deadline: Instant) -> Result<bool, Errno> {
-        let socket = PollFd::new(&self.socket, PollFlags::IN);
-        let pidfd = PollFd::new(&*self.pidfd, PollFlags::IN);
-        wait(&mut [socket, pidfd], deadline)
+        wait(&mut self.readable(), deadline)
+    }
+
+    /// What is readable when the child has replied or ended.
+    pub(crate) fn readable(&self) -> [PollFd<'_>; 2] {
+        [
+            PollFd::new(&self.socket, PollFlags::IN),
+            PollFd::new(&*self.pidfd, PollFlags::IN),
+        ]
     }
 
     /// Waits until the child exited. False when `deadline` came first.
@@ -62,7 +68,8 @@ impl Slot {
     }
 }
 
-fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool, Errno> {
+/// Waits until one of these is ready. False when `deadline` came first.
+pub(crate) fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool, Errno> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match poll(watched, Some(&timespec(left))) {

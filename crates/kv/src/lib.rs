@@ -2,7 +2,8 @@
 //! `keyspace`'s.
 //!
 //! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is stopped. Others in the
-//! process run commands by its [`Handle`], without a socket; [`Remote`] does the same with a store elsewhere.
+//! process run commands by its [`Handle`], without a socket; [`Remote`] does the same with a store elsewhere. [`Embedded`] is a
+//! small store of its own, without a server.
 //!
 //! ```text
 //!              ┌ core: one pinned thread, which owns everything below ────────────────────────────┐
@@ -37,6 +38,7 @@ mod command;
 mod config;
 mod connection;
 mod dispatch;
+mod embedded;
 mod error;
 mod latency;
 mod limits;
@@ -55,6 +57,7 @@ mod tests;
 mod text;
 
 pub use config::{Config, ConfigError, LogLevel};
+pub use embedded::{Conversation, Embedded, Holdings};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use local::{ComputeError, Handle, Stopped, Terms};

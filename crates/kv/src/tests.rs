@@ -5,6 +5,7 @@
 
 mod compute;
 mod docs;
+mod embedded;
 mod files;
 mod scripts;
 

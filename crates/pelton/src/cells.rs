@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use cell::{Backend, Isolation, Reproducer};
+use cell::{Backend, Isolation, Reproducer, Service};
 
 use crate::config::Config;
 use crate::flags::Cell;
+use crate::programs::state::{self, Questions};
 use crate::report::{EXIT_FINDINGS, EXIT_OK, Error};
 use crate::{house, print, programs, worker};
 
@@ -42,7 +43,13 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let job = Reproducer::read(path).map_err(|err| vec![unreadable(err)])?;
     let pool = pool_for(&job, config).map_err(|err| vec![err])?;
     let runs = job.program.as_deref().unwrap_or("the worker");
-    let (now, code) = match job.replay(&pool) {
+    // Its state is not in the file, so it finds none.
+    let entry = job.program.as_deref();
+    let entry = entry.and_then(|name| config.programs.named(name));
+    let state = entry.and_then(state::empty);
+    let mut questions = state.as_deref().map(Questions::to);
+    let service = questions.as_mut().map(|asked| asked as &mut dyn Service);
+    let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (format!("answers {} bytes", finished.answer_bytes), EXIT_OK),
         Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),
         Err(failure) => (failure.to_string(), EXIT_FINDINGS),

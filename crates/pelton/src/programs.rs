@@ -15,6 +15,7 @@
 
 mod boot;
 mod reply;
+pub(crate) mod state;
 mod status;
 mod told;
 mod unit;

@@ -62,7 +62,7 @@ pub(super) fn run(
 /// One job, from its arrival to its reply.
 fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
-    let (job, Files { original, answer }) = receive(socket.as_fd(), &mut bytes);
+    let (job, files) = receive(socket.as_fd(), &mut bytes);
     last_words::to_job(job.id);
     if let Err(errno) = limit(&job.limits, rules) {
         last_words::fail(&refused("setrlimit")(errno));
@@ -72,11 +72,11 @@ fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -
     {
         last_words::fail(&refused("sched_setscheduler")(errno));
     }
-    let answer = File::from(answer);
+    let answer = File::from(files.answer);
     let reply = match job.plan {
         PROBE_ANSWER => probe_answer(&job, &answer),
         PROBE_FILTER => probe_filter(&job),
-        _ => work(&job, &File::from(original), &answer),
+        _ => work(&job, &File::from(files.original), &answer),
     };
     let usage = usage();
     let reply = reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage));
@@ -95,10 +95,16 @@ pub(super) fn receive<'a>(
     let Ok(job) = Job::from_bytes(&bytes[..len]) else {
         exit(EXIT_ABANDONED);
     };
-    let Ok([original, answer]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+    let mut descriptors = descriptors.into_iter();
+    let (Some(original), Some(answer)) = (descriptors.next(), descriptors.next()) else {
         exit(EXIT_ABANDONED);
     };
-    (job, Files { original, answer })
+    let files = Files {
+        original,
+        answer,
+        service: descriptors.next(),
+    };
+    (job, files)
 }
 
 /// Sends a reply or a report to the pool.

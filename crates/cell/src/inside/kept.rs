@@ -93,6 +93,8 @@ impl Kept {
             arguments: Strings::new(launch.words.arguments.clone()),
             environment: Strings::new(launch.words.environment.clone()),
             streams: [&requested, &answered, &said].map(AsRawFd::as_raw_fd),
+            // It is there before its jobs, which bring them.
+            service: None,
             filter: Filter::threads(),
             memory_bytes_max: launch
                 .max_memory_bytes

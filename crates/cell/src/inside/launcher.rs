@@ -1,7 +1,8 @@
 //! A launcher: a child that starts a program for its job, waits for its end, and replies in its stead.
 //!
 //! ```text
-//! launcher ── fork, limits, filter, execveat ─► program: 0 the original behind its environment, 1 the answer, 2 a pipe
+//! launcher ── fork, limits, filter, execveat ─► program: 0 the original behind its environment, 1 the answer, 2 a pipe,
+//!      │                                                 3 its line to a service, if it has one
 //!      └───── wait, usage, length of the answer, the program's last words ─► reply
 //! ```
 //!
@@ -69,6 +70,8 @@ pub(super) struct Start {
     pub(super) arguments: Strings,
     pub(super) environment: Strings,
     pub(super) streams: [i32; 3],
+    /// Its line to a service.
+    pub(super) service: Option<i32>,
     pub(super) filter: Filter,
     pub(super) memory_bytes_max: u64,
     /// As [`Launch::threads_max`].
@@ -100,7 +103,11 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
 }
 
 fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedReply, Errno> {
-    let Files { original, answer } = files;
+    let Files {
+        original,
+        answer,
+        service,
+    } = files;
     let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
     let mut head = vec![0; environment_bytes as usize];
     let read = pread(original, &mut head, 0)?;
@@ -118,6 +125,7 @@ fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedRepl
         arguments: Strings::new(words.arguments),
         environment: Strings::new(words.environment),
         streams: [original.as_raw_fd(), answer.as_raw_fd(), said.as_raw_fd()],
+        service: service.as_ref().map(AsRawFd::as_raw_fd),
         filter: Filter::threads(),
         memory_bytes_max: launch
             .max_memory_bytes
@@ -204,7 +212,8 @@ fn become_program(start: &Start) -> ! {
 
 fn arrange(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    for (from, to) in start.streams.iter().zip(0..) {
+    // The line came after the original, so it does not lie where it goes.
+    for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: changes the descriptors of this process, none of which it uses by another name. Without CLOEXEC, so
         // that they are there for the program.
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;

@@ -108,6 +108,8 @@ enum Open {
     Answers,
     /// Words for the log.
     Errors,
+    /// A line to a service.
+    Service,
     /// One of those allowed.
     File {
         index: usize,
@@ -121,10 +123,11 @@ enum Open {
     Poll,
 }
 
-/// The original and the answer of one job.
+/// The original and the answer of one job, and its line to a service.
 pub(crate) struct Files {
     pub(crate) original: OwnedFd,
     pub(crate) answer: OwnedFd,
+    pub(crate) service: Option<OwnedFd>,
 }
 
 /// All that the host knows of a guest beyond its machine. Cloned for each job from what it was when the guest was ready,
@@ -181,7 +184,7 @@ impl Linux {
         self.open.extend(more.map(Some));
     }
 
-    /// Descriptors of any program: the original from `begin` on, the answer, the log.
+    /// Descriptors of any program: the original from `begin` on, the answer, the log, and what its job has beside.
     pub(crate) fn speak_streams(&mut self, begin: u64) {
         self.runs_program = true;
         // It has not begun, so what it may take before its job is left, too.
@@ -192,6 +195,9 @@ impl Linux {
             Some(Open::Answer { at: 0 }),
             Some(Open::Errors),
         ];
+        let files = self.files.as_ref();
+        let service = files.and_then(|files| files.service.as_ref());
+        self.open.extend(service.map(|_| Some(Open::Service)));
     }
 
     /// Begins a job.

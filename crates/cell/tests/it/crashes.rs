@@ -68,7 +68,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
     assert_eq!(job.original, b"original");
     assert_eq!(job.original_blake3.len(), 64);
     let other = start(Limits::default());
-    let again = job.replay(&other).expect_err("it dies again");
+    let again = job.replay(&other, None).expect_err("it dies again");
     assert!(job.is_same(&again), "{again}");
     let slow = run_in(&other, "read-forever", JOB_LIMITS, 50).expect_err("it never ends");
     assert!(!job.is_same(&slow), "{slow}");
@@ -110,7 +110,7 @@ fn p15_requests_of_programs_are_kept_with_their_environment() {
     assert_eq!(job.program.as_deref(), Some("program"));
     assert_eq!(job.original, b"DO=fail\0WHO=client\0body");
     assert_eq!(job.ended, "crashed: exit code 3: no luck");
-    let again = job.replay(&program_pool(Limits::default()));
+    let again = job.replay(&program_pool(Limits::default()), None);
     assert!(job.is_same(&again.expect_err("it fails again")));
 }
 

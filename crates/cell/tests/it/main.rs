@@ -15,6 +15,7 @@ mod limits;
 mod places;
 mod poison;
 mod programs;
+mod services;
 mod threads;
 
 use cell::{Failure, Finished, Limits, Pool, Task};

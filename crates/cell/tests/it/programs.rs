@@ -2,7 +2,9 @@
 
 use crate::kvm::microvms;
 use crate::{ATTACKER, JOB_LIMITS, poison};
-use cell::{Backend, ErrorKind, Failure, FailureKind, Finished, Limits, Pool, Program, Task};
+use cell::{
+    Backend, ErrorKind, Failure, FailureKind, Finished, Limits, Pool, Program, Service, Task,
+};
 use expect_test::expect;
 use job::JobLimits;
 use std::fs::File;
@@ -38,7 +40,7 @@ fn allowed() -> PathBuf {
 }
 
 /// A pool of each backend that this host has.
-fn pools(limits: Limits) -> Vec<Pool> {
+pub(crate) fn pools(limits: Limits) -> Vec<Pool> {
     let backends: &[Backend] = if microvms(Limits::default()).is_some() {
         &[Backend::Process, Backend::Kvm]
     } else {
@@ -69,19 +71,54 @@ pub(crate) fn run_in(
     limits: JobLimits,
     wall_ms_max: u32,
 ) -> Result<Finished, Failure> {
+    let head = head(environment);
+    let file = file(&head, input);
+    pool.run(task(&file, &head_bytes(&head), limits, wall_ms_max))
+}
+
+/// With a service.
+pub(crate) fn run_served(
+    pool: &Pool,
+    environment: &[&str],
+    input: &[u8],
+    limits: JobLimits,
+    wall_ms_max: u32,
+    service: &mut dyn Service,
+) -> Result<String, Failure> {
+    let head = head(environment);
+    let file = file(&head, input);
+    let finished = pool.run_with(
+        task(&file, &head_bytes(&head), limits, wall_ms_max),
+        Some(service),
+    );
+    finished.map(|finished| text(&finished))
+}
+
+fn head(environment: &[&str]) -> String {
+    environment.iter().map(|word| format!("{word}\0")).collect()
+}
+
+fn head_bytes(head: &str) -> [u8; 4] {
+    (head.len() as u32).to_le_bytes()
+}
+
+fn file(head: &str, input: &[u8]) -> File {
     let memory = rustix::fs::memfd_create("input", rustix::fs::MemfdFlags::CLOEXEC);
     let mut file = File::from(memory.expect("memory for a few bytes"));
-    let head: String = environment.iter().map(|word| format!("{word}\0")).collect();
     file.write_all(head.as_bytes()).expect("as above");
     file.write_all(input).expect("as above");
-    pool.run(Task {
+    file
+}
+
+fn task<'a>(file: &'a File, plan: &'a [u8], limits: JobLimits, wall_ms_max: u32) -> Task<'a> {
+    Task {
         original: file.as_fd(),
-        plan: &(head.len() as u32).to_le_bytes(),
+        plan,
         size_px: None,
         limits,
         wall_ms_max,
         idle: false,
-    })
+    }
 }
 
 pub(crate) fn text(finished: &Finished) -> String {

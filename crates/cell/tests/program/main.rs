@@ -3,6 +3,7 @@
 
 mod calls;
 mod records;
+mod services;
 mod threads;
 
 use std::io::{Read, Write};
@@ -48,6 +49,10 @@ fn main() {
             }
         },
         "allocate" => println!("{}", std::hint::black_box(vec![1_u8; 10_000_000_000]).len()),
+        "ask" => services::ask(),
+        "tell-service" => services::tell(),
+        "deaf" => services::be_deaf(),
+        "listen" => services::listen(),
         "open" => {
             let denied = std::fs::read("/etc/passwd").map(|_| ());
             let allowed = std::fs::read_to_string(file());

@@ -58,6 +58,8 @@ pub(crate) struct Entry {
     pub(crate) max_work_memory: Bytes,
     /// Longest answer.
     pub(crate) max_answer: Bytes,
+    /// What it may keep in a store of its own from request to request.
+    pub(crate) max_state: Bytes,
     /// Requests that it must have answered before it gets those of clients.
     pub(crate) warmup: u32,
 }
@@ -100,6 +102,7 @@ impl Entry {
             max_memory: Bytes::mib(256),
             max_work_memory: Bytes::mib(64),
             max_answer: Bytes::mib(64),
+            max_state: Bytes(0),
             warmup: 1,
         }
     }
@@ -125,6 +128,9 @@ impl Entry {
             () if self.name == INPUT => "the name is taken: on_error = \"input\" is the body",
             () if has_path == self.is_chain() => "expected either path or programs",
             () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
+            () if !self.ephemeral && 0 < self.max_state.0 => {
+                "max_state is for programs that begin anew: with ephemeral = false it keeps what it wants itself"
+            }
             () if !is_route(&self.route) => {
                 "route: expected a path, such as \"/x/resize\", neither / nor below /-/"
             }
@@ -264,6 +270,7 @@ members! {
     max_memory: Bytes, measured;
     max_work_memory: Bytes, measured;
     max_answer: Bytes, measured;
+    max_state: Bytes, measured;
     warmup: u32, bare;
 }
 

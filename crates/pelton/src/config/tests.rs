@@ -193,6 +193,7 @@ fn programs_that_make_no_sense_are_refused() {
         "a = { path = \"/a\", route = \"x/a\" }",
         "a = { path = \"/a\", route = \"/x/a?b\" }",
         "a = { path = \"/a\", environment = [\"A\"] }",
+        "a = { path = \"/a\", ephemeral = false, max_state = \"1MiB\" }",
         "a = { path = \"/a\", on_error = \"b\" }",
         "a = { programs = [\"b\"] }",
         "a = { path = \"/a\", route = \"/x\" }, b = { path = \"/b\", route = \"/x\" }",
@@ -217,6 +218,7 @@ fn programs_that_make_no_sense_are_refused() {
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: environment: expected NAME=VALUE
+        a: max_state is for programs that begin anew: with ephemeral = false it keeps what it wants itself
         a: no program is called b
         a: no program is called b
         b: another has its route

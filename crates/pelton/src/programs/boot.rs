@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cell::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Task};
+use cell::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
 use cgi::Answer;
 use job::JobLimits;
+use kv::Embedded;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use super::state::{self, Questions};
 use crate::config::{Config, Entry};
 use crate::report::Error;
 use crate::{house, worker};
@@ -117,8 +119,9 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// One request that no client made, which the program has to answer in some way.
+    /// One request that no client made, which the program has to answer in some way. What it keeps of it is forgotten.
     fn warm(&self, pool: &Pool, deadline: Instant) -> Result<(), Error> {
+        let state = state::empty(&self.entry);
         let request = cgi::Request {
             method: "GET",
             script: &self.entry.route,
@@ -138,7 +141,7 @@ impl Bootable {
             // A time of 0 would be no limit of CPU time.
             let left_ms = (left.as_millis() as u32).max(1);
             let wall_ms = self.limits.max_request_time_ms.min(left_ms);
-            let answered = run(pool, &variables, &Bytes::new(), wall_ms);
+            let answered = run(pool, state.as_deref(), &variables, &Bytes::new(), wall_ms);
             // Its first cells may still be made, for which it has longer than requests of clients.
             let waited = queue_time <= begin.elapsed() && Instant::now() < deadline;
             match &answered {
@@ -173,11 +176,15 @@ fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     let stamp = Stamp::read(&file.metadata().map_err(unreadable)?);
     let mut elf = Vec::new();
     file.read_to_end(&mut elf).map_err(unreadable)?;
+    let mut environment = entry.environment.0.clone();
+    if 0 < entry.max_state.0 {
+        environment.push(state::variable());
+    }
     let program = Program {
         name: name.clone(),
         elf,
         arguments: entry.main_arguments.0.clone(),
-        environment: entry.environment.0.clone(),
+        environment,
         allowed_paths: entry.allowed_paths.0.iter().map(PathBuf::from).collect(),
     };
     Ok((program, stamp))
@@ -203,9 +210,10 @@ pub(super) struct Output {
     pub(super) remark: String,
 }
 
-/// Runs the program of `pool` once. Its input is a copy of `body`, its answer is copied once, too.
+/// Runs the program of `pool` once, with what it keeps. Its input is a copy of `body`, its answer is copied once, too.
 pub(super) fn run(
     pool: &Pool,
+    state: Option<&Embedded>,
     variables: &[u8],
     body: &[u8],
     wall_ms: u32,
@@ -219,7 +227,7 @@ pub(super) fn run(
     input.write_all(variables).map_err(host)?;
     input.write_all(body).map_err(host)?;
     let limits = pool.limits();
-    let finished = pool.run(Task {
+    let task = Task {
         original: input.as_fd(),
         plan: &(variables.len() as u32).to_le_bytes(),
         size_px: None,
@@ -230,7 +238,10 @@ pub(super) fn run(
         },
         wall_ms_max: wall_ms,
         idle: false,
-    })?;
+    };
+    let mut questions = state.map(Questions::to);
+    let service = questions.as_mut().map(|asked| asked as &mut dyn Service);
+    let finished = pool.run_with(task, service)?;
     let mut bytes = vec![0; finished.answer_bytes as usize];
     finished.body.read_exact_at(&mut bytes, 0).map_err(host)?;
     Ok(Output {

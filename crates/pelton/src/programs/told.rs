@@ -57,6 +57,9 @@ impl Programs {
             told["waiting"] = unit.waiting().into();
             told["reloads"] = read(&unit.counts.reloads).into();
             told["reload_failures"] = read(&unit.counts.reload_failures).into();
+            let holdings = unit.holdings();
+            told["state_keys"] = holdings.keys.into();
+            told["state_bytes"] = holdings.bytes.into();
             told["posture"] = posture(&unit.posture());
             told
         };
@@ -203,6 +206,12 @@ const ROWS: &[Row] = &[
     ),
     gauge("memory_peak_bytes", "most memory of one run", |_, stats| {
         stats.memory_peak_bytes
+    }),
+    gauge("state_keys", "keys that it keeps", |unit, _| {
+        unit.holdings().keys
+    }),
+    gauge("state_bytes", "bytes that they take", |unit, _| {
+        unit.holdings().bytes
     }),
     gauge("running", "runs under way", |_, stats| stats.running),
     gauge("waiting", "requests that wait", |unit, _| {

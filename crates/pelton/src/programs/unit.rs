@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cell::{Failure, FailureKind, Posture, Stats};
+use kv::{Embedded, Holdings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::boot::{self, Bootable, Booted, Output, Stamp};
+use super::state;
 use crate::report::Error;
 
 /// A program by its name, whatever file it runs at the moment.
@@ -51,6 +53,8 @@ pub(super) struct Counts {
 struct Running {
     plan: Bootable,
     booted: Arc<Booted>,
+    /// What it keeps from request to request.
+    state: Option<Arc<Embedded>>,
     orders: Sender<Order>,
     places: Arc<Semaphore>,
 }
@@ -90,7 +94,7 @@ struct Order {
 impl Unit {
     pub(super) fn start(plan: Bootable) -> Result<Unit, Error> {
         let name = plan.entry.name.clone();
-        let running = Running::start(plan)?;
+        let running = Running::start(plan, None)?;
         Ok(Unit {
             name,
             running: RwLock::new(Arc::new(running)),
@@ -177,7 +181,7 @@ impl Unit {
 
     fn replace(&self, plan: Bootable) {
         let path = plan.entry.path.clone();
-        match Running::start(plan) {
+        match Running::start(plan, self.running().state.as_ref()) {
             Ok(next) => {
                 let next = Arc::new(next);
                 let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
@@ -214,6 +218,13 @@ impl Unit {
 
     pub(super) fn posture(&self) -> Posture {
         self.running().booted.pool.posture()
+    }
+
+    /// What it keeps from request to request.
+    pub(super) fn holdings(&self) -> Holdings {
+        let running = self.running();
+        let state = running.state.as_ref();
+        state.map(|state| state.holdings()).unwrap_or_default()
     }
 
     pub(super) fn waiting(&self) -> u32 {
@@ -257,22 +268,26 @@ impl Drop for Turn<'_> {
 }
 
 impl Running {
-    fn start(plan: Bootable) -> Result<Running, Error> {
+    /// Boots it, in the place of one that left `state`.
+    fn start(plan: Bootable, state: Option<&Arc<Embedded>>) -> Result<Running, Error> {
         let booted = Arc::new(plan.boot()?);
+        let state = state::inherited(state, &plan.entry);
         let (orders, ordered) = mpsc::channel();
         let ordered = Arc::new(Mutex::new(ordered));
         let concurrency = plan.limits.concurrency as usize;
         for number in 0..concurrency {
             let (booted, ordered) = (Arc::clone(&booted), Arc::clone(&ordered));
+            let state = state.clone();
             let name = format!("{}-{number}", plan.entry.name);
             let thread = thread::Builder::new().name(name);
             thread
-                .spawn(move || serve(&booted, &ordered))
+                .spawn(move || serve(&booted, state.as_deref(), &ordered))
                 .map_err(|err| Error::host(format!("start a thread: {err}")))?;
         }
         Ok(Running {
             plan,
             booted,
+            state,
             orders,
             places: Arc::new(Semaphore::new(concurrency)),
         })
@@ -280,7 +295,7 @@ impl Running {
 }
 
 /// Answers orders until nobody can give any.
-fn serve(booted: &Booted, ordered: &Mutex<Receiver<Order>>) {
+fn serve(booted: &Booted, state: Option<&Embedded>, ordered: &Mutex<Receiver<Order>>) {
     loop {
         let order = ordered
             .lock()
@@ -289,7 +304,13 @@ fn serve(booted: &Booted, ordered: &Mutex<Receiver<Order>>) {
         let Ok(order) = order else {
             return;
         };
-        let output = boot::run(&booted.pool, &order.variables, &order.body, order.wall_ms);
+        let Order {
+            variables,
+            body,
+            wall_ms,
+            ..
+        } = &order;
+        let output = boot::run(&booted.pool, state, variables, body, *wall_ms);
         drop(order.place);
         // Who asked may have left.
         let _left = order.answer.send(output);

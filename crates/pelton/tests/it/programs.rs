@@ -5,6 +5,7 @@ mod failures;
 mod foreign;
 mod kept;
 mod keys;
+mod state;
 
 use std::fs;
 use std::path::Path;

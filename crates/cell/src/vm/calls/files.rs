@@ -4,7 +4,8 @@
 use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails, records};
 use crate::vm::machine::Machine;
 use rustix::fs::fstat as host_fstat;
-use std::os::fd::{AsFd, BorrowedFd};
+use rustix::io::retry_on_intr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 const PATH_BYTES_MAX: u64 = 4_096;
 const PARTS_MAX: u64 = 1_024;
@@ -19,6 +20,7 @@ pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
             Open::Requests => linux.read_request(machine, (address, bytes)),
             Open::Null | Open::Control => Ok(0),
             Open::Event { .. } => linux.read_event(machine, descriptor, (address, bytes)),
+            Open::Service => linux.hear_service(machine, (address, bytes)),
             _ => fails(libc::EBADF),
         };
     };
@@ -61,6 +63,7 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
         }
         Open::Answers => linux.write_answer(machine, (address, bytes)),
         Open::Event { .. } => linux.write_event(machine, descriptor, (address, bytes)),
+        Open::Service => linux.ask_service(machine, (address, bytes)),
         Open::Poll => fails(libc::EINVAL),
         Open::Original { .. } | Open::File { .. } | Open::Requests => fails(libc::EBADF),
     }
@@ -163,7 +166,7 @@ fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> A
     let (mode, bytes) = match open {
         Open::Null => (libc::S_IFCHR | 0o666, 0),
         Open::Event { .. } | Open::Poll => (0o600, 0),
-        Open::Control | Open::Job => (libc::S_IFSOCK | 0o600, 0),
+        Open::Control | Open::Job | Open::Service => (libc::S_IFSOCK | 0o600, 0),
         Open::Requests => (libc::S_IFIFO | 0o400, 0),
         Open::Answers | Open::Errors => (libc::S_IFIFO | 0o200, 0),
         Open::Original { .. } | Open::File { .. } => (libc::S_IFREG | 0o444, linux.len(open)?),
@@ -297,8 +300,28 @@ impl Linux {
             | Open::Answers
             | Open::Errors
             | Open::Event { .. }
-            | Open::Poll => fails(libc::ESPIPE),
+            | Open::Poll
+            | Open::Service => fails(libc::ESPIPE),
         }
+    }
+
+    fn service(&self) -> Result<&OwnedFd, Stop> {
+        let files = self.files.as_ref();
+        let service = files.and_then(|files| files.service.as_ref());
+        service.ok_or(Stop::Errno(libc::EBADF))
+    }
+
+    /// Waits for the service's answer; all threads of the guest do.
+    fn hear_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
+        let place = machine.memory.slice_mut(address, bytes)?;
+        let service = self.service()?;
+        Ok(retry_on_intr(|| rustix::io::read(service, &mut *place))? as u64)
+    }
+
+    fn ask_service(&self, machine: &Machine, (address, bytes): (u64, u64)) -> Answer {
+        let words = machine.memory.slice(address, bytes)?;
+        let service = self.service()?;
+        Ok(retry_on_intr(|| rustix::io::write(service, words))? as u64)
     }
 
     pub(super) fn len(&self, open: Open) -> Result<u64, Stop> {

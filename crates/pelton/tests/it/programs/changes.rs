@@ -12,14 +12,14 @@ use crate::backends::backends;
 use crate::harness::{Home, eventually, repetitions, signal};
 
 /// Puts another file in the place of a program, as a deployment does.
-fn replace(path: &Path, bytes: &[u8]) {
+pub(super) fn replace(path: &Path, bytes: &[u8]) {
     let beside = path.with_extension("new");
     fs::write(&beside, bytes).expect("the home can be written");
     fs::rename(&beside, path).expect("the home can be written");
 }
 
 /// The visitor, and the same program with another word in it.
-fn versions() -> [Vec<u8>; 2] {
+pub(super) fn versions() -> [Vec<u8>; 2] {
     let first = fs::read(VISITOR).expect("cargo built it");
     let mut second = first.clone();
     let (old, new) = (b"no such thing", b"another thing");
@@ -29,7 +29,7 @@ fn versions() -> [Vec<u8>; 2] {
     [first, second]
 }
 
-fn reloads(server: &crate::harness::Server) -> (u64, u64) {
+pub(super) fn reloads(server: &crate::harness::Server) -> (u64, u64) {
     let told = cells(server);
     let figure = |name: &str| told["programs"]["v"][name].as_u64().expect("a number");
     (figure("reloads"), figure("reload_failures"))

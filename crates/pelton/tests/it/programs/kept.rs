@@ -9,10 +9,11 @@ use crate::harness::Home;
 
 const DOCUMENT: &str = include_str!("../../../../../docs/cells.md");
 
-/// The example in this language.
-fn example(language: &str) -> &'static str {
+/// The example in this language, below this heading.
+pub(super) fn example(heading: &str, language: &str) -> &'static str {
     let begin = format!("```{language}\n");
-    let (_, behind) = DOCUMENT.split_once(&begin).expect("the document has one");
+    let (_, below) = DOCUMENT.split_once(heading).expect("the document has it");
+    let (_, behind) = below.split_once(&begin).expect("it has one");
     behind.split_once("```").expect("which ends").0
 }
 
@@ -22,14 +23,14 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
     let home = Home::new();
     let in_c = build(
         &home,
-        example("c"),
+        example("### Programs that are kept", "c"),
         "program.c",
         Command::new("cc").args(["-O1", "-static"]),
     );
     let other = Home::new();
     let in_rust = build(
         &other,
-        example("rust"),
+        example("### Programs that are kept", "rust"),
         "program.rs",
         Command::new("rustc").args(["-O", "-C", "target-feature=+crt-static"]),
     );

@@ -1,0 +1,174 @@
+//! P16: lines from programs to whoever ordered their runs, in every backend.
+
+use crate::JOB_LIMITS;
+use crate::programs::{pools, run_served};
+use cell::{FailureKind, Limits, Service};
+use job::JobLimits;
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+/// Long enough for any of these.
+const WALL_MS: u32 = 60_000;
+
+/// Says what it heard, in capitals, a byte of a flood or a line at a time.
+#[derive(Default)]
+struct Loud {
+    heard: Vec<u8>,
+    done: usize,
+    said: Vec<u8>,
+    written: usize,
+    /// What it takes to do one.
+    effort: Duration,
+}
+
+impl Service for Loud {
+    fn hear(&mut self, bytes: &[u8]) {
+        self.heard.extend_from_slice(bytes);
+    }
+
+    fn answer(&mut self) -> bool {
+        let Some(end) = self.heard[self.done..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+        else {
+            return false;
+        };
+        let begin = Instant::now();
+        while begin.elapsed() < self.effort {
+            std::hint::spin_loop();
+        }
+        let line = &self.heard[self.done..][..=end];
+        self.said.extend(line.to_ascii_uppercase());
+        self.done += line.len();
+        true
+    }
+
+    fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
+        // Two, so that one may be written in part.
+        let (first, second) =
+            self.said[self.written..].split_at((self.said.len() - self.written) / 2);
+        let mut filled = 0;
+        for bytes in [first, second] {
+            if !bytes.is_empty()
+                && let Some(part) = parts.get_mut(filled)
+            {
+                *part = IoSlice::new(bytes);
+                filled += 1;
+            }
+        }
+        filled
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.written += bytes;
+    }
+
+    fn is_over(&self) -> bool {
+        self.heard[..self.done].ends_with(b"bye\n")
+    }
+}
+
+#[test]
+fn p16_a_program_asks_and_is_answered() {
+    for pool in pools(Limits::default()) {
+        let mut loud = Loud::default();
+        let lines: String = (0..20_000)
+            .map(|number| format!("line {number}\n"))
+            .collect();
+        let told = run_served(
+            &pool,
+            &["DO=ask"],
+            lines.as_bytes(),
+            JOB_LIMITS,
+            WALL_MS,
+            &mut loud,
+        );
+        assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
+        // The next run's line is its own.
+        let told = run_served(
+            &pool,
+            &["DO=ask"],
+            b"a\n",
+            JOB_LIMITS,
+            WALL_MS,
+            &mut Loud::default(),
+        );
+        assert_eq!(told.as_deref(), Ok("A\n"));
+    }
+}
+
+#[test]
+fn p16_what_was_asked_before_the_end_is_done() {
+    for pool in pools(Limits::default()) {
+        let mut loud = Loud::default();
+        let asked = b"last\n".repeat(1_000);
+        let told = run_served(
+            &pool,
+            &["DO=tell-service"],
+            &asked,
+            JOB_LIMITS,
+            WALL_MS,
+            &mut loud,
+        );
+        assert_eq!(told.as_deref(), Ok("told\n"));
+        assert_eq!(loud.done, asked.len());
+    }
+}
+
+#[test]
+fn p16_a_line_ends_when_its_service_does() {
+    for pool in pools(Limits::default()) {
+        let mut loud = Loud::default();
+        let told = run_served(
+            &pool,
+            &["DO=ask"],
+            b"one\nbye\nmore\n",
+            JOB_LIMITS,
+            WALL_MS,
+            &mut loud,
+        );
+        assert_eq!(told.as_deref(), Ok("ONE\nBYE\n"));
+    }
+}
+
+#[test]
+fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
+    for pool in pools(Limits::default()) {
+        let mut loud = Loud {
+            effort: Duration::from_millis(20),
+            ..Loud::default()
+        };
+        let limits = JobLimits {
+            cpu_ms_max: 200,
+            ..JOB_LIMITS
+        };
+        let asked = b"line\n".repeat(1_000);
+        let told = run_served(&pool, &["DO=ask"], &asked, limits, WALL_MS, &mut loud);
+        let told = told.expect("the program ends well");
+        assert!(told.len() < asked.len() / 10, "{}", told.len());
+    }
+}
+
+/// One that does not listen, and one that waits for what it did not ask for, have their wall time.
+#[test]
+fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
+    for pool in pools(Limits::default()) {
+        for what in ["DO=deaf", "DO=listen"] {
+            let mut loud = Loud::default();
+            let told = run_served(&pool, &[what], b"", JOB_LIMITS, 500, &mut loud);
+            let kind = told.map_err(|failure| failure.kind);
+            assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
+            // What is heard is bounded by what is read.
+            assert!(loud.heard.len() < 4 << 20, "{}", loud.heard.len());
+        }
+        let told = run_served(
+            &pool,
+            &["DO=ask"],
+            b"a\n",
+            JOB_LIMITS,
+            WALL_MS,
+            &mut Loud::default(),
+        );
+        assert_eq!(told.as_deref(), Ok("A\n"));
+    }
+}

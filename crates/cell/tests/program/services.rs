@@ -1,0 +1,53 @@
+//! What is said on the line to a service.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+fn line() -> File {
+    // SAFETY: open from the start, and nobody else has it.
+    File::from(unsafe { OwnedFd::from_raw_fd(3) })
+}
+
+fn input() -> Vec<u8> {
+    let mut input = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut input);
+    read.expect("standard input can be read");
+    input
+}
+
+/// Asks line by line, and repeats the answers until there are no more.
+pub(crate) fn ask() {
+    let mut line = line();
+    let mut answers = Vec::new();
+    for question in input().split_inclusive(|byte| *byte == b'\n') {
+        if line.write_all(question).is_err() {
+            break;
+        }
+        let mut answer = vec![0; question.len()];
+        if line.read_exact(&mut answer).is_err() {
+            break;
+        }
+        answers.extend(answer);
+    }
+    let written = std::io::stdout().write_all(&answers);
+    written.expect("standard output takes it");
+}
+
+/// Says all at once, and does not stay for the answers.
+pub(crate) fn tell() {
+    line().write_all(&input()).expect("the line takes it");
+    println!("told");
+}
+
+/// Speaks, and never listens.
+pub(crate) fn be_deaf() {
+    let mut line = line();
+    while line.write_all(b"and another thing\n").is_ok() {}
+}
+
+/// Waits for what it did not ask for.
+pub(crate) fn listen() {
+    let read = line().read(&mut [0]);
+    println!("{}", read.is_ok());
+}

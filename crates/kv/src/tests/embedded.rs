@@ -1,0 +1,122 @@
+//! A store without a server: what it has, what it refuses, and that its bound holds.
+
+use std::io::IoSlice;
+
+use crate::{Conversation, Embedded};
+use expect_test::expect;
+
+const BYTES_MAX: u64 = 1 << 20;
+
+/// What is answered to these bytes, in whatever pieces they come.
+fn said(conversation: &mut Conversation<'_>, bytes: &[u8]) -> String {
+    let mut answered = Vec::new();
+    for piece in bytes.chunks(7) {
+        conversation.hear(piece);
+        while conversation.answer() {
+            loop {
+                let mut parts = [IoSlice::new(&[]); 4];
+                let filled = conversation.parts(&mut parts);
+                let sent = parts[..filled].iter().flat_map(|part| part.iter());
+                let sent: Vec<u8> = sent.copied().collect();
+                if sent.is_empty() {
+                    break;
+                }
+                conversation.advance(sent.len());
+                answered.extend(sent);
+            }
+        }
+    }
+    String::from_utf8(answered).expect("these values are text")
+}
+
+#[test]
+fn clients_share_what_is_in_it() {
+    let store = Embedded::new(BYTES_MAX);
+    let mut one = store.converse();
+    assert_eq!(said(&mut one, b"PING\r\nINCR n\r\n"), "+PONG\r\n:1\r\n");
+    assert_eq!(
+        said(&mut store.converse(), b"*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n"),
+        ":2\r\n"
+    );
+    assert_eq!(store.holdings().keys, 1);
+}
+
+#[test]
+fn what_is_no_command_ends_a_conversation() {
+    let store = Embedded::new(BYTES_MAX);
+    let mut conversation = store.converse();
+    let answer = said(&mut conversation, b"*1\r\n:1\r\n");
+    assert_eq!(answer, "-ERR Protocol error: expected '$', got ':'\r\n");
+    assert!(conversation.is_over());
+}
+
+#[test]
+fn what_is_not_bounded_by_what_is_stored_is_refused() {
+    let store = Embedded::new(BYTES_MAX);
+    let mut conversation = store.converse();
+    let cases = [
+        ("SORT l", "sort"),
+        ("SRANDMEMBER s -9", "srandmember"),
+        ("MULTI", "multi"),
+        ("CONFIG GET *", "config|get"),
+        ("BLPOP l 0", "blpop"),
+        ("SUBSCRIBE c", "subscribe"),
+    ];
+    for (command, name) in cases {
+        let answer = said(&mut conversation, format!("{command}\r\n").as_bytes());
+        assert_eq!(
+            answer,
+            format!("-ERR this store has no command '{name}'\r\n")
+        );
+    }
+    let unknown = said(&mut conversation, b"FROBNICATE\r\n");
+    assert!(
+        unknown.starts_with("-ERR unknown command 'FROBNICATE'"),
+        "{unknown}"
+    );
+}
+
+/// Every command is one of both, and whoever adds one finds it here.
+#[test]
+fn its_commands() {
+    let here = keyspace::commands()
+        .iter()
+        .filter(|command| crate::embedded::is_here(command));
+    let names: Vec<_> = here.map(|command| command.name).collect();
+    expect!["append decr decrby get getdel getex getrange getset incr incrby incrbyfloat mget mset msetnx psetex set setex setnx strlen substr bitcount bitfield_ro bitpos getbit del exists expire expireat expiretime keys persist pexpire pexpireat pexpiretime pttl randomkey rename renamenx scan touch ttl type unlink dbsize flushall flushdb hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset hscan hset hsetnx hstrlen hvals lindex linsert llen lmove lmpop lpop lpos lpush lpushx lrange lrem lset ltrim rpop rpoplpush rpush rpushx sadd scard sdiff sinter sintercard sismember smembers smismember smove spop srem sscan sunion zadd zcard zcount zdiff zincrby zinter zintercard zlexcount zmpop zmscore zpopmax zpopmin zrange zrangebylex zrangebyscore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore zrevrank zscan zscore zunion"].assert_eq(&names.join(" "));
+}
+
+#[test]
+fn its_bound_holds_whatever_is_brought() {
+    let store = Embedded::new(BYTES_MAX);
+    let mut conversation = store.converse();
+    let mut refused = 0;
+    for number in 0..3_000 {
+        let value = "v".repeat(number % 3_000);
+        let commands =
+            format!("SET k{number} {value}.\r\nRPUSH l {value}.\r\nHSET h f{number} {value}.\r\n");
+        let answer = said(&mut conversation, commands.as_bytes());
+        refused += answer.matches("-OOM command not allowed").count();
+    }
+    assert!(0 < refused);
+    let bytes = store.holdings().bytes;
+    assert!(
+        BYTES_MAX / 2 < bytes && bytes <= BYTES_MAX + BYTES_MAX / 16,
+        "{bytes}"
+    );
+    assert_eq!(
+        said(&mut conversation, b"FLUSHALL\r\nSET k v\r\n"),
+        "+OK\r\n+OK\r\n"
+    );
+    store.set_bytes_max(10);
+    assert!(said(&mut conversation, b"SET k v\r\n").starts_with("-OOM"));
+    assert_eq!(said(&mut conversation, b"GET k\r\n"), "$1\r\nv\r\n");
+}
+
+#[test]
+fn a_key_with_a_deadline_ends() {
+    let store = Embedded::new(BYTES_MAX);
+    let mut conversation = store.converse();
+    assert_eq!(said(&mut conversation, b"SET k v PXAT 1\r\n"), "+OK\r\n");
+    assert_eq!(said(&mut conversation, b"GET k\r\n"), "$-1\r\n");
+}
