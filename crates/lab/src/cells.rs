@@ -5,6 +5,7 @@
 //!                                            └─► pools of cells, by backend and pages
 //! ```
 
+mod calls;
 mod contender;
 mod costs;
 mod front;
@@ -27,7 +28,8 @@ use crate::stats::{Ratio, Spread, quantile, sorted};
 use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, stats, table};
-use contender::{Contender, Plain, Setting, Work};
+use calls::Calls;
+use contender::{Contender, Memory, Plain, Setting, Way, Work};
 use costs::{Cost, Wipe};
 use front::Load;
 
@@ -43,12 +45,17 @@ struct Definition {
     wait_jobs: usize,
     empty_jobs: u32,
     wipes: Vec<u32>,
+    /// Of each size of a batch, in each backend.
+    call_rounds: usize,
+    call_batches: Vec<u32>,
     contenders: Vec<Setting>,
 }
 
 /// Plain processes, at both ends of a round.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
+/// Plain processes that get their memory from the kernel for each job, as cells do, and have nothing else of a cell.
+const FRESH: &str = "plain, fresh memory";
 
 /// A contender by its name.
 type Named = (String, Contender);
@@ -140,6 +147,7 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     record.add("waits", &waits);
     record.add("costs", &costs);
     record.add("wipes", &wipes);
+    record.add("calls", &lab.calls()?);
     if lab.machines {
         let creation_us = sorted(&costs::creation(100)?);
         let (p50, p99) = (quantile(&creation_us, 0.5), quantile(&creation_us, 0.99));
@@ -205,17 +213,20 @@ struct Lab<'a> {
 impl Lab<'_> {
     /// All of them, plain processes first and last, and the answer that each has to give.
     fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
-        let plain = || -> Result<Contender, Stop> {
-            let plain = Plain::start(self.given.worker()?, &self.work, self.cores)?;
+        let plain = |memory| -> Result<Contender, Stop> {
+            let plain = Plain::start(self.given.worker()?, &self.work, self.cores, memory)?;
             Ok(Contender::Plain(Arc::new(plain)))
         };
-        let mut contenders = vec![(FIRST.to_owned(), plain()?)];
+        let mut contenders = vec![
+            (FIRST.to_owned(), plain(Memory::Kept)?),
+            (FRESH.to_owned(), plain(Memory::Fresh)?),
+        ];
         for setting in self.settings() {
             let pool = setting.start(&self.elf, self.cores as u32)?;
             let cells = Contender::Cells(Arc::new(pool));
             contenders.push((setting.name.clone(), cells));
         }
-        contenders.push((LAST.to_owned(), plain()?));
+        contenders.push((LAST.to_owned(), plain(Memory::Kept)?));
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
@@ -348,6 +359,29 @@ impl Lab<'_> {
         Ok(costs)
     }
 
+    /// In every backend.
+    fn calls(&self) -> Result<Vec<Calls>, Stop> {
+        let rounds = self.given.rounds.unwrap_or(self.definition.call_rounds);
+        let ways = [Way::Process, Way::Kvm].into_iter();
+        let ways = ways.filter(|way| self.machines || *way == Way::Process);
+        let batches = &self.definition.call_batches;
+        let calls = ways.map(|way| calls::calls(self.given, &self.scratch, way, batches, rounds));
+        let calls: Vec<Calls> = calls.collect::<Result<Vec<_>, _>>()?.concat();
+        let rows = calls.iter().map(|of| {
+            let Spread { median, min, max } = of.per_second;
+            vec![
+                of.backend.clone(),
+                of.batch.to_string(),
+                format!("{median:.0}"),
+                format!("{min:.0}…{max:.0}"),
+            ]
+        });
+        let head = ["backend", "in one write", "calls/s", "range"];
+        let title = "Cells: a program and its store";
+        table::print(title, &head, &rows.collect::<Vec<_>>());
+        Ok(calls)
+    }
+
     /// In the first setting of microVMs, which has all its pages large.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
@@ -396,21 +430,21 @@ fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
         own.map(figure).collect()
     };
     // The machine's speed drifts, within a round too: what lies between two plain rows is compared with both.
-    let plain = |contender: &Contender, figure: fn(&Sample) -> f64| -> Vec<f64> {
+    let plain = |name: &str, figure: fn(&Sample) -> f64| -> Vec<f64> {
         let first = of(FIRST, figure);
-        match contender {
-            Contender::Plain(_) => first,
-            Contender::Cells(_) => {
+        match name {
+            FIRST | LAST => first,
+            _ => {
                 let both = first.iter().zip(of(LAST, figure));
                 both.map(|(first, last)| (first + last) / 2.0).collect()
             }
         }
     };
-    let summary = |(name, contender): &Named| {
+    let summary = |(name, _): &Named| {
         let per_second = of(name, |sample| sample.per_second);
         let cpu_us = of(name, |sample| sample.cpu_us);
-        let plain_per_second = plain(contender, |sample| sample.per_second);
-        let plain_us = plain(contender, |sample| sample.cpu_us);
+        let plain_per_second = plain(name, |sample| sample.per_second);
+        let plain_us = plain(name, |sample| sample.cpu_us);
         Summary {
             contender: name.clone(),
             ratio: Ratio::of(&per_second, &plain_per_second),
