@@ -182,6 +182,19 @@ impl Keyspace {
         None
     }
 
+    /// Until when somebody makes what is to be at a key, in Unix milliseconds.
+    #[must_use]
+    pub fn locked_until(&self, db: usize, key: &[u8]) -> Option<i64> {
+        self.dbs[db].locks.get(&Key::new(key)).copied()
+    }
+
+    /// Gives the lock of a key back, if it is the one that was taken until then.
+    pub fn give_back(&mut self, db: usize, key: &[u8], until_ms: i64) {
+        if self.locked_until(db, key) == Some(until_ms) {
+            self.unlock(db, key);
+        }
+    }
+
     /// Gives the lock of a key back, if somebody has it; who waits for the key has to be asked again.
     pub(crate) fn unlock(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
