@@ -1,5 +1,7 @@
 //! Commands in, replies out, as a client sees them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use expect_test::{Expect, ExpectFile, expect, expect_file};
 use resp::{Out, Proto};
@@ -413,6 +415,33 @@ fn large_collections_are_freed_in_turns() {
     let needed = turns(&mut client);
     // Keys, then their deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
+}
+
+#[test]
+fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    const BYTES: usize = 3 << 20;
+    let mut client = Client::new();
+    client.keyspace.set_keep(|bytes| {
+        KEPT.fetch_add(bytes.len(), Ordering::Relaxed);
+        bytes.freeze()
+    });
+    let kept = || KEPT.swap(0, Ordering::Relaxed);
+    for end in ["DEL key", "SET key other", "RENAME small key"] {
+        client.send("SET small value");
+        assert_eq!(
+            client.send(&format!("SETRANGE key {} x", BYTES - 1)),
+            ":3145728"
+        );
+        client.send(end);
+        assert_eq!(kept(), BYTES, "{end}");
+    }
+    // Somebody else has it still, and frees it.
+    client.send("DEL key");
+    client.send(&format!("SETRANGE key {} x", BYTES - 1));
+    let sent = client.keyspace.get(0, b"key", client.now_ms);
+    client.send("DEL key");
+    assert_eq!((kept(), sent.map(|bytes| bytes.len())), (0, Some(BYTES)));
 }
 
 /// A client of a cache with these budgets.

@@ -60,9 +60,9 @@ impl Keyspace {
         let stored = Value::Str(Str::new(value));
         match slot {
             Some(slot) => {
-                self.about_to_change(db, slot);
+                self.about_to_go(db, slot);
                 let old = self.dbs[db].change(slot, |old| std::mem::replace(old, stored));
-                self.discard(old);
+                self.replaced_value(db, slot, old);
                 self.dbs[db].set_deadline(slot, deadline_ms);
                 self.used(db, slot, now);
             }
@@ -97,7 +97,7 @@ impl Keyspace {
         let Some(slot) = self.find_live(db, key, now_ms) else {
             return false;
         };
-        self.about_to_change(db, slot);
+        self.about_to_go(db, slot);
         self.remove_key(db, key);
         self.effects.changes += 1;
         self.gone(db, key, Class::Generic, "del");
@@ -119,7 +119,7 @@ impl Keyspace {
 
     /// Removes a key whose tag was dropped. The journal has the dropping.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
-        self.about_to_change(db, slot);
+        self.about_to_go(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.touch(db, key.bytes());

@@ -6,6 +6,7 @@
 mod compute;
 mod docs;
 mod files;
+mod pauses;
 mod scripts;
 
 use std::collections::BTreeMap;
