@@ -4,6 +4,8 @@ use resp::{Out, Proto};
 use super::*;
 use crate::{Keyspace, Limits, Session};
 
+mod versions;
+
 const NOW_MS: u64 = 1_700_000_000_000;
 
 fn run(keyspace: &mut Keyspace, line: &str) -> Bytes {
