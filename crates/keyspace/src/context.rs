@@ -228,7 +228,7 @@ impl<'a> Context<'a> {
             };
             return self.insert(key, value, deadline_ms);
         };
-        self.ks.about_to_change(self.db, slot);
+        self.ks.about_to_go(self.db, slot);
         let db = &mut self.ks.dbs[self.db];
         let old = db.change(slot, |old| std::mem::replace(old, value));
         match deadline {
@@ -236,7 +236,7 @@ impl<'a> Context<'a> {
             Deadline::Never => _ = db.set_deadline(slot, NEVER),
             Deadline::At(deadline_ms) => _ = db.set_deadline(slot, deadline_ms),
         }
-        self.ks.discard(old);
+        self.ks.replaced_value(self.db, slot, old);
         self.ks.used(self.db, slot, self.now);
         self.ks.replaced(self.db, key);
         slot
@@ -244,14 +244,14 @@ impl<'a> Context<'a> {
 
     /// Gives a key that is there a deadline, or takes it away.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
-        self.ks.about_to_change(self.db, slot);
+        self.ks.about_to_go(self.db, slot);
         self.ks.dbs[self.db].set_deadline(slot, deadline_ms)
     }
 
-    /// Removes a key that is there and not due.
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
+    /// Removes a key that is there and not due; from which slot.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         let slot = self.find(key)?;
-        self.ks.about_to_change(self.db, slot);
+        self.ks.about_to_go(self.db, slot);
         let hash = self.hash(key);
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
@@ -259,7 +259,8 @@ impl<'a> Context<'a> {
     /// Removes a key if it is there, without a word; whether it was.
     pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
         let removed = self.remove(key);
-        removed.map(|entry| self.ks.discard(entry.value)).is_some()
+        let retired = removed.map(|(slot, entry)| self.ks.retire(self.db, slot, entry));
+        retired.is_some()
     }
 
     /// Removes a key, and tells.
@@ -288,8 +289,8 @@ impl<'a> Context<'a> {
         let db = &mut self.ks.dbs[self.db];
         let found = db.dict.find_hashed(hash, key);
         let is_vacant = found.is_some_and(|slot| db.dict.at(slot).value.is_vacant());
-        if is_vacant {
-            db.remove_hashed(hash, key);
+        if is_vacant && let Some((slot, entry)) = db.remove_hashed(hash, key) {
+            self.ks.retire(self.db, slot, entry);
         }
         is_vacant
     }

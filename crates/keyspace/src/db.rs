@@ -13,6 +13,8 @@ use crate::value::Value;
 pub(crate) const NEVER: i64 = i64::MAX;
 /// The bit of an entry's `access` that says that it has tags.
 const TAGGED: u32 = 1 << 26;
+/// The bit of an entry's `access` that says that a snapshot has begun its value and is not through with it.
+pub(crate) const IN_LINE: u32 = 1 << 27;
 /// Bytes of a slot in a B-tree that is as full as such trees are on average.
 const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
@@ -139,11 +141,13 @@ impl Db {
         slot
     }
 
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
+    /// Removes a key; from which slot.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         self.remove_hashed(self.dict.hash(key), key)
     }
 
-    pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<Entry> {
+    /// The same, where the hash is known.
+    pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<(u32, Entry)> {
         let (slot, entry) = self.dict.remove_hashed(hash, key)?;
         self.recount_blob(slot, entry.value.blob_bytes(), 0);
         if entry.deadline_ms != NEVER {
@@ -152,7 +156,7 @@ impl Db {
         if entry.access & TAGGED != 0 {
             self.tags.take(slot);
         }
-        Some(entry)
+        Some((slot, entry))
     }
 
     /// Gives a key other tags than it had, or none.

@@ -16,9 +16,15 @@
 //! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, some 7 more than the fastest
 //! keyed hashes, and is the only one of them whose resistance to chosen keys has been studied in public.
 
+mod guard;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use siphasher::sip::SipHasher13;
 
 use crate::chunked::Chunked;
+use crate::dict::guard::Guarded;
 use crate::text::room_bytes;
 
 /// No slot.
@@ -48,7 +54,7 @@ impl Seed {
 }
 
 /// What a table holds: something with a key, and room for the number of the next slot in its chain.
-pub(crate) trait Item {
+pub(crate) trait Item: Clone {
     fn key(&self) -> &[u8];
     fn link(&self) -> u32;
     fn set_link(&mut self, link: u32);
@@ -67,6 +73,8 @@ pub(crate) struct Dict<T> {
     /// 2^(k+1) - 1.
     mask: u64,
     items_heap_bytes: usize,
+    /// Keeps the items as they were, while a snapshot writes them.
+    guard: Guarded<T>,
 }
 
 impl<T: Item> Dict<T> {
@@ -83,6 +91,7 @@ impl<T: Item> Dict<T> {
             len: 0,
             mask: 2 * BUCKETS_MIN as u64 - 1,
             items_heap_bytes: 0,
+            guard: Guarded::none(),
         }
     }
 
@@ -195,6 +204,12 @@ impl<T: Item> Dict<T> {
         item.expect("a slot's number is kept only as long as its item")
     }
 
+    /// The same, where the item is not what it was any more.
+    pub(crate) fn change(&mut self, slot: u32) -> &mut T {
+        self.guard.changes(slot, &self.slots);
+        self.at_mut(slot)
+    }
+
     /// Takes note that an item had so many bytes on the heap, and now has so many.
     pub(crate) fn resized(&mut self, before: usize, after: usize) {
         self.items_heap_bytes = self.items_heap_bytes + after - before;
@@ -218,12 +233,15 @@ impl<T: Item> Dict<T> {
         item.set_link(*self.heads.at(bucket));
         let slot = match self.free.pop() {
             Some(slot) => {
+                self.guard.changes(slot, &self.slots);
                 *self.slots.at_mut(slot as usize) = Some(item);
                 slot
             }
             None => {
                 let slot = self.slots();
                 assert!(slot < NONE, "a table holds at most 2^32 - 1 items");
+                // One that was empty once has its first slots again.
+                self.guard.changes(slot, &self.slots);
                 self.slots.push(Some(item));
                 slot
             }
@@ -264,13 +282,18 @@ impl<T: Item> Dict<T> {
     }
 
     fn vacate(&mut self, slot: u32) -> T {
+        self.guard.changes(slot, &self.slots);
         let item = self.slots.at_mut(slot as usize).take();
         let item = item.expect("the chain led here");
         self.items_heap_bytes -= item.heap_bytes();
         self.len -= 1;
         if self.len == 0 {
             let bytes = self.items_heap_bytes;
-            *self = Self::new(self.seed);
+            let guard = std::mem::replace(&mut self.guard, Guarded::none());
+            *self = Self {
+                guard,
+                ..Self::new(self.seed)
+            };
             assert!(
                 bytes == 0,
                 "an empty table has nothing behind it, not {bytes} bytes"
@@ -369,6 +392,22 @@ impl<T: Item> Dict<T> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
+    }
+
+    /// Keeps the items from a slot on as they are now, for [`Dict::take_guarded`]: what changes is copied before, and counted
+    /// in `copied_bytes`.
+    pub(crate) fn guard(&mut self, slot: usize, copied_bytes: &Arc<AtomicUsize>) {
+        self.guard = Guarded::from(slot as u32..self.slots(), copied_bytes);
+    }
+
+    pub(crate) fn unguard(&mut self) {
+        self.guard = Guarded::none();
+    }
+
+    /// Visits items as they were when they were guarded, each once, as long as `visit` says so; whether all were, and
+    /// nothing is guarded any more.
+    pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
+        self.guard.take(&self.slots, visit)
     }
 
     /// The items from a slot on, with the slots behind them.

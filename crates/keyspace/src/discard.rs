@@ -1,14 +1,20 @@
 //! What was removed and is too large to be freed at once: turns give it back, some elements each.
 
+use bytes::{Bytes, BytesMut};
+
 use crate::db::Db;
 use crate::dict::{Dict, Item};
 use crate::keyspace::Keyspace;
+use crate::string::Str;
 use crate::value::Value;
 
 /// A collection of up to so many elements is freed where it is removed.
 const AT_ONCE_MAX: usize = 512;
 /// Values that wait; beyond it they are freed where they are removed, so that what waits is bounded.
 const WAITING_MAX: usize = 1024;
+
+/// A blob of less is freed where it is removed.
+const RELEASED_BYTES_MIN: usize = 1 << 20;
 
 /// What waits to be freed. It counts as data no more.
 #[derive(Debug, Default)]
@@ -21,7 +27,9 @@ impl Keyspace {
     /// Frees a value, or leaves that to the next turns.
     #[inline]
     pub(crate) fn discard(&mut self, value: Value) {
-        if AT_ONCE_MAX < value.elements() && self.discarded.values.len() < WAITING_MAX {
+        if let Value::Str(Str::Blob(blob)) = value {
+            release(*blob, self.keep);
+        } else if AT_ONCE_MAX < value.elements() && self.discarded.values.len() < WAITING_MAX {
             self.discarded.values.push(value);
         }
     }
@@ -58,6 +66,16 @@ impl Keyspace {
             }
         }
         self.discarded() == 0
+    }
+}
+
+/// Frees a blob. One that a command made, and nobody else has, is handed to `keep` before, which knows how to free what is
+/// very large beside the caller; any other was handed to it when it came.
+pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
+    if RELEASED_BYTES_MIN <= blob.len()
+        && let Ok(alone) = blob.try_into_mut()
+    {
+        drop(keep(alone));
     }
 }
 

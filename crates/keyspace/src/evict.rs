@@ -204,7 +204,7 @@ impl Keyspace {
     }
 
     fn evict(&mut self, db: usize, slot: u32) {
-        self.about_to_change(db, slot);
+        self.about_to_go(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.stats.evicted += 1;

@@ -1,5 +1,8 @@
 //! Hashes: packed while they are small, then a table.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use resp::Out;
 
 use crate::dict::{Dict, Item, Seed};
@@ -141,7 +144,7 @@ impl Hash {
             unreachable!("unpacked above");
         };
         if let Some(slot) = table.find(name) {
-            let field = table.at_mut(slot);
+            let field = table.change(slot);
             let before = std::mem::replace(&mut field.value, value).heap_bytes();
             let after = field.value.heap_bytes();
             table.resized(before, after);
@@ -218,6 +221,36 @@ impl Hash {
                 .iter_from(place)
                 .find(|(_, field)| !visit(field.name.bytes(), FieldValue::Str(&field.value)))
                 .map(|it| it.0),
+        }
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self, Self::Table(_))
+    }
+
+    /// Keeps what a table holds from a place on, for [`Hash::take_guarded`].
+    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+        if let Self::Table(table) = self {
+            table.guard(place, copied_bytes);
+        }
+    }
+
+    pub(crate) fn unguard(&mut self) {
+        if let Self::Table(table) = self {
+            table.unguard();
+        }
+    }
+
+    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    pub(crate) fn take_guarded(
+        &mut self,
+        mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,
+    ) -> bool {
+        match self {
+            Self::Table(table) => {
+                table.take_guarded(|field| visit(field.name.bytes(), FieldValue::Str(&field.value)))
+            }
+            Self::Packed(_) => unreachable!("only tables are guarded"),
         }
     }
 

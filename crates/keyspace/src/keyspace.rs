@@ -407,7 +407,7 @@ impl Keyspace {
     /// Removes a key whose deadline has passed, and tells everybody.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
-            self.about_to_change(db, slot);
+            self.about_to_go(db, slot);
             self.remove_key(db, key);
             self.stats.expired += 1;
             self.gone(db, key, Class::Expired, "expired");
@@ -416,8 +416,8 @@ impl Keyspace {
 
     /// Removes a key without a word, and frees its value now or later.
     pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
-        if let Some(entry) = self.dbs[db].remove(key) {
-            self.discard(entry.value);
+        if let Some((slot, entry)) = self.dbs[db].remove(key) {
+            self.retire(db, slot, entry);
         }
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
@@ -43,6 +44,8 @@ impl NodeLimit {
 #[derive(Clone, Debug)]
 enum Node {
     Packed(Packed),
+    /// The same, which a snapshot has too: it is copied before it changes.
+    Shared(Arc<Packed>),
     Blob(Bytes),
 }
 
@@ -81,7 +84,24 @@ impl Node {
     fn len(&self) -> usize {
         match self {
             Self::Packed(packed) => packed.len(),
+            Self::Shared(packed) => packed.len(),
             Self::Blob(_) => 1,
+        }
+    }
+
+    /// Shares what is packed with a copy of it.
+    fn share(&mut self) -> Self {
+        if let Self::Packed(packed) = self {
+            *self = Self::Shared(Arc::new(std::mem::take(packed)));
+        }
+        self.clone()
+    }
+
+    /// Has what was shared for itself alone.
+    fn own(&mut self) {
+        if let Self::Shared(packed) = self {
+            let packed = std::mem::take(packed);
+            *self = Self::Packed(Arc::unwrap_or_clone(packed));
         }
     }
 
@@ -97,6 +117,7 @@ impl Node {
     fn piece(&self, index: usize) -> Piece<'_> {
         match self {
             Self::Packed(packed) => Piece::Short(packed.get(index).expect("an index in the node")),
+            Self::Shared(packed) => Piece::Short(packed.get(index).expect("an index in the node")),
             Self::Blob(blob) => Piece::Blob(blob),
         }
     }
@@ -104,6 +125,7 @@ impl Node {
     fn heap_bytes(&self) -> usize {
         match self {
             Self::Packed(packed) => packed.heap_bytes(),
+            Self::Shared(packed) => packed.heap_bytes(),
             Self::Blob(blob) => allocated(blob.len()) + blob_bytes_beside(blob.len()),
         }
     }
@@ -114,6 +136,7 @@ impl Node {
                 let bytes = packed.bytes() + record_bytes(value.len());
                 limit.holds(bytes, packed.len() + 1).then_some(packed)
             }
+            Self::Shared(_) => unreachable!("whoever wants room has it for himself"),
             Self::Blob(_) => None,
         }
     }
@@ -121,6 +144,7 @@ impl Node {
     fn pieces(&self) -> Box<dyn DoubleEndedIterator<Item = Piece<'_>> + '_> {
         match self {
             Self::Packed(packed) => Box::new(packed.iter().map(|it| Piece::Short(it.bytes))),
+            Self::Shared(packed) => Box::new(packed.iter().map(|it| Piece::Short(it.bytes))),
             Self::Blob(blob) => Box::new(std::iter::once(Piece::Blob(blob))),
         }
     }
@@ -173,10 +197,12 @@ impl List {
 
     pub(crate) fn push(&mut self, end: End, value: &Bytes) {
         let limit = self.limit;
-        let last = match end {
-            End::Left => self.nodes.front_mut(),
-            End::Right => self.nodes.back_mut(),
+        let at = match end {
+            End::Left => 0,
+            End::Right => self.nodes.len().saturating_sub(1),
         };
+        self.own(at);
+        let last = self.nodes.get_mut(at);
         let room = if BLOB_BYTES_MIN <= value.len() {
             None
         } else {
@@ -200,6 +226,24 @@ impl List {
         self.grown(value.len());
     }
 
+    /// A copy of it as it is, for the price of its nodes: what is in them is copied when it changes.
+    pub(crate) fn share(&mut self) -> Self {
+        Self {
+            nodes: self.nodes.iter_mut().map(Node::share).collect(),
+            ..*self
+        }
+    }
+
+    /// Has a node that is about to change for itself, if there is such a one.
+    #[inline]
+    fn own(&mut self, at: usize) {
+        if let Some(node @ Node::Shared(_)) = self.nodes.get_mut(at) {
+            let before = node.heap_bytes();
+            node.own();
+            self.heap_bytes = self.heap_bytes + node.heap_bytes() - before;
+        }
+    }
+
     fn put_node(&mut self, at: usize, node: Node) {
         self.heap_bytes += node.heap_bytes();
         self.nodes.insert(at, node);
@@ -217,11 +261,11 @@ impl List {
     }
 
     fn shrunk(&mut self) {
-        if self.is_long
-            && self.nodes.len() == 1
-            && let Some(Node::Packed(packed)) = self.nodes.front()
-        {
-            self.is_long = !self.limit.holds(packed.bytes() * 2, packed.len() * 2);
+        if self.is_long && self.nodes.len() == 1 {
+            self.own(0);
+            if let Some(Node::Packed(packed)) = self.nodes.front() {
+                self.is_long = !self.limit.holds(packed.bytes() * 2, packed.len() * 2);
+            }
         }
     }
 
@@ -273,6 +317,7 @@ impl List {
             self.take_node(at);
             return;
         }
+        self.own(at);
         let Node::Packed(packed) = &mut self.nodes[at] else {
             unreachable!("a blob is removed whole");
         };
@@ -300,6 +345,7 @@ impl List {
     /// Puts a value in the place of the element with this index.
     pub(crate) fn set(&mut self, index: usize, value: &Bytes) {
         let (at, within) = self.place(index);
+        self.own(at);
         if value.len() < BLOB_BYTES_MIN
             && let Node::Packed(packed) = &mut self.nodes[at]
         {
@@ -328,6 +374,7 @@ impl List {
             return self.push(End::Right, value);
         }
         let (at, within) = self.place(index);
+        self.own(at);
         let is_blob = BLOB_BYTES_MIN <= value.len();
         let limit = self.limit;
         if !is_blob && let Some(packed) = self.nodes[at].room(value, limit) {

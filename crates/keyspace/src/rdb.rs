@@ -22,7 +22,9 @@ pub use load::{Error, LoadOptions, Loader};
 use crc::{CRC_64_REDIS, Crc, Table};
 
 pub(crate) use decode::{Cursor, Stop, read_value};
-pub(crate) use encode::{Writer, value_kind, write_part, write_value};
+pub(crate) use encode::{
+    Writer, value_kind, write_count, write_part, write_protected, write_value,
+};
 
 /// The newest version that is read.
 pub(crate) const VERSION_MAX: u16 = 12;

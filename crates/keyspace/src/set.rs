@@ -1,5 +1,8 @@
 //! Sets: sorted numbers, or packed strings, then a table.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use resp::Out;
 
 use crate::dict::{Dict, Item};
@@ -207,6 +210,31 @@ impl Set {
                 .iter_from(place)
                 .find(|(_, member)| !visit(member.name.bytes()))
                 .map(|it| it.0),
+        }
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self, Self::Table(_))
+    }
+
+    /// Keeps what a table holds from a place on, for [`Set::take_guarded`].
+    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+        if let Self::Table(table) = self {
+            table.guard(place, copied_bytes);
+        }
+    }
+
+    pub(crate) fn unguard(&mut self) {
+        if let Self::Table(table) = self {
+            table.unguard();
+        }
+    }
+
+    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8]) -> bool) -> bool {
+        match self {
+            Self::Table(table) => table.take_guarded(|member| visit(member.name.bytes())),
+            Self::Ints(_) | Self::Packed(_) => unreachable!("only tables are guarded"),
         }
     }
 

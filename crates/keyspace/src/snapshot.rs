@@ -12,15 +12,25 @@
 //!                                  └ next
 //! ```
 //!
-//! A large value is written in parts. While it is open, keys that are about to change are written aside, and follow it.
-//! Is it about to change itself, the rest of it is written at once: there is no other way to keep it as it was.
+//! A large value is written in parts, and while that goes on keys that are about to change are written aside, and follow it.
+//! How it changes itself meanwhile is told in `line.rs`.
 //!
 //! What one call does is bounded by what it reads, and not by what comes of that: of values that compress well, a few
 //! bytes of the file are a lot of work.
 
-use crate::db::Db;
+mod buffer;
+mod line;
+#[cfg(test)]
+mod tests;
+
+use crate::db::{Db, Entry, IN_LINE};
 use crate::keyspace::Keyspace;
-use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_part};
+use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part};
+use crate::value::Value;
+
+pub(crate) use buffer::Blobs;
+use buffer::Buffer;
+use line::{Flushed, Home, Line};
 
 /// The bit of an entry's `access` that tells its epoch.
 const EPOCH: u32 = 1 << 25;
@@ -44,36 +54,28 @@ struct Snapshot {
     /// That of entries that are written.
     epoch: u32,
     parts: Vec<Part>,
-    /// Databases that were flushed since, and how far they are written. The first is next.
-    flushed: Vec<(Part, Db)>,
-    /// What is to be handed over next, from `handed_over` on.
-    pending: Vec<u8>,
-    handed_over: usize,
+    /// Databases that were flushed since. The first is next.
+    flushed: Vec<Flushed>,
+    /// How many were.
+    flushes: u64,
+    /// What is to be handed over next.
+    pending: Buffer,
     /// It was given up: what is left is marked as written, and nothing is.
     is_void: bool,
-    /// The value of which a part is written.
-    open: Option<Open>,
-    /// Keys that were about to change while a value was open.
-    aside: Vec<u8>,
+    /// Large values that are begun.
+    line: Line,
+    /// Keys that were about to change while a large value was open.
+    aside: Buffer,
+    /// Values that were written and nobody needs.
+    unused: Vec<Value>,
     /// The database that was selected last in the file.
     selected: Option<usize>,
     crc: u64,
-    has_head: bool,
-}
-
-/// A value of which a part is written.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// Its database, or the first that was flushed.
-    db: Option<usize>,
-    slot: u32,
-    /// Where the rest begins.
-    place: usize,
 }
 
 /// How far one database is written.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+pub(crate) struct Part {
     /// Its number when the snapshot began.
     number: usize,
     next: u32,
@@ -87,85 +89,53 @@ impl Part {
 }
 
 impl Snapshot {
-    /// Appends one entry, and the database it is in if another one came before.
-    fn write(&mut self, number: usize, db: &Db, slot: u32) {
-        let rest = self.write_until(number, db, slot, &mut usize::MAX.clone());
-        assert!(rest.is_none(), "nothing is that long");
-    }
-
-    /// The same, as far as the work goes that is left; where the rest begins.
-    fn write_until(
-        &mut self,
-        number: usize,
-        db: &Db,
-        slot: u32,
-        left: &mut usize,
-    ) -> Option<usize> {
+    /// Appends one entry, or has it written in parts; and the database it is in, if another one came before. What that
+    /// took.
+    fn write(&mut self, number: usize, db: &mut Db, (home, slot): (Home, u32)) -> usize {
         if self.is_void {
-            return None;
+            return 0;
         }
-        let entry = db.dict.at(slot);
-        let to = match self.open {
-            None => &mut self.pending,
-            Some(_) => &mut self.aside,
-        };
         let compress = self.options.compress;
-        let mut writer = Writer::new(to, compress);
-        if self.selected != Some(number) {
-            self.selected = Some(number);
-            writer.byte(opcode::SELECT);
-            writer.len(number);
+        let entry = db.dict.at_mut(slot);
+        if entry.value.has_parts() {
+            entry.access |= IN_LINE;
+            let mut head = Vec::new();
+            write_entry_head(db, slot, &mut Writer::new(&mut head, compress));
+            self.line.push(number, head, home, slot);
+            return 0;
         }
-        let tags = db.tags.names(slot);
-        if !tags.is_empty() {
-            let mut names = Vec::new();
-            let mut list = Writer::new(&mut names, compress);
-            tags.iter().for_each(|name| list.string(name));
-            writer.byte(opcode::AUX);
-            writer.string(TAGS_FIELD);
-            writer.string(&names);
-        }
-        if let Some(deadline_ms) = entry.deadline() {
-            writer.byte(opcode::EXPIRE_MS);
-            writer.to.extend_from_slice(&deadline_ms.to_le_bytes());
-        }
-        writer.byte(value_kind(&entry.value));
-        writer.string(entry.key.bytes());
-        let rest = write_part(&entry.value, 0, *left, &mut writer);
-        *left = left.saturating_sub(writer.work);
-        rest
+        let to = match self.line.is_open {
+            true => &mut self.aside,
+            false => &mut self.pending,
+        };
+        let mut writer = to.writer(compress);
+        select(&mut self.selected, number, &mut writer);
+        write_entry_head(db, slot, &mut writer);
+        let rest = write_part(&db.dict.at(slot).value, 0, usize::MAX, &mut writer);
+        assert!(rest.is_none(), "nothing is that long");
+        writer.work
     }
 
-    /// Goes on with the value that is open; whether it is whole, and everything that waited for that is written.
-    fn go_on(&mut self, dbs: &[Db], left: &mut usize) -> bool {
-        let Some(open) = self.open else {
-            return true;
-        };
-        let db = match open.db {
-            Some(index) => &dbs[index],
-            None => &self.flushed[0].1,
-        };
-        let mut writer = Writer::new(&mut self.pending, self.options.compress);
-        let value = &db.dict.at(open.slot).value;
-        let rest = write_part(value, open.place, *left, &mut writer);
-        *left = left.saturating_sub(writer.work);
-        self.open = rest.map(|place| Open { place, ..open });
-        if self.open.is_none() {
-            self.pending.append(&mut self.aside);
+    /// Goes on with the large values that are begun, as far as the work goes that is left.
+    fn go_on(&mut self, dbs: &mut [Db], left: &mut usize) {
+        while 0 < *left && !self.line.is_empty() {
+            let mut writer = self.pending.writer(self.options.compress);
+            if let Some((number, head)) = self.line.open() {
+                select(&mut self.selected, number, &mut writer);
+                writer.to.extend_from_slice(&head);
+            }
+            let homes = (&mut *dbs, &mut self.flushed[..]);
+            let is_whole = self.line.write(homes, *left, &mut writer, &mut self.unused);
+            *left = left.saturating_sub(writer.work + ENTRY_WORK);
+            if is_whole {
+                self.pending.append(&mut self.aside);
+            }
         }
-        self.open.is_none()
     }
 
-    /// Writes unwritten entries of one database, which has this index or was flushed, as far as the work goes that is
-    /// left; how far it is written then.
-    fn walk_db(
-        &mut self,
-        mut part: Part,
-        db: &mut Db,
-        index: Option<usize>,
-        left: &mut usize,
-    ) -> Part {
-        while !part.is_done() && self.may_begin(*left) {
+    /// Writes unwritten entries of one database as far as the work goes that is left; how far it is written then.
+    fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Home, left: &mut usize) -> Part {
+        while !part.is_done() && self.line.is_empty() && 0 < *left {
             let slot = part.next;
             part.next += 1;
             let entry = db.dict.peek(slot);
@@ -173,31 +143,18 @@ impl Snapshot {
                 *left = left.saturating_sub(VACANT_WORK);
                 continue;
             }
-            *left = left.saturating_sub(ENTRY_WORK);
             db.dict.at_mut(slot).access ^= EPOCH;
-            let rest = self.write_until(part.number, db, slot, left);
-            let db = index;
-            self.open = rest.map(|place| Open { db, slot, place });
+            let work = self.write(part.number, db, (home, slot));
+            *left = left.saturating_sub(ENTRY_WORK + work);
         }
         part
     }
 
-    /// Whether another entry may begin.
-    fn may_begin(&self, left: usize) -> bool {
-        self.open.is_none() && 0 < left
-    }
-
-    /// Bytes that wait to be handed over.
-    fn waiting_bytes(&self) -> usize {
-        self.pending.len() - self.handed_over
-    }
-
     fn write_head(&mut self, used_bytes: usize) {
         let options = self.options;
-        self.has_head = true;
         self.pending
-            .extend_from_slice(format!("REDIS{:04}", options.version).as_bytes());
-        let mut writer = Writer::new(&mut self.pending, false);
+            .extend(format!("REDIS{:04}", options.version).as_bytes());
+        let mut writer = self.pending.writer(false);
         let fields = [
             ("redis-ver", "7.2.4".to_owned()),
             ("redis-bits", "64".to_owned()),
@@ -211,27 +168,36 @@ impl Snapshot {
             writer.string(value.as_bytes());
         }
     }
+}
 
-    /// Hands over what is written, so many bytes at most; whether that was all.
-    fn hand_over(&mut self, bytes_max: usize, to: &mut Vec<u8>) -> bool {
-        let end = self.pending.len().min(self.handed_over + bytes_max);
-        let next = &self.pending[self.handed_over..end];
-        self.crc = crc64(self.crc, next);
-        to.extend_from_slice(next);
-        self.handed_over = end;
-        let is_all = end == self.pending.len();
-        if is_all {
-            self.pending.clear();
-            self.handed_over = 0;
-        }
-        is_all
+/// Names a database, unless what came before is in it too.
+fn select(selected: &mut Option<usize>, number: usize, writer: &mut Writer<'_>) {
+    if *selected != Some(number) {
+        *selected = Some(number);
+        writer.byte(opcode::SELECT);
+        writer.len(number);
     }
+}
 
-    fn write_end(&mut self, to: &mut Vec<u8>) {
-        self.pending.push(opcode::EOF);
-        self.hand_over(usize::MAX - self.handed_over, to);
-        to.extend_from_slice(&self.crc.to_le_bytes());
+/// Writes what stands before a value's elements.
+fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
+    let entry = db.dict.at(slot);
+    let tags = db.tags.names(slot);
+    if !tags.is_empty() {
+        let mut names = Vec::new();
+        let mut list = Writer::new(&mut names, false);
+        tags.iter().for_each(|name| list.string(name));
+        writer.byte(opcode::AUX);
+        writer.string(TAGS_FIELD);
+        writer.string(&names);
     }
+    if let Some(deadline_ms) = entry.deadline() {
+        writer.byte(opcode::EXPIRE_MS);
+        writer.to.extend_from_slice(&deadline_ms.to_le_bytes());
+    }
+    writer.byte(value_kind(&entry.value));
+    writer.string(entry.key.bytes());
+    write_count(&entry.value, writer);
 }
 
 impl Keyspace {
@@ -248,20 +214,22 @@ impl Keyspace {
             next: 0,
             end: db.dict.slots(),
         });
-        self.snapshots.under_way = Some(Snapshot {
+        let mut snapshot = Snapshot {
             options,
             epoch: self.snapshots.epoch,
             parts: parts.collect(),
             flushed: Vec::new(),
-            pending: Vec::new(),
-            handed_over: 0,
+            flushes: 0,
+            pending: Buffer::default(),
             is_void: false,
-            open: None,
-            aside: Vec::new(),
+            line: Line::default(),
+            aside: Buffer::default(),
+            unused: Vec::new(),
             selected: None,
             crc: 0,
-            has_head: false,
-        });
+        };
+        snapshot.write_head(self.used_bytes());
+        self.snapshots.under_way = Some(snapshot);
         true
     }
 
@@ -282,62 +250,73 @@ impl Keyspace {
             .under_way
             .take()
             .expect("a snapshot was begun");
-        if !snapshot.has_head {
-            let changed = std::mem::take(&mut snapshot.pending);
-            snapshot.write_head(self.used_bytes());
-            snapshot.pending.extend(changed);
-        }
         // What was written because it changed may be more than a turn hands over.
-        let left = work_bytes.saturating_sub(snapshot.waiting_bytes());
+        let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
         let is_walked = self.walk(&mut snapshot, left);
-        let is_all = snapshot.hand_over(work_bytes.saturating_mul(2), to);
-        let is_done = is_walked && is_all;
+        let from = to.len();
+        let bytes_max = work_bytes.saturating_mul(2);
+        let is_done = snapshot.pending.hand_over(bytes_max, to, self.keep) && is_walked;
         if is_done {
-            snapshot.write_end(to);
+            to.push(opcode::EOF);
+        }
+        snapshot.crc = crc64(snapshot.crc, &to[from..]);
+        snapshot
+            .unused
+            .drain(..)
+            .for_each(|value| self.discard(value));
+        if is_done {
+            to.extend_from_slice(&snapshot.crc.to_le_bytes());
         } else {
             self.snapshots.under_way = Some(snapshot);
         }
         is_done
     }
 
-    /// Bytes that were written because they were about to change, and wait for the next calls of
-    /// [`Keyspace::snapshot_next`].
+    /// Bytes that a snapshot holds because they were about to change or to go, until the next calls of
+    /// [`Keyspace::snapshot_next`]. One value that is next is not counted: the memory of one may take as long to come back
+    /// as the disk takes for it.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
-        let under_way = self.snapshots.under_way.as_ref();
-        under_way.map_or(0, |it| it.waiting_bytes() + it.aside.len())
+        self.snapshots.under_way.as_ref().map_or(0, |it| {
+            let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
+            pending + it.aside.waiting_bytes() + it.line.waiting_bytes()
+        })
     }
 
     /// Gives a snapshot up. It is over when [`Keyspace::snapshot_next`] says so, whose bytes are of no use any more.
     pub fn snapshot_cancel(&mut self) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.is_void = true;
-            snapshot.open = None;
-            snapshot.pending = Vec::new();
-            snapshot.handed_over = 0;
-            snapshot.aside = Vec::new();
+            snapshot.pending = Buffer::default();
+            snapshot.aside = Buffer::default();
+            let homes = (&mut self.dbs[..], &mut snapshot.flushed[..]);
+            snapshot.line.give_up(homes, &mut snapshot.unused);
         }
     }
 
     /// Writes unwritten entries as far as the work goes that is left; whether none remains.
     fn walk(&mut self, snapshot: &mut Snapshot, mut left: usize) -> bool {
-        if 0 < left {
-            snapshot.go_on(&self.dbs, &mut left);
-        }
-        for (index, db) in self.dbs.iter_mut().enumerate() {
-            let part = snapshot.parts[index];
-            snapshot.parts[index] = snapshot.walk_db(part, db, Some(index), &mut left);
-        }
-        while snapshot.may_begin(left) && !snapshot.flushed.is_empty() {
-            let (part, mut db) = snapshot.flushed.swap_remove(0);
-            let part = snapshot.walk_db(part, &mut db, None, &mut left);
-            if part.is_done() && snapshot.open.is_none() {
-                self.discard_db(db);
-            } else {
-                snapshot.flushed.insert(0, (part, db));
+        loop {
+            snapshot.go_on(&mut self.dbs, &mut left);
+            for (index, db) in self.dbs.iter_mut().enumerate() {
+                let part = snapshot.parts[index];
+                snapshot.parts[index] = snapshot.walk_db(part, db, Home::Db(index), &mut left);
+            }
+            while snapshot.line.is_empty() && 0 < left && !snapshot.flushed.is_empty() {
+                let mut next = snapshot.flushed.remove(0);
+                let home = Home::Flushed(next.id);
+                next.part = snapshot.walk_db(next.part, &mut next.db, home, &mut left);
+                if next.part.is_done() && snapshot.line.is_empty() {
+                    self.discard_db(next.db);
+                } else {
+                    snapshot.flushed.insert(0, next);
+                }
+            }
+            if snapshot.line.is_empty() || left == 0 {
+                break;
             }
         }
-        snapshot.open.is_none()
+        snapshot.line.is_empty()
             && snapshot.flushed.is_empty()
             && snapshot.parts.iter().all(Part::is_done)
     }
@@ -347,41 +326,88 @@ impl Keyspace {
         self.snapshots.epoch
     }
 
-    /// An entry changes or goes: it is written first, if a snapshot wants it.
+    /// An entry changes: it is written first, or protected, if a snapshot wants it.
     #[inline]
     pub(crate) fn about_to_change(&mut self, db: usize, slot: u32) {
+        self.about_to_go(db, slot);
+        if let Some(snapshot) = &mut self.snapshots.under_way
+            && self.dbs[db].dict.at(slot).access & IN_LINE != 0
+        {
+            snapshot.line.protect(db, slot, &mut self.dbs);
+        }
+    }
+
+    /// An entry goes, or gets another value: it is written first, if a snapshot wants it. Who takes the value out then calls
+    /// [`Keyspace::retire`], or [`Keyspace::moved`] if it stays in another entry.
+    #[inline]
+    pub(crate) fn about_to_go(&mut self, db: usize, slot: u32) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
-            let is_open = |open: Open| open.db == Some(db) && open.slot == slot;
-            if snapshot.open.is_some_and(is_open) {
-                snapshot.go_on(&self.dbs, &mut usize::MAX.clone());
-            }
             let entry = self.dbs[db].dict.at_mut(slot);
             if entry.access & EPOCH != self.snapshots.epoch {
                 entry.access ^= EPOCH;
                 let number = snapshot.parts[db].number;
-                snapshot.write(number, &self.dbs[db], slot);
+                snapshot.write(number, &mut self.dbs[db], (Home::Db(db), slot));
             }
+        }
+    }
+
+    /// Frees the value of an entry that was removed from a slot, now or later.
+    pub(crate) fn retire(&mut self, db: usize, slot: u32, entry: Entry) {
+        self.retire_value((db, slot), entry.access & IN_LINE != 0, entry.value);
+    }
+
+    /// Frees a value that an entry had before another one.
+    pub(crate) fn replaced_value(&mut self, db: usize, slot: u32, value: Value) {
+        let access = &mut self.dbs[db].dict.at_mut(slot).access;
+        let is_in_line = *access & IN_LINE != 0;
+        *access &= !IN_LINE;
+        self.retire_value((db, slot), is_in_line, value);
+    }
+
+    fn retire_value(&mut self, (db, slot): (usize, u32), is_in_line: bool, value: Value) {
+        match &mut self.snapshots.under_way {
+            Some(snapshot) if is_in_line => snapshot.line.take(db, slot, value),
+            _ => self.discard(value),
+        }
+    }
+
+    /// The value of an entry that was removed from one slot is in another one now.
+    pub(crate) fn moved(&mut self, from: (usize, u32), access: u32, to: (usize, u32)) {
+        if access & IN_LINE != 0
+            && let Some(snapshot) = &mut self.snapshots.under_way
+        {
+            snapshot.line.moved(from, to);
+            self.dbs[to.0].dict.at_mut(to.1).access |= IN_LINE;
         }
     }
 
     /// Empties a database; a snapshot keeps what it has not written.
     pub(crate) fn replace_db(&mut self, db: usize) {
-        let seed = self.seed;
-        if let Some(snapshot) = &mut self.snapshots.under_way
-            && snapshot.open.is_some_and(|open| open.db == Some(db))
-        {
-            snapshot.go_on(&self.dbs, &mut usize::MAX.clone());
+        let old = std::mem::replace(&mut self.dbs[db], Db::new(self.seed));
+        let Some(snapshot) = &mut self.snapshots.under_way else {
+            return self.discard_db(old);
+        };
+        let part = &mut snapshot.parts[db];
+        if part.is_done() && snapshot.line.is_empty() {
+            return self.discard_db(old);
         }
-        let old = std::mem::replace(&mut self.dbs[db], Db::new(seed));
-        if let Some(snapshot) = &mut self.snapshots.under_way {
-            let part = &mut snapshot.parts[db];
-            if !part.is_done() {
-                snapshot.flushed.push((*part, old));
-                part.next = part.end;
-                return;
-            }
-        }
-        self.discard_db(old);
+        let id = snapshot.flushes;
+        snapshot.flushes += 1;
+        snapshot.line.rehome(|home| match home {
+            Home::Db(index) if index == db => Home::Flushed(id),
+            other => other,
+        });
+        let (part, db) = (
+            std::mem::replace(
+                part,
+                Part {
+                    next: part.end,
+                    ..*part
+                },
+            ),
+            old,
+        );
+        snapshot.flushed.push(Flushed { id, part, db });
     }
 
     /// Two databases exchange their numbers; the snapshot writes them under those they had.
@@ -389,13 +415,11 @@ impl Keyspace {
         self.dbs.swap(first, second);
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.parts.swap(first, second);
-            if let Some(open) = &mut snapshot.open {
-                open.db = match open.db {
-                    Some(db) if db == first => Some(second),
-                    Some(db) if db == second => Some(first),
-                    other => other,
-                };
-            }
+            snapshot.line.rehome(|home| match home {
+                Home::Db(index) if index == first => Home::Db(second),
+                Home::Db(index) if index == second => Home::Db(first),
+                other => other,
+            });
         }
     }
 }

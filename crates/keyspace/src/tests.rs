@@ -1,5 +1,7 @@
 //! Commands in, replies out, as a client sees them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use expect_test::{Expect, ExpectFile, expect, expect_file};
 use resp::{Out, Proto};
@@ -177,8 +179,11 @@ fn deadlines_pass_and_memory_is_bounded() {
     for policy in [
         "allkeys-lru",
         "allkeys-lfu",
-        "volatile-ttl",
+        "allkeys-random",
+        "volatile-lru",
+        "volatile-lfu",
         "volatile-random",
+        "volatile-ttl",
         "allkeys-sieve",
     ] {
         let mut limits = client.keyspace.limits().clone();
@@ -200,6 +205,53 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
+}
+
+#[test]
+fn eviction_is_bounded_in_each_turn_and_command() {
+    let mut client = Client::new();
+    for number in 0..5000 {
+        client.send(&format!("SET k{number} {}", "x".repeat(100)));
+    }
+    let limits = Limits {
+        evict_keys_per_turn: 20,
+        maxmemory_bytes: 1,
+        policy: Policy::AllKeysLru,
+        ..Limits::default()
+    };
+    client.keyspace.set_limits(limits);
+    let evicted = |client: &Client| client.keyspace.stats().evicted;
+    // Far above its bound, a cache answers all the same, and each command and turn makes some room.
+    assert_eq!(client.send("SET new value"), "+OK");
+    assert_eq!(evicted(&client), 20);
+    client.keyspace.turn(client.now_ms);
+    assert_eq!(evicted(&client), 40);
+}
+
+#[test]
+fn a_tag_is_dropped_at_once_and_what_had_it_is_freed_in_turns() {
+    const KEYS: u64 = 20_000;
+    let mut client = Client::new();
+    for number in 0..KEYS {
+        client.send(&format!("SET k{number} value TAG all"));
+    }
+    client.keyspace.set_limits(Limits {
+        expire_keys_per_turn: 500,
+        ..Limits::default()
+    });
+    let used = client.keyspace.used_bytes();
+    assert_eq!(client.send("TAG INVALIDATE all"), format!(":{KEYS}"));
+    // Nothing was touched but the tag's generation, and yet no key is there.
+    assert_eq!(client.keyspace.used_bytes(), used);
+    assert_eq!(client.send("GET k7"), "$-1");
+    assert_eq!(client.send("SET k8 other TAG all"), "+OK");
+    let mut turns = 1;
+    while client.keyspace.turn(client.now_ms) {
+        turns += 1;
+    }
+    assert!(KEYS / 500 <= turns, "{turns} turns");
+    assert_eq!(client.send("DBSIZE"), ":1");
+    assert_eq!(client.send("GET k8"), "$5 other");
 }
 
 #[test]
@@ -413,6 +465,33 @@ fn large_collections_are_freed_in_turns() {
     let needed = turns(&mut client);
     // Keys, then their deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
+}
+
+#[test]
+fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    const BYTES: usize = 3 << 20;
+    let mut client = Client::new();
+    client.keyspace.set_keep(|bytes| {
+        KEPT.fetch_add(bytes.len(), Ordering::Relaxed);
+        bytes.freeze()
+    });
+    let kept = || KEPT.swap(0, Ordering::Relaxed);
+    for end in ["DEL key", "SET key other", "RENAME small key"] {
+        client.send("SET small value");
+        assert_eq!(
+            client.send(&format!("SETRANGE key {} x", BYTES - 1)),
+            ":3145728"
+        );
+        client.send(end);
+        assert_eq!(kept(), BYTES, "{end}");
+    }
+    // Somebody else has it still, and frees it.
+    client.send("DEL key");
+    client.send(&format!("SETRANGE key {} x", BYTES - 1));
+    let sent = client.keyspace.get(0, b"key", client.now_ms);
+    client.send("DEL key");
+    assert_eq!((kept(), sent.map(|bytes| bytes.len())), (0, Some(BYTES)));
 }
 
 /// A client of a cache with these budgets.

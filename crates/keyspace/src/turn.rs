@@ -60,9 +60,9 @@ impl Keyspace {
         let stored = Value::Str(Str::new(value));
         match slot {
             Some(slot) => {
-                self.about_to_change(db, slot);
+                self.about_to_go(db, slot);
                 let old = self.dbs[db].change(slot, |old| std::mem::replace(old, stored));
-                self.discard(old);
+                self.replaced_value(db, slot, old);
                 self.dbs[db].set_deadline(slot, deadline_ms);
                 self.used(db, slot, now);
             }
@@ -97,7 +97,7 @@ impl Keyspace {
         let Some(slot) = self.find_live(db, key, now_ms) else {
             return false;
         };
-        self.about_to_change(db, slot);
+        self.about_to_go(db, slot);
         self.remove_key(db, key);
         self.effects.changes += 1;
         self.gone(db, key, Class::Generic, "del");
@@ -119,7 +119,7 @@ impl Keyspace {
 
     /// Removes a key whose tag was dropped. The journal has the dropping.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
-        self.about_to_change(db, slot);
+        self.about_to_go(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.touch(db, key.bytes());
@@ -180,6 +180,19 @@ impl Keyspace {
             locks.insert(name, until);
         }
         None
+    }
+
+    /// Until when somebody makes what is to be at a key, in Unix milliseconds.
+    #[must_use]
+    pub fn locked_until(&self, db: usize, key: &[u8]) -> Option<i64> {
+        self.dbs[db].locks.get(&Key::new(key)).copied()
+    }
+
+    /// Gives the lock of a key back, if it is the one that was taken until then.
+    pub fn give_back(&mut self, db: usize, key: &[u8], until_ms: i64) {
+        if self.locked_until(db, key) == Some(until_ms) {
+            self.unlock(db, key);
+        }
     }
 
     /// Gives the lock of a key back, if somebody has it; who waits for the key has to be asked again.

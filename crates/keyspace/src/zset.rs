@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use crate::dict::{Dict, Item, Seed};
 use crate::hash::Growth;
@@ -297,6 +299,56 @@ impl Zset {
         });
         for name in names {
             self.remove(name.bytes());
+        }
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self, Self::Large(_))
+    }
+
+    /// Visits members from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
+    /// end. They come in no order, and places hold until the sorted set is changed; a packed one is visited whole.
+    pub(crate) fn each_from(
+        &self,
+        place: usize,
+        mut visit: impl FnMut(&[u8], f64) -> bool,
+    ) -> Option<usize> {
+        match self {
+            Self::Packed(_) => {
+                self.each(0..self.len(), true, |name, score| {
+                    visit(name, score);
+                    true
+                });
+                None
+            }
+            Self::Large(large) => large
+                .members
+                .iter_from(place)
+                .find(|(_, member)| !visit(member.name.bytes(), member.score))
+                .map(|it| it.0),
+        }
+    }
+
+    /// Keeps what a large one holds from a place on, for [`Zset::take_guarded`].
+    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+        if let Self::Large(large) = self {
+            large.members.guard(place, copied_bytes);
+        }
+    }
+
+    pub(crate) fn unguard(&mut self) {
+        if let Self::Large(large) = self {
+            large.members.unguard();
+        }
+    }
+
+    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
+        match self {
+            Self::Large(large) => large
+                .members
+                .take_guarded(|member| visit(member.name.bytes(), member.score)),
+            Self::Packed(_) => unreachable!("only tables are guarded"),
         }
     }
 

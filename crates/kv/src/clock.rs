@@ -1,8 +1,9 @@
 //! The time of day, set once a turn.
 
 use std::cell::Cell;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
 /// Unix time that runs on with the runtime's clock, so that tests can pause it.
@@ -80,4 +81,13 @@ impl Clock {
         use std::hash::{BuildHasher, Hasher, RandomState};
         RandomState::new().build_hasher().finish()
     }
+}
+
+/// What the calling thread has computed so far: how long others are held up, whatever else the processor does meanwhile.
+pub(crate) fn thread_cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
 }

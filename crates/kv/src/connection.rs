@@ -58,9 +58,7 @@ impl Shared {
             commit.wait().await;
         }
     }
-}
 
-impl Shared {
     /// Waits as long as a disk that is slow leaves too much of a snapshot in memory.
     async fn snapshot_drained(&self) {
         loop {

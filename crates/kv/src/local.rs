@@ -32,11 +32,14 @@ pub(crate) enum Request {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,
     },
-    /// One that may wait for something.
-    Patient {
-        command: Vec<Bytes>,
-        reply: oneshot::Sender<Reply>,
+    /// `GETORLOCK` on a key of the first database. With the reply comes until when the key is locked then.
+    GetOrLock {
+        key: Bytes,
+        build: Bytes,
+        reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
+    /// The lock that was taken until then is given back.
+    GiveBack { key: Bytes, until_ms: i64 },
 }
 
 /// On what terms [`Handle::get_or_compute`] computes.
@@ -126,13 +129,18 @@ impl Handle {
         terms: Terms,
         compute: impl FnOnce() -> Result<Bytes, E>,
     ) -> Result<Bytes, ComputeError<E>> {
-        let command = ["GETORLOCK".into(), key.clone(), millis(terms.build)];
-        match self.run_patiently(command.into())? {
+        let (reply, until_ms) = self.get_or_lock(key, millis(terms.build))?;
+        match reply {
             Reply::Bulk(value) => return Ok(value),
             Reply::Error(text) => return Err(ComputeError::Refused(lossy(&text))),
             _ => {}
         }
-        let unlock = Unlock { handle: self, key };
+        // To set the key gives it back too.
+        let _lock = until_ms.map(|until_ms| Lock {
+            handle: self,
+            key,
+            until_ms,
+        });
         let value = compute().map_err(ComputeError::Failed)?;
         // So that clients on sockets get it without a copy too.
         let value = reactor::lendable(BytesMut::from(value));
@@ -142,33 +150,32 @@ impl Handle {
         }
         match self.run(vec![set])?.pop() {
             Some(Reply::Error(text)) => Err(ComputeError::Refused(lossy(&text))),
-            _ => {
-                // To set the key has given the lock back; to do it again would delete the value.
-                std::mem::forget(unlock);
-                Ok(value)
-            }
+            _ => Ok(value),
         }
     }
 
-    fn run_patiently(&self, command: Vec<Bytes>) -> Result<Reply, Stopped> {
+    fn get_or_lock(&self, key: &Bytes, build: Bytes) -> Result<(Reply, Option<i64>), Stopped> {
         let (reply, arriving) = oneshot::channel();
-        let request = Request::Patient { command, reply };
+        let key = key.clone();
+        let request = Request::GetOrLock { key, build, reply };
         self.requests.blocking_send(request).map_err(|_| Stopped)?;
         arriving.blocking_recv().map_err(|_| Stopped)
     }
 }
 
-/// Gives the lock of a key back when its value could not be made.
-struct Unlock<'a> {
+/// The lock of a key, given back with this unless somebody else has it by then.
+struct Lock<'a> {
     handle: &'a Handle,
     key: &'a Bytes,
+    until_ms: i64,
 }
 
-impl Drop for Unlock<'_> {
+impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        let del = vec!["DEL".into(), self.key.clone()];
+        let (key, until_ms) = (self.key.clone(), self.until_ms);
+        let request = Request::GiveBack { key, until_ms };
         // Without a server there is nobody who waits.
-        drop(self.handle.run(vec![del]));
+        drop(self.handle.requests.blocking_send(request));
     }
 }
 
@@ -190,14 +197,21 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                 // Who does not wait for the answer any more is not told.
                 drop(replies.send(answered));
             }
-            Request::Patient { command, reply } => {
+            Request::GetOrLock { key, build, reply } => {
                 let shared = Rc::clone(&shared);
                 // It ends with the command, or with the core; as many wait as there may be clients.
                 spawn_local(async move {
+                    let command = ["GETORLOCK".into(), key, build];
                     let answered = run_patiently(&shared, &command).await;
+                    let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
                     shared.committed().await;
-                    drop(reply.send(answered));
+                    drop(reply.send((answered, until_ms)));
                 });
+            }
+            Request::GiveBack { key, until_ms } => {
+                let mut state = shared.state.borrow_mut();
+                state.keyspace.give_back(0, &key, until_ms);
+                state.settle_effects();
             }
         }
     }

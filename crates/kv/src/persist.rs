@@ -19,6 +19,7 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use keyspace::{Keyspace, rdb};
@@ -81,6 +82,8 @@ pub(crate) struct Persist {
     pub(crate) drained: Rc<Notify>,
     saves: Record,
     rewrites: Record,
+    /// The longest turn of the snapshot under way, or else of the last one.
+    longest_turn: Duration,
     last_save_ms: u64,
     /// When a save was last tried because it was due.
     tried_ms: u64,
@@ -185,6 +188,7 @@ impl Persist {
             drained: Rc::new(Notify::new()),
             saves: Record::default(),
             rewrites: Record::default(),
+            longest_turn: Duration::ZERO,
             last_save_ms: now_ms,
             tried_ms: now_ms,
             saved_changes: 0,
@@ -221,6 +225,16 @@ impl Persist {
     /// What replies so far have to wait for.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
+    }
+
+    /// A snapshot has kept the core for so long at once.
+    fn note_turn(&mut self, took: Duration) {
+        self.longest_turn = self.longest_turn.max(took);
+    }
+
+    /// For how long a snapshot has kept the core at once, at most.
+    pub(crate) fn longest_turn_us(&self) -> u128 {
+        self.longest_turn.as_micros()
     }
 
     pub(crate) fn last_save_ms(&self) -> u64 {
@@ -261,6 +275,7 @@ impl Persist {
         add("rdb_current_bgsave_time_sec", &running_secs(Job::Save));
         add("rdb_saves", &self.saves.count);
         add("rdb_last_cow_size", &0);
+        add("rdb_longest_turn_usec", &self.longest_turn_us());
         add("aof_enabled", &u8::from(self.is_journaling()));
         add("aof_rewrite_in_progress", &u8::from(runs(Job::Rewrite)));
         add(
@@ -500,6 +515,7 @@ impl State {
         let job = self.persist.wanted.remove(0);
         let now_ms = self.now_ms();
         self.persist.running = Some((job, now_ms, self.keyspace.effects.changes));
+        self.persist.longest_turn = Duration::ZERO;
         if job == Job::Save {
             let begun = self
                 .keyspace

@@ -7,6 +7,7 @@ mod compute;
 mod docs;
 mod embedded;
 mod files;
+mod pauses;
 mod scripts;
 
 use std::collections::BTreeMap;

@@ -130,8 +130,9 @@ fn move_key(cx: &mut Context<'_>) {
     let args = cx.args;
     cx.clear(&args[2]);
     let tags = cx.tags_of(&args[1]);
-    let entry = cx.remove(&args[1]).expect("the caller saw it");
+    let (from, entry) = cx.remove(&args[1]).expect("the caller saw it");
     let slot = cx.insert(&args[2], entry.value, entry.deadline_ms);
+    cx.ks.moved((cx.db, from), entry.access, (cx.db, slot));
     cx.ks.dbs[cx.db].set_tags(slot, &tags);
     cx.changed(&args[1], Class::Generic, "rename_from");
     cx.changed(&args[2], Class::Generic, "rename_to");
@@ -171,10 +172,11 @@ pub(crate) fn move_to_db(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     }
     let tags = cx.tags_of(key);
-    let entry = cx.remove(key).expect("seen above");
+    let (slot_before, entry) = cx.remove(key).expect("seen above");
     cx.changed(key, Class::Generic, "move_from");
     cx.db = to;
     let slot = cx.insert(key, entry.value, entry.deadline_ms);
+    cx.ks.moved((from, slot_before), entry.access, (to, slot));
     cx.ks.dbs[to].set_tags(slot, &tags);
     cx.changed(key, Class::Generic, "move_to");
     cx.db = from;

@@ -1,8 +1,12 @@
 //! Values as bytes.
 
+use bytes::Bytes;
 use resp::BLOB_BYTES_MIN;
 
 use super::{kind, lzf};
+use crate::hash::FieldValue;
+use crate::list::Piece;
+use crate::snapshot::Blobs;
 use crate::string::Str;
 use crate::value::Value;
 
@@ -16,6 +20,7 @@ const STRING_WORK: usize = 16;
 /// Appends to a file or a payload.
 pub(crate) struct Writer<'a> {
     pub(crate) to: &'a mut Vec<u8>,
+    blobs: Option<&'a mut Blobs>,
     compress: bool,
     /// What was written so far, by what it costs: bytes as they were before they were compressed, and [`STRING_WORK`].
     pub(crate) work: usize,
@@ -25,8 +30,17 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(to: &'a mut Vec<u8>, compress: bool) -> Self {
         Self {
             to,
+            blobs: None,
             compress,
             work: 0,
+        }
+    }
+
+    /// One that leaves blobs by reference.
+    pub(crate) fn with_blobs(to: &'a mut Vec<u8>, blobs: &'a mut Blobs, compress: bool) -> Self {
+        Self {
+            blobs: Some(blobs),
+            ..Self::new(to, compress)
         }
     }
 
@@ -100,7 +114,33 @@ impl<'a> Writer<'a> {
     }
 
     fn str(&mut self, value: &Str) {
-        self.string(value.bytes(&mut itoa::Buffer::new()));
+        match value {
+            Str::Blob(blob) => self.blob(blob),
+            other => self.string(other.bytes(&mut itoa::Buffer::new())),
+        }
+    }
+
+    fn field(&mut self, name: &[u8], value: FieldValue<'_>) {
+        self.string(name);
+        match value {
+            FieldValue::Short(bytes) => self.string(bytes),
+            FieldValue::Str(value) => self.str(value),
+        }
+    }
+
+    fn scored(&mut self, name: &[u8], score: f64) {
+        self.string(name);
+        self.to.extend_from_slice(&score.to_le_bytes());
+    }
+
+    /// A string that is never compressed, by reference where there is a place for that.
+    fn blob(&mut self, blob: &Bytes) {
+        self.work += blob.len() + STRING_WORK;
+        self.len(blob.len());
+        match &mut self.blobs {
+            Some(blobs) => blobs.push(self.to.len(), blob.clone()),
+            None => self.to.extend_from_slice(blob),
+        }
     }
 }
 
@@ -117,36 +157,40 @@ pub(crate) fn value_kind(value: &Value) -> u8 {
 
 /// Appends the value behind its type (and its key, where it has one).
 pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
-    let rest = write_part(value, 0, usize::MAX, writer);
-    assert!(rest.is_none(), "nothing is that long");
+    write_count(value, writer);
+    match value {
+        // The highest first, as Redis does, so that a skip list is built by insertions at its front.
+        Value::Zset(zset) => zset.each(0..zset.len(), true, |name, score| {
+            writer.scored(name, score);
+            true
+        }),
+        other => {
+            let rest = write_part(other, 0, usize::MAX, writer);
+            assert!(rest.is_none(), "nothing is that long");
+        }
+    }
 }
 
-/// Appends a value from a place on, the first of which is 0, until the writer has done about so much; the place to go on
-/// from, unless the value is whole. Places hold until the value is changed.
+/// Appends how many elements follow, where the value has elements.
+pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
+    match value {
+        Value::Str(_) => {}
+        Value::List(list) => writer.len(list.len()),
+        Value::Set(set) => writer.len(set.len()),
+        Value::Zset(zset) => writer.len(zset.len()),
+        Value::Hash(hash) => writer.len(hash.len()),
+    }
+}
+
+/// Appends the elements of a value from a place on, the first of which is 0, until the writer has done about so much; the
+/// place to go on from, unless the value is whole. Places hold until the value is changed; those of a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
     place: usize,
     work_max: usize,
     writer: &mut Writer<'_>,
 ) -> Option<usize> {
-    if place == 0 {
-        match value {
-            Value::Str(Str::Blob(blob)) => writer.len(blob.len()),
-            Value::Str(_) => {}
-            Value::List(list) => writer.len(list.len()),
-            Value::Set(set) => writer.len(set.len()),
-            Value::Zset(zset) => writer.len(zset.len()),
-            Value::Hash(hash) => writer.len(hash.len()),
-        }
-    }
     match value {
-        Value::Str(Str::Blob(blob)) => {
-            let room = work_max.saturating_sub(writer.work).max(1);
-            let end = blob.len().min(place.saturating_add(room));
-            writer.work += end - place;
-            writer.to.extend_from_slice(&blob[place..end]);
-            (end < blob.len()).then_some(end)
-        }
         Value::Str(string) => {
             writer.str(string);
             None
@@ -154,7 +198,10 @@ pub(crate) fn write_part(
         Value::List(list) => {
             let mut next = place;
             for piece in list.range(place..list.len()) {
-                writer.string(piece.bytes());
+                match piece {
+                    Piece::Short(bytes) => writer.string(bytes),
+                    Piece::Blob(blob) => writer.blob(blob),
+                }
                 next += 1;
                 if work_max <= writer.work {
                     break;
@@ -166,20 +213,32 @@ pub(crate) fn write_part(
             writer.string(name);
             writer.work < work_max
         }),
-        Value::Zset(zset) => {
-            let mut next = place;
-            // The highest first, as Redis does, so that a skip list is built by insertions at its front.
-            zset.each(0..zset.len() - place, true, |name, score| {
-                writer.string(name);
-                writer.to.extend_from_slice(&score.to_le_bytes());
-                next += 1;
-                writer.work < work_max
-            });
-            (next < zset.len()).then_some(next)
-        }
+        Value::Zset(zset) => zset.each_from(place, |name, score| {
+            writer.scored(name, score);
+            writer.work < work_max
+        }),
         Value::Hash(hash) => hash.each_from(place, |name, value| {
+            writer.field(name, value);
+            writer.work < work_max
+        }),
+    }
+}
+
+/// Appends elements of a table as they were when it was guarded, until the writer has done about so much; whether that was
+/// all.
+pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
+    match value {
+        Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),
+        Value::Set(set) => set.take_guarded(|name| {
             writer.string(name);
-            writer.string(value.bytes(&mut itoa::Buffer::new()));
+            writer.work < work_max
+        }),
+        Value::Zset(zset) => zset.take_guarded(|name, score| {
+            writer.scored(name, score);
+            writer.work < work_max
+        }),
+        Value::Hash(hash) => hash.take_guarded(|name, value| {
+            writer.field(name, value);
             writer.work < work_max
         }),
     }

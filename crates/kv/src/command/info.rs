@@ -222,10 +222,9 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("pubsub_channels", state.hub.channels.len());
     fields.add("pubsub_patterns", state.hub.patterns.len());
     fields.add("pubsubshard_channels", state.hub.shard_channels.len());
-    fields.all(
-        &["latest_fork_usec", "total_forks", "migrate_cached_sockets"],
-        0,
-    );
+    // There is no fork; this is the field that tells how long a snapshot kept the others waiting.
+    fields.add("latest_fork_usec", state.persist.longest_turn_us());
+    fields.all(&["total_forks", "migrate_cached_sockets"], 0);
     fields.all(
         &[
             "slave_expires_tracked_keys",

@@ -14,6 +14,7 @@ use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::sleep;
 
 use super::journal::sync_parent;
+use crate::clock::thread_cpu_time;
 use crate::connection::Shared;
 
 /// Pieces that wait for the thread.
@@ -37,7 +38,9 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
         let mut piece = Vec::new();
         let (done, drained) = {
             let state = &mut *shared.state.borrow_mut();
+            let begun = thread_cpu_time();
             let done = state.keyspace.snapshot_next(work_bytes, &mut piece);
+            state.persist.note_turn(thread_cpu_time() - begun);
             (done, state.persist.drained.clone())
         };
         drained.notify_waiters();

@@ -166,6 +166,46 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
 }
 
 #[test]
+fn a_builder_that_fails_too_late_takes_nothing_from_others() {
+    let running = Running::start();
+    let key = Bytes::from_static(b"key");
+    let terms = Terms {
+        build: Duration::from_millis(1),
+        keep: None,
+    };
+    let mut client = running.client();
+    // Another one has the lock by then.
+    let failed = running.handle.get_or_compute(&key, terms, || {
+        client
+            .write_all(b"GETORLOCK key 60000\r\n")
+            .expect("it listens");
+        hear(&mut client, b"$-1\r\n");
+        Err::<Bytes, _>("no luck".to_owned())
+    });
+    assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
+    let mut other = running.client();
+    other
+        .write_all(b"GETORLOCK key 60000\r\n")
+        .expect("it listens");
+    running.wait_for_blocked(1);
+    // Or a value is there.
+    let fast = Bytes::from_static(b"fast");
+    let failed = running.handle.get_or_compute(&fast, terms, || {
+        client
+            .write_all(b"SET fast theirs\r\n")
+            .expect("it listens");
+        hear(&mut client, b"+OK\r\n");
+        Err::<Bytes, _>("no luck".to_owned())
+    });
+    assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
+    client.write_all(b"GET fast\r\n").expect("it listens");
+    hear(&mut client, b"$6\r\ntheirs\r\n");
+    client.write_all(b"SET key made\r\n").expect("it listens");
+    hear(&mut client, b"+OK\r\n");
+    hear(&mut other, b"$4\r\nmade\r\n");
+}
+
+#[test]
 fn a_large_value_is_handed_out_without_a_copy() {
     let running = Running::start();
     let key = Bytes::from_static(b"key");

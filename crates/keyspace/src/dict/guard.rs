@@ -1,0 +1,118 @@
+//! A table's items as they were at one moment, while it changes: each is copied when it is about to change for the first
+//! time. So a change costs the copy of one item, and what it all takes is what has changed.
+//!
+//! ```text
+//! slots:   visited visited │ as it was   copied   as it was   copied …  │ later
+//!                          └ next                                       └ end
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::chunked::Chunked;
+use crate::dict::Item;
+
+/// The guard of a table, if it has one. A copy of a table has none.
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(Option<Box<Guard<T>>>);
+
+#[derive(Debug)]
+struct Guard<T> {
+    /// Slots that were not visited.
+    slots: Range<u32>,
+    /// A bit a slot: it is not what it was, and what it was is in `copies`, if there was something.
+    changed: Vec<u64>,
+    copies: Vec<T>,
+    /// Of all guards of a snapshot.
+    copied_bytes: Arc<AtomicUsize>,
+}
+
+impl<T> Clone for Guarded<T> {
+    fn clone(&self) -> Self {
+        Self::none()
+    }
+}
+
+impl<T> Guarded<T> {
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Item> Guarded<T> {
+    pub(crate) fn from(slots: Range<u32>, copied_bytes: &Arc<AtomicUsize>) -> Self {
+        Self(Some(Box::new(Guard {
+            changed: vec![0; slots.end as usize / 64 + 1],
+            slots,
+            copies: Vec::new(),
+            copied_bytes: Arc::clone(copied_bytes),
+        })))
+    }
+
+    /// A slot is about to change.
+    #[inline]
+    pub(crate) fn changes(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
+        if let Some(guard) = &mut self.0 {
+            guard.copy(slot, slots);
+        }
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        slots: &Chunked<Option<T>>,
+        visit: impl FnMut(&T) -> bool,
+    ) -> bool {
+        let is_all = self.0.as_mut().is_none_or(|it| it.take(slots, visit));
+        if is_all {
+            self.0 = None;
+        }
+        is_all
+    }
+}
+
+impl<T: Item> Guard<T> {
+    #[cold]
+    fn copy(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
+        if self.slots.contains(&slot) && !self.has_changed(slot) {
+            self.changed[slot as usize / 64] |= 1 << (slot % 64);
+            if let Some(item) = peek(slots, slot) {
+                self.copies.push(item.clone());
+                self.copied_bytes.fetch_add(bytes(item), Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn has_changed(&self, slot: u32) -> bool {
+        self.changed[slot as usize / 64] & 1 << (slot % 64) != 0
+    }
+
+    fn take(&mut self, slots: &Chunked<Option<T>>, mut visit: impl FnMut(&T) -> bool) -> bool {
+        while let Some(slot) = self.slots.next() {
+            if !self.has_changed(slot)
+                && let Some(item) = peek(slots, slot)
+                && !visit(item)
+            {
+                return false;
+            }
+        }
+        while let Some(item) = self.copies.pop() {
+            self.copied_bytes.fetch_sub(bytes(&item), Ordering::Relaxed);
+            if !visit(&item) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// What is in a slot; a table that became empty has none.
+fn peek<T>(slots: &Chunked<Option<T>>, slot: u32) -> Option<&T> {
+    let is_there = (slot as usize) < slots.len();
+    is_there.then(|| slots.at(slot as usize).as_ref()).flatten()
+}
+
+/// What a copy takes.
+fn bytes<T: Item>(item: &T) -> usize {
+    size_of::<T>() + item.heap_bytes()
+}

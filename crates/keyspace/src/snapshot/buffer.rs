@@ -1,0 +1,114 @@
+//! What of a file waits to be handed over: bytes, and blobs between them by reference, so that to write one copies nothing
+//! but what is handed over.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::discard::release;
+use crate::rdb::Writer;
+
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    handed_over: usize,
+    blobs: Blobs,
+}
+
+/// Blobs in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Blobs {
+    queue: VecDeque<Blob>,
+    /// Of all of them, that are not handed over.
+    waiting_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Blob {
+    /// Before which of the bytes it stands.
+    at: usize,
+    bytes: Bytes,
+    handed_over: usize,
+}
+
+impl Blob {
+    fn waiting_bytes(&self) -> usize {
+        self.bytes.len() - self.handed_over
+    }
+}
+
+impl Blobs {
+    pub(crate) fn push(&mut self, at: usize, bytes: Bytes) {
+        self.waiting_bytes += bytes.len();
+        self.queue.push_back(Blob {
+            at,
+            bytes,
+            handed_over: 0,
+        });
+    }
+}
+
+impl Buffer {
+    pub(crate) fn writer(&mut self, compress: bool) -> Writer<'_> {
+        Writer::with_blobs(&mut self.bytes, &mut self.blobs, compress)
+    }
+
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.bytes.len() - self.handed_over + self.blobs.waiting_bytes
+    }
+
+    /// Those of a blob that is next.
+    pub(crate) fn next_blob_bytes(&self) -> usize {
+        self.blobs.queue.front().map_or(0, Blob::waiting_bytes)
+    }
+
+    /// Takes what another one holds, of which nothing was handed over.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        assert!(other.handed_over == 0, "what waits aside is not next");
+        let Self { bytes, blobs, .. } = std::mem::take(other);
+        for blob in blobs.queue {
+            self.blobs.push(self.bytes.len() + blob.at, blob.bytes);
+        }
+        self.bytes.extend_from_slice(&bytes);
+    }
+
+    /// Hands over so many bytes at most; whether that was all. Blobs that nobody uses any more are given back by `keep`.
+    pub(crate) fn hand_over(
+        &mut self,
+        bytes_max: usize,
+        to: &mut Vec<u8>,
+        keep: fn(BytesMut) -> Bytes,
+    ) -> bool {
+        let mut left = bytes_max.min(self.waiting_bytes());
+        to.reserve(left);
+        while 0 < left {
+            let blob = self.blobs.queue.front_mut();
+            let end = blob.as_ref().map_or(self.bytes.len(), |blob| blob.at);
+            let many = left.min(end - self.handed_over);
+            to.extend_from_slice(&self.bytes[self.handed_over..][..many]);
+            self.handed_over += many;
+            left -= many;
+            if let Some(blob) = blob {
+                let many = left.min(blob.waiting_bytes());
+                to.extend_from_slice(&blob.bytes[blob.handed_over..][..many]);
+                blob.handed_over += many;
+                self.blobs.waiting_bytes -= many;
+                left -= many;
+                let whole = |blob: &mut Blob| blob.waiting_bytes() == 0;
+                if let Some(blob) = self.blobs.queue.pop_front_if(whole) {
+                    release(blob.bytes, keep);
+                }
+            }
+        }
+        let is_all = self.waiting_bytes() == 0;
+        if is_all {
+            self.bytes.clear();
+            self.handed_over = 0;
+        }
+        is_all
+    }
+}

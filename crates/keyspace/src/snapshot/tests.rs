@@ -1,0 +1,214 @@
+//! Large values that change while they are written.
+
+use bytes::{Bytes, BytesMut};
+use resp::{Out, Proto};
+
+use crate::rdb::{LoadOptions, Loader, Options};
+use crate::{Keyspace, Limits, Outcome, Session};
+
+const NOW_MS: u64 = 1_700_000_000_000;
+const BUDGET: usize = 10_000;
+
+fn run(keyspace: &mut Keyspace, session: &mut Session, line: &str) -> Bytes {
+    let args = resp::split_line(line.as_bytes()).expect("sound");
+    let mut out = Out::new(Proto::Resp2);
+    if let Outcome::Exec(commands) = keyspace.execute(session, &args, NOW_MS, &mut out) {
+        for args in commands {
+            keyspace.execute(session, &args, NOW_MS, &mut out);
+        }
+        session.exec_done();
+    }
+    out.to_bytes()
+}
+
+fn run_in(keyspace: &mut Keyspace, line: &str) -> Bytes {
+    run(keyspace, &mut Session::new(), line)
+}
+
+fn digest(keyspace: &mut Keyspace) -> Bytes {
+    let mut out = Out::new(Proto::Resp2);
+    let words = ["debug", "digest"].map(Bytes::from);
+    assert!(keyspace.debug(&Session::new(), &words, &mut out));
+    out.to_bytes()
+}
+
+/// Collections that take many turns each, and keys that take none, in two databases.
+fn filled() -> Keyspace {
+    let mut keyspace = Keyspace::new(Limits::default(), 1);
+    let mut session = Session::new();
+    for db in 0..2 {
+        run(&mut keyspace, &mut session, &format!("SELECT {db}"));
+        for first in (0..4_000).step_by(100) {
+            let words =
+                |word: fn(usize) -> String| (first..first + 100).map(word).collect::<String>();
+            let list = words(|number| format!(" element{number:020}"));
+            let set = words(|number| format!(" member{number:020}"));
+            let hash = words(|number| format!(" field{number} value{number:030}"));
+            let zset = words(|number| format!(" {number} member{number:020}"));
+            for command in ["RPUSH list", "SADD set", "HSET hash", "ZADD zset"] {
+                let elements = match command {
+                    "RPUSH list" => &list,
+                    "SADD set" => &set,
+                    "HSET hash" => &hash,
+                    _ => &zset,
+                };
+                run(&mut keyspace, &mut session, &format!("{command}{elements}"));
+            }
+        }
+        let blob = "b".repeat(100_000);
+        run(&mut keyspace, &mut session, &format!("SET blob {blob}"));
+        run(
+            &mut keyspace,
+            &mut session,
+            &format!("HSET hash blob {blob} tagged t"),
+        );
+        run(
+            &mut keyspace,
+            &mut session,
+            &format!("RPUSH list {blob} last"),
+        );
+        run(&mut keyspace, &mut session, "PEXPIRE set 100000");
+        for number in 0..50 {
+            run(
+                &mut keyspace,
+                &mut session,
+                &format!("SET small{number} value{number}"),
+            );
+        }
+    }
+    keyspace
+}
+
+fn begin(keyspace: &mut Keyspace) {
+    assert!(keyspace.snapshot_begin(Options {
+        version: 10,
+        compress: false,
+        aof_base: false,
+        now_ms: NOW_MS,
+    }));
+}
+
+fn load(file: &[u8]) -> Keyspace {
+    let mut keyspace = Keyspace::new(Limits::default(), 2);
+    let mut loader = Loader::new(LoadOptions {
+        now_ms: NOW_MS,
+        check_crc: true,
+        skip_expired: true,
+    });
+    let whole = loader.feed(&mut keyspace, &mut BytesMut::from(file));
+    assert!(whole.expect("sound"), "the file ended early");
+    keyspace
+}
+
+/// Some command on what [`filled`] put there.
+fn any_command(rng: &mut fastrand::Rng) -> String {
+    let number = rng.usize(..4_100);
+    let at = rng.i32(-4_000..4_000);
+    let small = rng.usize(..60);
+    let names = ["list", "set", "hash", "zset", "blob", "small3", "other"];
+    let (name, target) = (names[rng.usize(..7)], names[rng.usize(..7)]);
+    match rng.usize(..40) {
+        0..3 => format!("HSET hash field{number} changed"),
+        3..5 => format!("HDEL hash field{number} blob"),
+        5 => format!("HINCRBY hash count{small} 1"),
+        6..8 => format!("SADD set member{number:020} new{number}"),
+        8..10 => format!("SREM set member{number:020}"),
+        10..13 => format!("ZADD zset {at} member{number:020} 1 new{number}"),
+        13 => format!("ZREM zset member{number:020}"),
+        14 => format!("ZREMRANGEBYRANK zset {small} {}", small + 30),
+        15 => format!("LPUSH list new{number}"),
+        16 => format!("RPUSH list new{number}"),
+        17 => "LPOP list 3".to_owned(),
+        18 => "RPOP list 2".to_owned(),
+        19 => format!("LSET list {at} changed"),
+        20 => format!("LINSERT list BEFORE element{number:020} inserted"),
+        21 => format!("LREM list 1 element{number:020}"),
+        22 => format!("LTRIM list 5 -{}", small + 1),
+        23..26 => format!("SET small{small} other"),
+        26..28 => format!("DEL small{small}"),
+        28 => format!("APPEND blob {number}"),
+        29 => format!("SETRANGE blob {number} x"),
+        30 => format!("DEL {name}"),
+        31 => format!("RENAME {name} {target}"),
+        32 => format!("MOVE {name} 1"),
+        33 => format!("COPY {name} {target} REPLACE"),
+        34 => format!("SET {name} value"),
+        35 => format!("PEXPIRE {name} 50000"),
+        36 => "SPOP set 5000".to_owned(),
+        37 => format!("SUNIONSTORE {target} set"),
+        38 => "ZREMRANGEBYRANK zset 0 -1".to_owned(),
+        _ => ["SWAPDB 0 1", "FLUSHDB", "SWAPDB 0 5", "SELECT 0"][rng.usize(..4)].to_owned(),
+    }
+}
+
+#[test]
+fn whatever_happens_a_snapshot_is_of_its_moment() {
+    for seed in 0..12 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut keyspace = filled();
+        let expected = digest(&mut keyspace);
+        let mut session = Session::new();
+        // Rarely, so that much is left to be changed, or often, so that all of it is.
+        let commands_a_turn = [1, 3, 30][rng.usize(..3)];
+        let mut file = Vec::new();
+        begin(&mut keyspace);
+        loop {
+            for _ in 0..rng.usize(..=commands_a_turn) {
+                run(&mut keyspace, &mut session, &any_command(&mut rng));
+            }
+            if keyspace.snapshot_next(BUDGET, &mut file) {
+                break;
+            }
+        }
+        assert_eq!(digest(&mut load(&file)), expected, "seed {seed}");
+        assert_eq!(keyspace.snapshot_waiting_bytes(), 0);
+        // Nothing of it is left behind: the next one is of what there is now.
+        let expected = digest(&mut keyspace);
+        let mut file = Vec::new();
+        begin(&mut keyspace);
+        while !keyspace.snapshot_next(BUDGET, &mut file) {}
+        assert_eq!(digest(&mut load(&file)), expected, "seed {seed}, after it");
+    }
+}
+
+#[test]
+fn one_that_is_given_up_leaves_nothing_guarded() {
+    let mut keyspace = filled();
+    begin(&mut keyspace);
+    keyspace.snapshot_next(BUDGET, &mut Vec::new());
+    for line in ["HSET hash f v", "ZADD zset 1 m", "LPUSH list e", "DEL set"] {
+        run_in(&mut keyspace, line);
+    }
+    keyspace.snapshot_cancel();
+    while !keyspace.snapshot_next(BUDGET, &mut Vec::new()) {}
+    let expected = digest(&mut keyspace);
+    let mut file = Vec::new();
+    begin(&mut keyspace);
+    while !keyspace.snapshot_next(BUDGET, &mut file) {}
+    assert_eq!(digest(&mut load(&file)), expected);
+}
+
+/// A change of a collection costs what it changes, before the snapshot came to it and while it is written.
+#[test]
+fn a_change_of_a_large_value_keeps_what_it_changes_alone() {
+    let changes = [
+        "HSET hash field7 changed",
+        "SREM set member00000000000000000007",
+        "ZADD zset 70 member00000000000000000007",
+        "LPUSH list first",
+        "HSET hash field7 again",
+    ];
+    for turns in (0..100).step_by(7) {
+        let mut keyspace = filled();
+        begin(&mut keyspace);
+        for _ in 0..turns {
+            keyspace.snapshot_next(BUDGET, &mut Vec::new());
+        }
+        for line in changes {
+            let before = keyspace.snapshot_waiting_bytes();
+            run_in(&mut keyspace, line);
+            let kept = keyspace.snapshot_waiting_bytes() - before;
+            assert!(kept < 300, "{line} after {turns} turns: {kept} bytes");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How long a snapshot keeps the core from others, by the clock of its thread: what else the processor does is not counted.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use keyspace::{Keyspace, Session, rdb};
+use resp::{Out, Proto};
+
+use crate::Limits;
+use crate::clock::thread_cpu_time;
+
+const NOW_MS: u64 = 1_700_000_000_000;
+const ELEMENTS: usize = 1_000_000;
+/// What no turn may take.
+const PAUSE_MAX: Duration = Duration::from_millis(1);
+/// A processor that is shared has its caches emptied by others at times, and pages cleared for it: one of so many runs is
+/// to be without that.
+const TRIES: usize = 5;
+
+struct Store {
+    keyspace: Keyspace,
+    session: Session,
+}
+
+impl Store {
+    fn run(&mut self, words: &[Bytes]) {
+        let mut out = Out::new(Proto::Resp2);
+        let session = &mut self.session;
+        self.keyspace.execute(session, words, NOW_MS, &mut out);
+        assert_eq!(out.errors(), 0, "{words:?}");
+    }
+
+    /// Runs a line, and takes the time of that.
+    fn timed(&mut self, line: &str) -> Duration {
+        let words = resp::split_line(line.as_bytes()).expect("sound");
+        let begun = thread_cpu_time();
+        self.run(&words);
+        thread_cpu_time() - begun
+    }
+
+    /// A million keys, and a million elements in a collection of each type.
+    fn filled() -> Store {
+        let mut store = Store {
+            keyspace: Keyspace::new(keyspace::Limits::default(), 1),
+            session: Session::new(),
+        };
+        let word = |text: String| Bytes::from(text);
+        for number in 0..ELEMENTS {
+            store.run(&[
+                "SET".into(),
+                word(format!("key{number}")),
+                word(format!("value{number:060}")),
+            ]);
+        }
+        for number in 0..ELEMENTS {
+            let name = word(format!("element{number:012}"));
+            store.run(&["HSET".into(), "hash".into(), name.clone(), "value".into()]);
+            store.run(&["SADD".into(), "set".into(), name.clone()]);
+            store.run(&["RPUSH".into(), "list".into(), name.clone()]);
+            store.run(&["ZADD".into(), "zset".into(), word(number.to_string()), name]);
+        }
+        store
+    }
+
+    fn begin(&mut self) {
+        let begun = self.keyspace.snapshot_begin(rdb::Options {
+            version: 10,
+            compress: true,
+            aof_base: false,
+            now_ms: NOW_MS,
+        });
+        assert!(begun);
+    }
+
+    /// Writes a snapshot while everything changes. How long its longest turn took, and the longest command.
+    fn snapshot(&mut self) -> (Duration, Duration) {
+        let work_bytes = Limits::default().snapshot_turn_bytes;
+        let (mut turn, mut command) = (Duration::ZERO, Duration::ZERO);
+        self.begin();
+        for number in 0.. {
+            let at = number * 7919 % ELEMENTS;
+            let lines = [
+                format!("HSET hash element{at:012} changed{number}"),
+                format!("SREM set element{at:012}"),
+                format!("SADD set element{at:012}"),
+                format!("ZADD zset {number} element{at:012}"),
+                format!("LPUSH list new{number}"),
+                "RPOP list".to_owned(),
+                format!("SET key{at} value{number:060}"),
+            ];
+            command = lines
+                .iter()
+                .map(|line| self.timed(line))
+                .fold(command, Duration::max);
+            let mut piece = Vec::new();
+            let begun = thread_cpu_time();
+            let done = self.keyspace.snapshot_next(work_bytes, &mut piece);
+            turn = turn.max(thread_cpu_time() - begun);
+            if done {
+                break;
+            }
+        }
+        (turn, command)
+    }
+}
+
+#[test]
+fn a_snapshot_makes_nobody_wait_for_long_however_large_what_changes_is() {
+    let mut store = Store::filled();
+    let mut tries = Vec::new();
+    for _ in 0..TRIES {
+        let took @ (turn, command) = store.snapshot();
+        if turn < PAUSE_MAX && command < PAUSE_MAX {
+            return;
+        }
+        tries.push(took);
+    }
+    panic!("the longest turns and commands: {tries:?}");
+}
