@@ -436,6 +436,31 @@ fn patterns_leave_files_and_folders_out() {
 }
 
 #[test]
+fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
+    let home = Home::new("no-patterns");
+    let files = home.scan().files;
+    let patterns = home.library().join("One/.ndignore");
+    symlink(".ndignore", &patterns).expect("a folder of our own");
+    let report = home.scan();
+    assert_eq!(report.files, files);
+    let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
+    assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
+    assert!(report.faults[0].reason.contains("symbolic links"));
+    // The same for what is scanned below.
+    let only = [b"One/First".to_vec()];
+    let (library, index) = (home.library(), home.0.join("index"));
+    let order = Order {
+        only: &only,
+        ..home.order((&library, &index))
+    };
+    let report = scan(&order, &Progress::default()).expect("a library");
+    assert_eq!((report.files, report.gone), (files, 0));
+    // A folder that leaves itself out is not asked for its patterns.
+    home.write("One/.nomedia", b"");
+    assert_eq!(home.scan().faults, []);
+}
+
+#[test]
 fn other_splits_make_another_index_and_open_nothing() {
     let home = Home::new("splits");
     home.scan();

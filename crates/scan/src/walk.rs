@@ -118,12 +118,12 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // One that cannot be opened says nothing; the walk tells of it.
+            // What cannot be read says nothing; a walk from the root tells of it.
             if let Ok(opened) = open_folder(self.root, above) {
                 let mut word = Word::Silent;
                 for name in ignore::MARKS {
-                    if stat(&opened, name).is_ok() {
-                        word.hear(&opened, name);
+                    if stat(&opened, name).is_ok() && word.hear(&opened, name).is_err() {
+                        word = Word::Silent;
                     }
                 }
                 rules = rules.after(above, word)?;
@@ -153,7 +153,11 @@ impl Tree<'_> {
             let name = entry.file_name().to_bytes();
             // `.` and `..` among them.
             if name.starts_with(b".") {
-                word.hear(folder, name);
+                if let Err(err) = word.hear(folder, name) {
+                    let (path, err) = (join(path, name), io::Error::from(err));
+                    let reason = format!("cannot be read, and hides nothing: {err}");
+                    walked.faults.push(Fault { path, reason });
+                }
                 continue;
             }
             let below = join(path, name);
