@@ -122,6 +122,19 @@ impl House for Shelf {
         }
     }
 
+    fn unreadable(&self, index: &Catalog<Vec<u8>>) -> Vec<(Vec<u8>, String)> {
+        match self.keeper.status().report {
+            // The index knows of files alone.
+            Some(report) => {
+                let faults = report.faults.iter();
+                faults
+                    .map(|fault| (fault.path.clone(), fault.reason.clone()))
+                    .collect()
+            }
+            None => index.unreadable().collect(),
+        }
+    }
+
     fn scan(&self, folders: Vec<Vec<u8>>) {
         self.keeper.ask(folders);
     }

@@ -418,7 +418,10 @@ impl Shared {
         });
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
         match scanned {
-            Ok((catalog, report)) => {
+            Ok((catalog, mut report)) => {
+                if let Some(before) = self.status(|status| status.report.clone()) {
+                    report.keep_faults(&before.faults, order.only);
+                }
                 tracing::info!(
                     files = report.files,
                     opened = report.opened,

@@ -11,6 +11,9 @@ pub trait House: Send + Sync {
     /// How far a scan is.
     fn scanning(&self) -> Scanning;
 
+    /// Files and folders that cannot be read, by their paths below the root, and why.
+    fn unreadable(&self, index: &Catalog<Vec<u8>>) -> Vec<(Vec<u8>, String)>;
+
     /// Has these folders scanned soon, with all below them, by their paths below the root; everything, where none is named.
     fn scan(&self, folders: Vec<Vec<u8>>);
 

@@ -148,3 +148,49 @@ fn what_was_answered_outlives_a_kill() {
     assert_eq!(names, kept);
     server.stop();
 }
+
+#[test]
+fn every_file_and_folder_that_cannot_be_read_is_told_with_its_reason() {
+    let deep = ["d"; 66].join("/");
+    let home = Home::with(&[
+        ("Band/1.flac", FLAC),
+        ("Band/empty.flac", b""),
+        ("Band/text.mp3", b"no music"),
+        ("Band/cut.m4a", b"\0\0\0\x20ftypM4A "),
+        ("Band/picture.png", b"no picture"),
+        ("Band/odd.m3u8", b"#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"),
+        (&format!("{deep}/1.flac"), FLAC),
+    ]);
+    let patterns = home.library().join("Band/.ndignore");
+    std::os::unix::fs::symlink(".ndignore", patterns).expect("a folder of our own");
+    let server = Server::plain(&home, &[]);
+    let told = eventually("the scan", || {
+        let answer = server.get("/-/api/scan");
+        let told: Value = serde_json::from_str(answer.text()).expect("JSON");
+        (told["ended"].is_string() && told["scanning"] == false).then_some(told)
+    });
+    let lines: Vec<String> = told["unreadable"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|fault| {
+            let text = |name: &str| fault[name].as_str().expect("text").to_owned();
+            format!(
+                "{}: {}",
+                text("path").replace(&deep[..100], "…"),
+                text("reason")
+            )
+        })
+        .collect();
+    expect_test::expect![[r#"
+        [
+            "Band/.ndignore: cannot be read, and hides nothing: Too many levels of symbolic links (os error 40)",
+            "Band/cut.m4a: mp4 box is longer than what holds it",
+            "Band/empty.flac: file is empty",
+            "Band/odd.m3u8: playlist of a stream's segments",
+            "Band/picture.png: not a picture",
+            "Band/text.mp3: no known kind of music",
+            "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: folder is deeper than the limit allows",
+        ]
+    "#]].assert_debug_eq(&lines);
+}

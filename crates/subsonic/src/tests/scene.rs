@@ -35,6 +35,10 @@ impl House for Shelf {
         }
     }
 
+    fn unreadable(&self, index: &Catalog<Vec<u8>>) -> Vec<(Vec<u8>, String)> {
+        index.unreadable().collect()
+    }
+
     fn scan(&self, folders: Vec<Vec<u8>>) {
         *self.1.lock().expect("one thread") = folders;
     }
