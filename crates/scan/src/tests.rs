@@ -7,11 +7,10 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use catalog::Catalog;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tags::Splits;
 
-use crate::{Limits, Order, Progress, Report, ScanError, load, scan};
+use crate::{Index, Limits, Order, Progress, Report, ScanError, load, scan};
 
 /// A library and the folder of its index, removed when dropped.
 struct Home(PathBuf);
@@ -87,7 +86,7 @@ impl Home {
         files.map(|(bytes, stat)| (path(bytes), stat)).collect()
     }
 
-    fn catalog(&self) -> Catalog<Vec<u8>> {
+    fn catalog(&self) -> Index {
         let loaded = load(&self.0.join("index")).expect("a readable folder");
         loaded.expect("an index")
     }
@@ -289,7 +288,7 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
 }
 
 /// Each playlist of an index: what it is called, the paths of its tracks, and how many entries are none.
-fn playlists(catalog: &Catalog<Vec<u8>>) -> Vec<(String, Vec<String>, u32)> {
+fn playlists(catalog: &Index) -> Vec<(String, Vec<String>, u32)> {
     let lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
     let path = |row| {
         let (path, _) = catalog.file(catalog.track(row)?.file)?;
