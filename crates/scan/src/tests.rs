@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use catalog::Content;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tags::Splits;
 
@@ -344,6 +345,41 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
     home.scan();
     assert_eq!(playlists(&home.catalog()), []);
     assert_eq!(home.index(), home.clean());
+}
+
+#[test]
+fn a_heic_is_a_picture_with_its_size() {
+    let part = |kind: &[u8; 4], body: &[u8]| {
+        [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
+    };
+    let size = [[0, 0, 0, 0], 4032_u32.to_be_bytes(), 3024_u32.to_be_bytes()].concat();
+    // A quarter turn.
+    let properties = [part(b"ispe", &size), part(b"irot", &[1])].concat();
+    let of_item = part(b"ipma", b"\0\0\0\0\0\0\0\x01\0\x01\x02\x01\x02");
+    let meta = [
+        vec![0; 4],
+        part(b"pitm", b"\0\0\0\0\0\x01"),
+        part(b"iprp", &[part(b"ipco", &properties), of_item].concat()),
+    ];
+    let file = [
+        part(b"ftyp", b"heic\0\0\0\0mif1heic"),
+        part(b"meta", &meta.concat()),
+    ];
+    let home = Home::new("heic");
+    home.write("IMG_1.HEIC", &file.concat());
+    home.write("IMG_2.HEIC", b"");
+    let report = home.scan();
+    assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
+    let catalog = home.catalog();
+    let found = (0..catalog.counts().files).find_map(|row| {
+        let entry = catalog.entry(row)?;
+        match entry.content {
+            Content::Photo(photo) if entry.path == b"IMG_1.HEIC" => Some(photo),
+            _ => None,
+        }
+    });
+    let photo = found.expect("a picture of the library");
+    assert_eq!((photo.width_px, photo.height_px), (3024, 4032));
 }
 
 #[test]
