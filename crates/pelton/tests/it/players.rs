@@ -100,6 +100,61 @@ fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
 }
 
 #[test]
+fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
+    let home = home();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let song = song(&server);
+    let id = song["id"].as_str().expect("text");
+    let last = FLAC.len() - 1;
+    for name in ["stream", "download"] {
+        let target = format!("/rest/{name}?id={id}&{ANN}");
+        let whole = server.get(&target);
+        let etag = whole.etag().to_owned();
+        let modified = whole.field("last-modified").expect("a date").to_owned();
+        assert_eq!(whole.field("accept-ranges"), Some("bytes"), "{name}");
+        let ask = |method: &str, fields: &str| server.send(method, &target, fields);
+        for (range, expected) in [
+            ("0-0", &FLAC[..1]),
+            ("100-", &FLAC[100..]),
+            ("-7", &FLAC[last - 6..]),
+            (&format!("{last}-99999999"), &FLAC[last..]),
+        ] {
+            let part = ask("GET", &format!("range: bytes={range}\r\n"));
+            assert_eq!(
+                (part.status, &part.body[..]),
+                (206, expected),
+                "{name} {range}"
+            );
+            let told = part.field("content-range").expect("where it lies");
+            assert!(
+                told.ends_with(&format!("/{}", FLAC.len())),
+                "{name} {range}: {told}"
+            );
+        }
+        let beyond = ask("GET", &format!("range: bytes={}-\r\n", FLAC.len()));
+        let told = format!("bytes */{}", FLAC.len());
+        assert_eq!(
+            (beyond.status, beyond.field("content-range")),
+            (416, Some(&*told))
+        );
+        for (validator, status) in [(&etag[..], 206), (&modified, 206), ("\"other\"", 200)] {
+            let part = ask(
+                "GET",
+                &format!("range: bytes=4-9\r\nif-range: {validator}\r\n"),
+            );
+            assert_eq!(part.status, status, "{name} {validator}");
+        }
+        let held = ask("GET", &format!("if-none-match: {etag}\r\n"));
+        assert_eq!((held.status, held.body.len()), (304, 0), "{name}");
+        let head = ask("HEAD", "range: bytes=4-9\r\n");
+        assert_eq!((head.status, head.body.len()), (200, 0), "{name}");
+        let length = FLAC.len().to_string();
+        assert_eq!(head.field("content-length"), Some(&*length), "{name}");
+    }
+}
+
+#[test]
 fn users_and_keys_are_made_listed_and_removed() {
     let home = Home::new();
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));

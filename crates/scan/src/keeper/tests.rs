@@ -164,6 +164,23 @@ fn off_it_scans_when_asked() {
 }
 
 #[test]
+fn on_schedule_everything_is_scanned_again() {
+    let home = Home::new("schedule");
+    let watching = Watching {
+        means: Means::Off,
+        rescan: Duration::from_millis(50),
+        ..QUICKLY
+    };
+    let keeper = home.keeper(watching, Limits::default());
+    until_tracks(&keeper, 1);
+    home.put("Band/Album/2.flac");
+    until_tracks(&keeper, 2);
+    let scans = keeper.status().scans;
+    eventually(&keeper, "two more", |status| scans + 2 <= status.scans);
+    assert_eq!(keeper.generation(), 2, "nothing else changed");
+}
+
+#[test]
 fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
     let home = Home::new("faults");
     let watching = Watching {

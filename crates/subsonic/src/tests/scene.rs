@@ -12,7 +12,8 @@ use tags::{
 };
 
 use crate::{
-    Answer, ApiRequest, House, Index, Limits, Params, Request, Scanning, Server, Store, Watching,
+    Answer, ApiRequest, House, Index, Limits, Params, Reading, Request, Scanning, Server, Store,
+    Watching,
 };
 
 const NOW_MS: i64 = 1_000_000;
@@ -26,9 +27,17 @@ impl House for Shelf {
     }
 
     fn scanning(&self) -> Scanning {
+        let asked = !self.1.lock().expect("one thread").is_empty();
+        let reading = Reading {
+            done: 3,
+            of: 7,
+            per_second: 12.5,
+            left_s: Some(0.32),
+        };
         Scanning {
-            active: false,
+            active: asked,
             files: 7,
+            reading: asked.then_some(reading),
             ended_ms: Some(1),
             watch: Watching::Told { folders: 4 },
             ..Scanning::default()
