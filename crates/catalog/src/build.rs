@@ -6,8 +6,9 @@ use tags::{Role, Splits};
 use crate::fact::{Fact, Title};
 use crate::fold::{fold, words};
 use crate::gather::{Library, Song, folder, gather};
-use crate::layout::{self, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
+use crate::layout::{self, BODY_START, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
 use crate::strings::Strings;
+use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
 
 /// Makes an index of these entries, which may come in any order.
@@ -95,11 +96,12 @@ impl Gathered {
     }
 }
 
-impl Catalog<Vec<u8>> {
+impl<B: AsRef<[u8]> + From<Vec<u8>>> Catalog<B> {
     /// The catalog of a library without files.
     #[must_use]
-    pub fn empty() -> Catalog<Vec<u8>> {
-        Catalog::open(build(Vec::new(), &Splits::default())).expect("what was just built")
+    pub fn empty() -> Catalog<B> {
+        let bytes = build(Vec::new(), &Splits::default());
+        Catalog::open(B::from(bytes)).expect("what was just built")
     }
 }
 
@@ -423,28 +425,39 @@ impl Writer {
 
     fn finish(mut self) -> Vec<u8> {
         self.sections[Section::Strings as usize] = self.strings.bytes;
-        let table_bytes = SECTIONS * 16;
-        let mut at = (HEAD_BYTES + table_bytes).next_multiple_of(8);
-        let mut table = Vec::with_capacity(table_bytes);
-        for section in &self.sections {
+        let mut at = BODY_START.next_multiple_of(8);
+        let mut table = Vec::with_capacity(BODY_START - HEAD_BYTES);
+        let mut add = |at: usize, bytes: usize| {
             table.extend((at as u64).to_le_bytes());
-            table.extend((section.len() as u64).to_le_bytes());
+            table.extend((bytes as u64).to_le_bytes());
+        };
+        let (_, sections) = self
+            .sections
+            .split_last()
+            .expect("one of them has the sums");
+        for section in sections {
+            add(at, section.len());
             at = (at + section.len()).next_multiple_of(8);
         }
-        let mut out = Vec::with_capacity(at);
+        let body_end = at;
+        let sums_bytes = sums::SUM_BYTES * sums::count(body_end - BODY_START);
+        add(body_end, sums_bytes);
+        let mut out = Vec::with_capacity(body_end + sums_bytes);
         out.extend(MAGIC);
         out.extend(VERSION.to_le_bytes());
         out.extend(number(SECTIONS).to_le_bytes());
-        out.extend((at as u64).to_le_bytes());
+        out.extend(((body_end + sums_bytes) as u64).to_le_bytes());
         out.resize(HEAD_BYTES, 0);
         out.extend(table);
-        for section in self.sections {
+        for section in sections {
             out.resize(out.len().next_multiple_of(8), 0);
             out.extend(section);
         }
-        out.resize(at, 0);
-        let hash = blake3::hash(&out[HEAD_BYTES..]);
-        out[layout::HASH].copy_from_slice(&hash.as_bytes()[..layout::HASH.len()]);
+        out.resize(body_end, 0);
+        let sums = sums::all(&out[BODY_START..]);
+        let hash = sums::hash(&out, &sums);
+        out.extend(sums);
+        out[layout::HASH].copy_from_slice(&hash);
         out
     }
 }

@@ -22,7 +22,11 @@
 //! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
 //! FACTS     u16 each, one a posting: see fact.rs
 //! SPLITS    u64, a hash of how names were cut
+//! SUMS      u64 each, XXH3 of a stretch of 1 MiB from the end of the table to where this section begins
 //! ```
+//! In front of them stand a head (0 `PELTCAT1` · 8 version · 12 number of sections · 16 length u64 · 24 hash, 16 bytes) and a
+//! table (offset u64 · length u64 each). The hash is BLAKE3's of the head in front of it, of the table and of SUMS.
+//!
 //! What has no width is a u32; names and titles are references to STRINGS, plurals of rows to LISTS.
 
 use std::ops::Range;
@@ -31,10 +35,12 @@ use tags::Splits;
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
+/// Where the table ends, and what has sums begins.
+pub(crate) const BODY_START: usize = HEAD_BYTES + 16 * SECTIONS;
 
 /// Sections, in the file's order.
 #[derive(Clone, Copy)]
@@ -58,9 +64,10 @@ pub(crate) enum Section {
     Postings,
     Facts,
     Splits,
+    Sums,
 }
 
-pub(crate) const SECTIONS: usize = 19;
+pub(crate) const SECTIONS: usize = 20;
 
 pub(crate) const FOLDER_BYTES: usize = 8;
 pub(crate) const DEVICE_BYTES: usize = 8;

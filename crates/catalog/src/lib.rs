@@ -47,6 +47,7 @@ mod layout;
 mod playlists;
 mod record;
 mod strings;
+mod sums;
 
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,10 @@ use std::{error, fmt};
 use tags::{Codec, Date, Splits};
 
 use crate::layout::{
-    self, AlbumId, ArtistId, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId, VERSION,
-    unpack_date,
+    self, AlbumId, ArtistId, BODY_START, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId,
+    VERSION, unpack_date,
 };
-use crate::{Content, Entry, Stat, playlists, record};
+use crate::{Content, Entry, Stat, playlists, record, sums};
 
 /// Why bytes are no index that can be used. A scan makes a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,24 +161,32 @@ impl Row<'_> {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Checks an index whole, its checksum included.
+    /// Checks an index whole, its sums included.
     ///
     /// # Errors
     /// [`OpenError`] when it cannot be used.
     pub fn open(bytes: B) -> Result<Catalog<B>, OpenError> {
-        let all = bytes.as_ref();
-        let head = Row(all);
-        if !all.starts_with(MAGIC) {
+        Catalog::open_by(bytes, |count, is_whole| (0..count).all(is_whole))
+    }
+
+    /// Checks an index whole as [`Catalog::open`] does; but whether all of its stretches are, from 0 to below a count, is for
+    /// `all` to find out by asking for each. It may do that in several threads.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it cannot be used.
+    pub fn open_by(
+        bytes: B,
+        all: impl FnOnce(usize, &(dyn Fn(usize) -> bool + Sync)) -> bool,
+    ) -> Result<Catalog<B>, OpenError> {
+        let whole = bytes.as_ref();
+        let head = Row(whole);
+        if !whole.starts_with(MAGIC) {
             return Err(OpenError::NotAnIndex);
         }
         if head.u32(8) != VERSION || head.u32(12) as usize != SECTIONS {
             return Err(OpenError::OtherVersion);
         }
-        if head.u64(16) != all.len() as u64 || all.len() < HEAD_BYTES + 16 * SECTIONS {
-            return Err(OpenError::Damaged);
-        }
-        let hash = blake3::hash(&all[HEAD_BYTES..]);
-        if hash.as_bytes()[..layout::HASH.len()] != all[layout::HASH] {
+        if head.u64(16) != whole.len() as u64 || whole.len() < BODY_START {
             return Err(OpenError::Damaged);
         }
         let mut sections = [(0, 0); SECTIONS];
@@ -187,9 +195,20 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let (offset, length) = (head.u64(at), head.u64(at + 8));
             let end = offset
                 .checked_add(length)
-                .filter(|end| *end <= all.len() as u64);
+                .filter(|end| *end <= whole.len() as u64);
             end.ok_or(OpenError::Damaged)?;
             *section = (offset as usize, length as usize);
+        }
+        let (body_end, sums_bytes) = sections[Section::Sums as usize];
+        let body = whole.get(BODY_START..body_end).ok_or(OpenError::Damaged)?;
+        let sums = &whole[body_end..];
+        let count = sums::count(body.len());
+        if sums.len() != sums_bytes
+            || sums.len() != sums::SUM_BYTES * count
+            || sums::hash(whole, sums) != whole[layout::HASH]
+            || !all(count, &|number| sums::is_whole(body, sums, number))
+        {
+            return Err(OpenError::Damaged);
         }
         Ok(Catalog { bytes, sections })
     }

@@ -3,7 +3,11 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 
-use crate::{first_extent, rotates};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Mapped, first_extent, rotates};
 
 #[test]
 fn a_file_lies_where_it_did_and_an_empty_one_nowhere() {
@@ -29,4 +33,71 @@ fn what_is_no_file_lies_nowhere() {
 #[test]
 fn a_device_that_is_not_there_says_nothing() {
     assert_eq!(rotates(0xfff << 32 | 0xffff), None);
+}
+
+/// A file of these bytes, gone when dropped.
+struct Kept(PathBuf);
+
+impl Kept {
+    fn new(name: &str, bytes: &[u8]) -> Kept {
+        let path = std::env::temp_dir().join(format!("pelton-{name}-{}", std::process::id()));
+        fs::write(&path, bytes).expect("a file of our own");
+        Kept(path)
+    }
+
+    fn map(&self) -> std::io::Result<Mapped> {
+        Mapped::open(File::open(&self.0).expect("a file of our own"))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).expect("a file of our own");
+    }
+}
+
+#[test]
+fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
+    let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at / 7) as u8).collect();
+    let file = Kept::new("cut", &bytes);
+    let Ok(mapped) = file.map() else {
+        eprintln!("this file system gives no leases");
+        return;
+    };
+    assert!(mapped.as_ref() == bytes);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        // Truncates at once where nobody holds a lease, and every read behind the first page would be the last.
+        let cut = scope.spawn(|| fs::write(&file.0, b"cut").expect("a file of our own"));
+        while !cut.is_finished() {
+            assert!(mapped.as_ref() == bytes);
+            assert!(begun.elapsed() < Duration::from_secs(60), "never let go");
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    });
+    assert_eq!(fs::read(&file.0).expect("a file of our own"), b"cut");
+    assert!(mapped.as_ref() == bytes);
+}
+
+#[test]
+fn who_maps_a_file_lets_go_with_the_map() {
+    let file = Kept::new("let-go", &[7; 5000]);
+    let Ok(mapped) = file.map() else {
+        eprintln!("this file system gives no leases");
+        return;
+    };
+    let again = file.map().expect("two may read");
+    assert!(mapped.as_ref() == again.as_ref());
+    drop((mapped, again));
+    let written = File::options().append(true).open(&file.0);
+    let written = written.expect("a file of our own");
+    assert!(file.map().is_err(), "somebody may write to it");
+    drop(written);
+    assert!(file.map().is_ok());
+}
+
+#[test]
+fn what_has_no_bytes_is_not_mapped() {
+    assert!(Kept::new("empty", b"").map().is_err());
+    assert!(Mapped::open(File::open("/dev/null").expect("every system has one")).is_err());
 }

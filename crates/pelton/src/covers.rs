@@ -12,13 +12,13 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use catalog::{AlbumId, ArtistId, Catalog, CoverRules, Covered, TrackId};
+use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
 use origin::Service;
 use origin::library::{Library, LibraryPath, Wait};
 use origin::looks::Looks;
 use origin::mount::{Mount, Reply, Visit};
 use picture::Look;
-use scan::{CoverLimits, Keeper, TakeError};
+use scan::{CoverLimits, Index, Keeper, TakeError};
 
 use crate::config::Config;
 use crate::house;
@@ -67,12 +67,12 @@ impl Covers {
     }
 
     /// Whether a picture stands for something.
-    pub(crate) fn has(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> bool {
+    pub(crate) fn has(&self, catalog: &Index, of: Covered) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
     /// What the picture looks like that stands for something. May sleep, as [`Covers::path`].
-    pub(crate) fn look(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> Option<Look> {
+    pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Look> {
         self.look_at(&self.path(catalog, of)?)
     }
 
@@ -83,12 +83,7 @@ impl Covers {
     }
 
     /// The target of the picture that stands for something. May sleep: the picture may have to be taken out of a file.
-    pub(crate) fn target(
-        &self,
-        catalog: &Catalog<Vec<u8>>,
-        of: Covered,
-        query: &str,
-    ) -> Option<String> {
+    pub(crate) fn target(&self, catalog: &Index, of: Covered, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {
             "" => path.target(),
@@ -97,7 +92,7 @@ impl Covers {
     }
 
     /// Where the service finds that picture. May sleep, too.
-    pub(crate) fn path(&self, catalog: &Catalog<Vec<u8>>, of: Covered) -> Option<LibraryPath> {
+    pub(crate) fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
@@ -117,7 +112,7 @@ impl Covers {
 }
 
 /// What an id stands for: `tr-`, `al-` or `ar-` and an id in hexadecimal, or `di-`, an album's, and `-` with a disc's number.
-pub(crate) fn parse(catalog: &Catalog<Vec<u8>>, id: &str) -> Option<Covered> {
+pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
     let (kind, id) = id.split_once('-')?;
     let (id, disc) = match kind {
         "di" => id.split_once('-')?,

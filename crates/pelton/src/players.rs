@@ -11,11 +11,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use catalog::{Catalog, Covered};
+use catalog::Covered;
 use origin::library::{Library, LibraryPath, Mount as Directory};
 use origin::mount::{Field, Mount, Reply, Visit};
 use picture::Look;
-use scan::{Keeper, Phase, Standing, Watch};
+use scan::{Index, Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
 use subsonic::{
     Answer, ApiRequest, House, Limits, Params, Reading, Request, Scanning, Server, Store, Watching,
@@ -88,7 +88,7 @@ impl Players {
 }
 
 impl House for Shelf {
-    fn index(&self) -> Arc<Catalog<Vec<u8>>> {
+    fn index(&self) -> Arc<Index> {
         self.keeper.catalog()
     }
 
@@ -122,6 +122,19 @@ impl House for Shelf {
         }
     }
 
+    fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
+        match self.keeper.status().report {
+            // The index knows of files alone.
+            Some(report) => {
+                let faults = report.faults.iter();
+                faults
+                    .map(|fault| (fault.path.clone(), fault.reason.clone()))
+                    .collect()
+            }
+            None => index.unreadable().collect(),
+        }
+    }
+
     fn scan(&self, folders: Vec<Vec<u8>>) {
         self.keeper.ask(folders);
     }
@@ -130,15 +143,15 @@ impl House for Shelf {
         self.keeper.cancel();
     }
 
-    fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
+    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String> {
         self.covers.target(index, of, query)
     }
 
-    fn has_cover(&self, index: &Catalog<Vec<u8>>, of: Covered) -> bool {
+    fn has_cover(&self, index: &Index, of: Covered) -> bool {
         self.covers.has(index, of)
     }
 
-    fn look(&self, index: &Catalog<Vec<u8>>, of: Covered) -> Option<Look> {
+    fn look(&self, index: &Index, of: Covered) -> Option<Look> {
         self.covers.look(index, of)
     }
 

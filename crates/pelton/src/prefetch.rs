@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use catalog::{Catalog, Covered};
+use catalog::Covered;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use origin::library::LibraryPath;
 use origin::mount::Mounts;
@@ -84,7 +84,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
 }
 
 /// The pictures that stand for anything but single tracks.
-fn covers(config: &Config, catalog: &Catalog<Vec<u8>>) -> BTreeSet<LibraryPath> {
+fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let covers = Covers::open(config);
     let counts = catalog.counts();
     let artists = (0..counts.artists).map(Covered::Artist);

@@ -51,7 +51,7 @@ pub use plan::{
 };
 pub use probe::{
     Colour, Facts, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
-    ProbeErrorKind, ReadAt, Unsupported, probe,
+    ProbeErrorKind, ReadAt, Unsupported, heif_size, probe,
 };
 pub use query::{Ask, QueryError, QueryErrorKind, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};

@@ -189,6 +189,10 @@ impl ProbeError {
         }
     }
 
+    const fn unknown() -> ProbeError {
+        ProbeError::new(ProbeErrorKind::Unknown, "not a picture")
+    }
+
     const fn malformed(detail: &'static str) -> ProbeError {
         ProbeError::new(ProbeErrorKind::Malformed, detail)
     }
@@ -227,7 +231,7 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
     let mut head = Head::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
     let Some(format) = Format::sniff(sniffed) else {
-        return Err(ProbeError::new(ProbeErrorKind::Unknown, "not a picture"));
+        return Err(ProbeError::unknown());
     };
     let facts = match format {
         Format::Jpeg => jpeg::probe(&mut head)?,
@@ -246,4 +250,17 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
         return Err(ProbeError::malformed("picture without pixels"));
     }
     Ok(facts)
+}
+
+/// The size of the upright picture in a HEIC or HEIF file, which Pelton lists and does not convert, so that [`probe`] does not
+/// know it.
+///
+/// # Errors
+/// [`ProbeError`] when the bytes are no such file, or not a sound one.
+pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size, ProbeError> {
+    let size = avif::heif_size(&mut Head::new(&source, len_bytes))?;
+    match size.pixels() {
+        0 => Err(ProbeError::malformed("picture without pixels")),
+        _ => Ok(size),
+    }
 }

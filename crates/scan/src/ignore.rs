@@ -37,17 +37,20 @@ pub(crate) enum Word {
 
 impl Word {
     /// Takes notice of what is called `name` in a folder.
-    pub(crate) fn hear(&mut self, folder: &OwnedFd, name: &[u8]) {
+    ///
+    /// # Errors
+    /// When that cannot be read. It hides nothing then: the folder's files would be gone for a reason that nobody sees.
+    pub(crate) fn hear(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = Word::Out;
         }
         if name == PATTERNS && !matches!(self, Word::Out) {
-            *self = match stat(folder, name) {
-                Ok(stat) if stat.size == 0 => Word::Out,
-                // What cannot be read hides nothing: its folder's files would else be gone without a word.
-                Ok(_) | Err(_) => Word::But(patterns(folder).unwrap_or_default()),
+            *self = match stat(folder, name)?.size {
+                0 => Word::Out,
+                _ => Word::But(patterns(folder)?),
             };
         }
+        Ok(())
     }
 }
 

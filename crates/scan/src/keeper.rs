@@ -16,7 +16,7 @@ use crate::scan::{hidden, open_root};
 use crate::settle::Changes;
 use crate::walk::Tree;
 use crate::watch::{Looks, Refused, Watch, Watches, remote};
-use crate::{Limits, Order, Progress, Report, ScanError, Standing, load, scan};
+use crate::{Index, Limits, Order, Progress, Report, ScanError, Standing, load, scan};
 
 #[cfg(test)]
 mod tests;
@@ -92,7 +92,7 @@ pub struct Keeper {
 #[derive(Debug)]
 struct Shared {
     setup: Setup,
-    catalog: RwLock<Arc<Catalog<Vec<u8>>>>,
+    catalog: RwLock<Arc<Index>>,
     generation: AtomicU64,
     status: Mutex<Status>,
     /// Of the scan that runs, or of the next.
@@ -145,7 +145,7 @@ impl Keeper {
 
     /// The catalog as it is now; empty before the first scan.
     #[must_use]
-    pub fn catalog(&self) -> Arc<Catalog<Vec<u8>>> {
+    pub fn catalog(&self) -> Arc<Index> {
         let catalog = self.shared.catalog.read();
         Arc::clone(&catalog.unwrap_or_else(PoisonError::into_inner))
     }
@@ -418,7 +418,10 @@ impl Shared {
         });
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
         match scanned {
-            Ok((catalog, report)) => {
+            Ok((catalog, mut report)) => {
+                if let Some(before) = self.status(|status| status.report.clone()) {
+                    report.keep_faults(&before.faults, order.only);
+                }
                 tracing::info!(
                     files = report.files,
                     opened = report.opened,
@@ -428,8 +431,11 @@ impl Shared {
                     "scanned"
                 );
                 if let Some(catalog) = catalog {
-                    *self.catalog.write().unwrap_or_else(PoisonError::into_inner) =
-                        Arc::new(catalog);
+                    let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+                    let last = std::mem::replace(&mut *held, Arc::new(catalog));
+                    // Letting go of a large one takes milliseconds.
+                    drop(held);
+                    drop(last);
                     self.generation.fetch_add(1, Ordering::AcqRel);
                 }
                 self.status(|status| {

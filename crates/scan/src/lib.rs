@@ -50,7 +50,7 @@ mod tests;
 
 pub use covers::{CoverLimits, Covers, TakeError};
 pub use error::ScanError;
-pub use index::load;
+pub use index::{Index, load};
 pub use keeper::{Keeper, Means, Setup, Status, Watching};
 pub use limits::Limits;
 pub use progress::{Phase, Progress, Standing};

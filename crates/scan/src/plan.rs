@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use catalog::{Catalog, Stat};
+use catalog::Stat;
 
+use crate::Index;
 use crate::walk::Seen;
 
 /// What becomes of each file that is there, and of the last index.
@@ -27,7 +28,7 @@ impl Plan {
 }
 
 /// Compares a walk with the last index; both are in the order of paths.
-pub(crate) fn plan(seen: &[Seen], last: Option<&Catalog<Vec<u8>>>) -> Plan {
+pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
     let mut plan = Plan::default();
     let files = last.map_or(0, |last| last.counts().files);
     let mut known = (0..files)

@@ -107,3 +107,37 @@ impl Progress {
         self.read.fetch_add(files, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Phase, Progress, Standing};
+    use std::time::Duration;
+
+    #[test]
+    fn the_rate_so_far_says_what_is_left() {
+        let progress = Progress::default();
+        assert_eq!(progress.standing(), Standing::default());
+        progress.enter(Phase::Walking);
+        progress.add_walked(100);
+        progress.begin_reading(80);
+        let before = progress.standing();
+        assert_eq!((before.phase, before.left), (Phase::Reading, None));
+        std::thread::sleep(Duration::from_millis(20));
+        progress.add_read(20);
+        let Standing {
+            walked,
+            to_read,
+            read,
+            per_second,
+            left,
+            ..
+        } = progress.standing();
+        assert_eq!((walked, to_read, read), (100, 80, 20));
+        // 20 ms at least went by, and what is left is three times what was read.
+        assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
+        let left = left.expect("a rate").as_secs_f64();
+        assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");
+        progress.add_read(60);
+        assert_eq!(progress.standing().left, Some(Duration::ZERO));
+    }
+}

@@ -174,9 +174,15 @@ fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
     let size = match picture::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // HEIC, which no part of Pelton decodes: its date and place are read all the same.
+        // HEIC, which no part of Pelton decodes: what it says of itself is read all the same.
         Err(err) if err.kind == ProbeErrorKind::Unknown && is_heic(&seen.path) => {
-            picture::Size::new(0, 0)
+            match picture::heif_size(source, seen.stat.size) {
+                Ok(size) => size,
+                Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
+                // A sequence has tracks instead; its date and place may still be told.
+                Err(err) if err.kind == ProbeErrorKind::Malformed => picture::Size::new(0, 0),
+                Err(err) => return Ok(Content::Unreadable(err.to_string())),
+            }
         }
         Err(err) => return Ok(Content::Unreadable(err.to_string())),
     };

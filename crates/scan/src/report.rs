@@ -3,6 +3,7 @@ use std::time::Duration;
 use catalog::Counts;
 
 use crate::Sweep;
+use crate::walk::is_below;
 
 /// What a scan did.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,23 @@ pub struct Report {
     pub read: Duration,
     /// From then until the index was written.
     pub build: Duration,
+}
+
+impl Report {
+    /// Keeps what an earlier scan found wrong outside of the folders that this one was of.
+    pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
+        if only.is_empty() {
+            return;
+        }
+        let outside = earlier.iter().filter(|fault| {
+            let mut scanned = only.iter();
+            !scanned.any(|folder| is_below(&fault.path, folder))
+        });
+        self.faults.extend(outside.cloned());
+        // Files that cannot be read are in the index as well.
+        self.faults.sort_by(|a, b| a.path.cmp(&b.path));
+        self.faults.dedup_by(|a, b| a.path == b.path);
+    }
 }
 
 /// A file or folder that could not be read.

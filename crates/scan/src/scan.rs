@@ -15,7 +15,7 @@ use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
 use crate::sweep::Place;
 use crate::walk::{Seen, Tree, tops};
-use crate::{Fault, Limits, Progress, Report, ScanError, index, sweep};
+use crate::{Fault, Index, Limits, Progress, Report, ScanError, index, sweep};
 
 /// What is to be scanned.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.read = start.elapsed() - report.walk;
     progress.enter(Phase::Building);
     let bytes = write(order, drafts, last, &mut report)?;
-    let catalog = Catalog::open(bytes).expect("what was just built");
+    let catalog = Catalog::open(bytes.into()).expect("what was just built");
     report.remember(&catalog);
     report.build = start.elapsed() - report.walk - report.read;
     Ok(report)
@@ -110,7 +110,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
 fn write(
     order: &Order<'_>,
     drafts: Vec<Draft>,
-    last: Option<Catalog<Vec<u8>>>,
+    last: Option<Index>,
     report: &mut Report,
 ) -> Result<Vec<u8>, ScanError> {
     let library = Draft::gather(drafts, order.splits);
@@ -165,7 +165,7 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
 
 impl Report {
     /// Takes what the index itself tells.
-    fn remember(&mut self, catalog: &Catalog<Vec<u8>>) {
+    fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
         self.counts = Some(catalog.counts());
         self.missing = catalog.missing().collect();
@@ -176,7 +176,7 @@ impl Report {
     }
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -220,7 +220,7 @@ impl Reading<'_> {
     fn drafts(
         &self,
         plan: &Plan,
-        last: Option<&Catalog<Vec<u8>>>,
+        last: Option<&Index>,
         report: &mut Report,
     ) -> Result<Vec<Draft>, ScanError> {
         let seen = self.seen;

@@ -37,3 +37,49 @@ pub(crate) fn by_place(seen: &[Seen], mut cold: Vec<(usize, Place)>) -> (Vec<usi
 pub(crate) fn rotates(device: u64) -> bool {
     host::rotates(device).unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Sweep, by_inode, by_place};
+    use crate::walk::{Kind, Seen};
+    use catalog::Stat;
+
+    /// Files of these devices and inodes.
+    fn seen(of: &[(u64, u64)]) -> Vec<Seen> {
+        let seen = of.iter().map(|&(device, inode)| Seen {
+            path: Vec::new(),
+            stat: Stat {
+                device,
+                inode,
+                size: 1,
+                mtime_ns: 1,
+            },
+            kind: Kind::Music,
+        });
+        seen.collect()
+    }
+
+    #[test]
+    fn files_are_opened_by_device_and_inode() {
+        let seen = seen(&[(2, 1), (1, 9), (1, 3), (2, 0), (1, 4)]);
+        let mut order = vec![0, 1, 2, 3];
+        by_inode(&seen, &mut order);
+        assert_eq!(order, [2, 1, 3, 0]);
+    }
+
+    #[test]
+    fn what_a_head_has_to_read_is_sorted_by_where_it_lies() {
+        let seen = seen(&[(1, 1), (1, 2), (1, 3), (2, 4)]);
+        let cold = vec![
+            (3, Ok(Some(10))),
+            (0, Ok(Some(900))),
+            (1, Ok(Some(20))),
+            (2, Ok(Some(500))),
+        ];
+        assert_eq!(by_place(&seen, cold), (vec![1, 2, 0, 3], Sweep::Extents));
+        // A file system that does not tell leaves the order of inodes.
+        let refused = || Err(std::io::Error::from(std::io::ErrorKind::Unsupported));
+        let cold = vec![(0, refused()), (1, refused())];
+        assert_eq!(by_place(&seen, cold), (vec![0, 1], Sweep::Inodes));
+    }
+}

@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use catalog::Catalog;
+use catalog::Content;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tags::Splits;
 
-use crate::{Limits, Order, Progress, Report, ScanError, load, scan};
+use crate::{Index, Limits, Order, Progress, Report, ScanError, load, scan};
 
 /// A library and the folder of its index, removed when dropped.
 struct Home(PathBuf);
@@ -87,7 +87,7 @@ impl Home {
         files.map(|(bytes, stat)| (path(bytes), stat)).collect()
     }
 
-    fn catalog(&self) -> Catalog<Vec<u8>> {
+    fn catalog(&self) -> Index {
         let loaded = load(&self.0.join("index")).expect("a readable folder");
         loaded.expect("an index")
     }
@@ -289,7 +289,7 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
 }
 
 /// Each playlist of an index: what it is called, the paths of its tracks, and how many entries are none.
-fn playlists(catalog: &Catalog<Vec<u8>>) -> Vec<(String, Vec<String>, u32)> {
+fn playlists(catalog: &Index) -> Vec<(String, Vec<String>, u32)> {
     let lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
     let path = |row| {
         let (path, _) = catalog.file(catalog.track(row)?.file)?;
@@ -345,6 +345,41 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
     home.scan();
     assert_eq!(playlists(&home.catalog()), []);
     assert_eq!(home.index(), home.clean());
+}
+
+#[test]
+fn a_heic_is_a_picture_with_its_size() {
+    let part = |kind: &[u8; 4], body: &[u8]| {
+        [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
+    };
+    let size = [[0, 0, 0, 0], 4032_u32.to_be_bytes(), 3024_u32.to_be_bytes()].concat();
+    // A quarter turn.
+    let properties = [part(b"ispe", &size), part(b"irot", &[1])].concat();
+    let of_item = part(b"ipma", b"\0\0\0\0\0\0\0\x01\0\x01\x02\x01\x02");
+    let meta = [
+        vec![0; 4],
+        part(b"pitm", b"\0\0\0\0\0\x01"),
+        part(b"iprp", &[part(b"ipco", &properties), of_item].concat()),
+    ];
+    let file = [
+        part(b"ftyp", b"heic\0\0\0\0mif1heic"),
+        part(b"meta", &meta.concat()),
+    ];
+    let home = Home::new("heic");
+    home.write("IMG_1.HEIC", &file.concat());
+    home.write("IMG_2.HEIC", b"");
+    let report = home.scan();
+    assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
+    let catalog = home.catalog();
+    let found = (0..catalog.counts().files).find_map(|row| {
+        let entry = catalog.entry(row)?;
+        match entry.content {
+            Content::Photo(photo) if entry.path == b"IMG_1.HEIC" => Some(photo),
+            _ => None,
+        }
+    });
+    let photo = found.expect("a picture of the library");
+    assert_eq!((photo.width_px, photo.height_px), (3024, 4032));
 }
 
 #[test]
@@ -433,6 +468,31 @@ fn patterns_leave_files_and_folders_out() {
     fs::remove_file(home.library().join(".ndignore")).expect("a file of our own");
     assert_eq!(home.scan().files, files + 2);
     assert!(home.index() == home.clean());
+}
+
+#[test]
+fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
+    let home = Home::new("no-patterns");
+    let files = home.scan().files;
+    let patterns = home.library().join("One/.ndignore");
+    symlink(".ndignore", &patterns).expect("a folder of our own");
+    let report = home.scan();
+    assert_eq!(report.files, files);
+    let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
+    assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
+    assert!(report.faults[0].reason.contains("symbolic links"));
+    // The same for what is scanned below.
+    let only = [b"One/First".to_vec()];
+    let (library, index) = (home.library(), home.0.join("index"));
+    let order = Order {
+        only: &only,
+        ..home.order((&library, &index))
+    };
+    let report = scan(&order, &Progress::default()).expect("a library");
+    assert_eq!((report.files, report.gone), (files, 0));
+    // A folder that leaves itself out is not asked for its patterns.
+    home.write("One/.nomedia", b"");
+    assert_eq!(home.scan().faults, []);
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use catalog::{Catalog, Stat};
+use catalog::Stat;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
 use rustix::io::Errno;
 
 use crate::ignore::{self, Rules, Word};
-use crate::{Fault, Limits, Progress, ScanError};
+use crate::{Fault, Index, Limits, Progress, ScanError};
 
 /// Bytes of folder entries that are fetched at once.
 const ENTRIES_BYTES: usize = 32 << 10;
@@ -118,12 +118,12 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // One that cannot be opened says nothing; the walk tells of it.
+            // What cannot be read says nothing; a walk from the root tells of it.
             if let Ok(opened) = open_folder(self.root, above) {
                 let mut word = Word::Silent;
                 for name in ignore::MARKS {
-                    if stat(&opened, name).is_ok() {
-                        word.hear(&opened, name);
+                    if stat(&opened, name).is_ok() && word.hear(&opened, name).is_err() {
+                        word = Word::Silent;
                     }
                 }
                 rules = rules.after(above, word)?;
@@ -153,7 +153,11 @@ impl Tree<'_> {
             let name = entry.file_name().to_bytes();
             // `.` and `..` among them.
             if name.starts_with(b".") {
-                word.hear(folder, name);
+                if let Err(err) = word.hear(folder, name) {
+                    let (path, err) = (join(path, name), io::Error::from(err));
+                    let reason = format!("cannot be read, and hides nothing: {err}");
+                    walked.faults.push(Fault { path, reason });
+                }
                 continue;
             }
             let below = join(path, name);
@@ -214,7 +218,7 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
 
 impl Walked {
     /// Adds the files that the walk did not look for, as the last index knows them.
-    pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Catalog<Vec<u8>>) {
+    pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
         let known = (0..last.counts().files).filter_map(|row| last.file(row));
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
         self.seen.extend(outside.filter_map(|(path, stat)| {

@@ -364,7 +364,7 @@ impl Ask<'_> {
         out.number("unsettled", scanning.unsettled as i64);
         out.list(
             "unreadable",
-            self.index.unreadable(),
+            self.server.house.unreadable(&self.index),
             |out, (path, reason)| {
                 out.text("path", &String::from_utf8_lossy(&path));
                 out.text("reason", &reason);

@@ -1,15 +1,20 @@
 use std::sync::Arc;
 
-use catalog::{Catalog, Covered};
+use catalog::Covered;
 use picture::Look;
+
+use crate::server::Index;
 
 /// What the house offers: the library, and what is done with its files.
 pub trait House: Send + Sync {
     /// The index as it is now.
-    fn index(&self) -> Arc<Catalog<Vec<u8>>>;
+    fn index(&self) -> Arc<Index>;
 
     /// How far a scan is.
     fn scanning(&self) -> Scanning;
+
+    /// Files and folders that cannot be read, by their paths below the root, and why.
+    fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)>;
 
     /// Has these folders scanned soon, with all below them, by their paths below the root; everything, where none is named.
     fn scan(&self, folders: Vec<Vec<u8>>);
@@ -18,13 +23,13 @@ pub trait House: Send + Sync {
     fn cancel_scan(&self);
 
     /// The target at which the picture of something is served, with this query. May have to take it out of a file.
-    fn cover(&self, index: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String>;
+    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String>;
 
     /// Whether a picture stands for something.
-    fn has_cover(&self, index: &Catalog<Vec<u8>>, of: Covered) -> bool;
+    fn has_cover(&self, index: &Index, of: Covered) -> bool;
 
     /// What the picture of something looks like, where that is known. May have to take it out of a file.
-    fn look(&self, index: &Catalog<Vec<u8>>, of: Covered) -> Option<Look>;
+    fn look(&self, index: &Index, of: Covered) -> Option<Look>;
 
     /// What the picture at a path of the library looks like, where that is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Look>;

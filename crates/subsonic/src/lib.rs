@@ -60,5 +60,5 @@ pub use api::ApiRequest;
 pub use house::{House, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use params::Params;
-pub use server::{Answer, Request, Server};
+pub use server::{Answer, Index, Request, Server};
 pub use store::{Store, StoreError};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use catalog::{Catalog, TrackId};
 use tags::Splits;
 
@@ -18,8 +19,8 @@ use crate::store::{Change, State, Store, User};
 use crate::write::{Form, Writer};
 use crate::{auth, system};
 
-/// An index in memory.
-pub(crate) type Index = Catalog<Vec<u8>>;
+/// An index, whatever holds its bytes.
+pub type Index = Catalog<Bytes>;
 
 /// Answers players.
 pub struct Server {

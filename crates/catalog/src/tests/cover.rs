@@ -104,6 +104,34 @@ fn pictures_by_the_usual_rules() {
 }
 
 #[test]
+fn rules_of_another_order_find_other_pictures() {
+    let rules = CoverRules {
+        track: vec![Source::Album],
+        disc: vec![Source::Any, Source::Embedded],
+        album: vec![Source::Embedded, Source::File("back.*".to_owned())],
+        artist: vec![Source::Album],
+    };
+    check(
+        &rules,
+        expect![[r#"
+        Band: Band/Discs/CD1/1.flac, inside
+        Discs: Band/Discs/CD1/1.flac, inside
+          disc 1: Band/Discs/CD1/1.flac, inside
+          disc 2: Band/Discs/CD2/disc 2.png
+        Inside: Band/Inside/2.flac, inside
+        Other: Band/Other/back.jpg
+        Zero: -
+        Band/Discs/CD1/1.flac: Band/Discs/CD1/1.flac, inside
+        Band/Discs/CD2/1.flac: Band/Discs/CD1/1.flac, inside
+        Band/Inside/1.flac: Band/Inside/2.flac, inside
+        Band/Inside/2.flac: Band/Inside/2.flac, inside
+        Band/Other/1.flac: Band/Other/back.jpg
+        alone.flac: -
+    "#]],
+    );
+}
+
+#[test]
 fn rules_that_lead_in_circles_find_nothing() {
     let rules = CoverRules {
         track: vec![Source::Disc, Source::Album],

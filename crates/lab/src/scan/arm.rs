@@ -253,7 +253,7 @@ impl ReadAt for Forward {
     }
 }
 
-fn cpu_us() -> u64 {
+pub(super) fn cpu_us() -> u64 {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage takes no pointer of ours");
     (usage.user_time() + usage.system_time()).num_microseconds() as u64
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use catalog::Catalog;
+use scan::Index;
 
 use crate::harness::{Home, Server, eventually, media, pelton};
 
@@ -43,14 +43,14 @@ fn home() -> Home {
 }
 
 /// The index that the server made.
-fn catalog(home: &Home) -> Catalog<Vec<u8>> {
+fn catalog(home: &Home) -> Index {
     eventually("the index", || {
         scan::load(&home.data().join("catalog")).ok()?
     })
 }
 
 /// The id of the first track in a folder, and that of its album.
-fn ids(catalog: &Catalog<Vec<u8>>, folder: &str) -> (String, String) {
+fn ids(catalog: &Index, folder: &str) -> (String, String) {
     let tracks = (0..catalog.counts().tracks).filter_map(|row| catalog.track(row));
     let mut tracks = tracks.filter(|track| {
         let (path, _) = catalog.file(track.file).expect("a row that was given");

@@ -100,6 +100,61 @@ fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
 }
 
 #[test]
+fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
+    let home = home();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let song = song(&server);
+    let id = song["id"].as_str().expect("text");
+    let last = FLAC.len() - 1;
+    for name in ["stream", "download"] {
+        let target = format!("/rest/{name}?id={id}&{ANN}");
+        let whole = server.get(&target);
+        let etag = whole.etag().to_owned();
+        let modified = whole.field("last-modified").expect("a date").to_owned();
+        assert_eq!(whole.field("accept-ranges"), Some("bytes"), "{name}");
+        let ask = |method: &str, fields: &str| server.send(method, &target, fields);
+        for (range, expected) in [
+            ("0-0", &FLAC[..1]),
+            ("100-", &FLAC[100..]),
+            ("-7", &FLAC[last - 6..]),
+            (&format!("{last}-99999999"), &FLAC[last..]),
+        ] {
+            let part = ask("GET", &format!("range: bytes={range}\r\n"));
+            assert_eq!(
+                (part.status, &part.body[..]),
+                (206, expected),
+                "{name} {range}"
+            );
+            let told = part.field("content-range").expect("where it lies");
+            assert!(
+                told.ends_with(&format!("/{}", FLAC.len())),
+                "{name} {range}: {told}"
+            );
+        }
+        let beyond = ask("GET", &format!("range: bytes={}-\r\n", FLAC.len()));
+        let told = format!("bytes */{}", FLAC.len());
+        assert_eq!(
+            (beyond.status, beyond.field("content-range")),
+            (416, Some(&*told))
+        );
+        for (validator, status) in [(&etag[..], 206), (&modified, 206), ("\"other\"", 200)] {
+            let part = ask(
+                "GET",
+                &format!("range: bytes=4-9\r\nif-range: {validator}\r\n"),
+            );
+            assert_eq!(part.status, status, "{name} {validator}");
+        }
+        let held = ask("GET", &format!("if-none-match: {etag}\r\n"));
+        assert_eq!((held.status, held.body.len()), (304, 0), "{name}");
+        let head = ask("HEAD", "range: bytes=4-9\r\n");
+        assert_eq!((head.status, head.body.len()), (200, 0), "{name}");
+        let length = FLAC.len().to_string();
+        assert_eq!(head.field("content-length"), Some(&*length), "{name}");
+    }
+}
+
+#[test]
 fn users_and_keys_are_made_listed_and_removed() {
     let home = Home::new();
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
@@ -147,4 +202,50 @@ fn what_was_answered_outlives_a_kill() {
     kept.sort();
     assert_eq!(names, kept);
     server.stop();
+}
+
+#[test]
+fn every_file_and_folder_that_cannot_be_read_is_told_with_its_reason() {
+    let deep = ["d"; 66].join("/");
+    let home = Home::with(&[
+        ("Band/1.flac", FLAC),
+        ("Band/empty.flac", b""),
+        ("Band/text.mp3", b"no music"),
+        ("Band/cut.m4a", b"\0\0\0\x20ftypM4A "),
+        ("Band/picture.png", b"no picture"),
+        ("Band/odd.m3u8", b"#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"),
+        (&format!("{deep}/1.flac"), FLAC),
+    ]);
+    let patterns = home.library().join("Band/.ndignore");
+    std::os::unix::fs::symlink(".ndignore", patterns).expect("a folder of our own");
+    let server = Server::plain(&home, &[]);
+    let told = eventually("the scan", || {
+        let answer = server.get("/-/api/scan");
+        let told: Value = serde_json::from_str(answer.text()).expect("JSON");
+        (told["ended"].is_string() && told["scanning"] == false).then_some(told)
+    });
+    let lines: Vec<String> = told["unreadable"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|fault| {
+            let text = |name: &str| fault[name].as_str().expect("text").to_owned();
+            format!(
+                "{}: {}",
+                text("path").replace(&deep[..100], "…"),
+                text("reason")
+            )
+        })
+        .collect();
+    expect_test::expect![[r#"
+        [
+            "Band/.ndignore: cannot be read, and hides nothing: Too many levels of symbolic links (os error 40)",
+            "Band/cut.m4a: mp4 box is longer than what holds it",
+            "Band/empty.flac: file is empty",
+            "Band/odd.m3u8: playlist of a stream's segments",
+            "Band/picture.png: not a picture",
+            "Band/text.mp3: no known kind of music",
+            "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: folder is deeper than the limit allows",
+        ]
+    "#]].assert_debug_eq(&lines);
 }

@@ -7,7 +7,9 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Home, pelton, repetitions};
+use serde_json::Value;
+
+use crate::harness::{Home, Server, eventually, pelton, repetitions};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
 const OPUS: &[u8] = include_bytes!("../../../tags/testdata/sine.opus");
@@ -66,6 +68,32 @@ fn change(home: &Home, round: usize, chance: &mut Chance) {
             }
         }
     }
+}
+
+/// What the library has, as the server tells it once it has scanned.
+fn tracks(server: &Server) -> Value {
+    eventually("the scan", || {
+        let scanned: Value = serde_json::from_str(server.get("/-/api/scan").text()).ok()?;
+        scanned["ended"].as_str()?;
+        serde_json::from_str(server.get("/-/api/tracks?limit=500").text()).ok()
+    })
+}
+
+#[test]
+fn an_index_that_somebody_cuts_while_it_is_served_does_no_harm() {
+    let home = Home::new();
+    for track in 0..300 {
+        home.put(&format!("Album/{track} - Song.flac"), FLAC);
+    }
+    let server = Server::plain(&home, &[]);
+    let before = tracks(&server);
+    assert_eq!(before["total"], 300);
+    // Without the lease that this waits for, every page but the first would be gone.
+    fs::write(home.data().join("catalog/index"), b"cut").expect("the home can be written");
+    assert_eq!(tracks(&server), before);
+    drop(server);
+    let server = Server::plain(&home, &[]);
+    assert_eq!(tracks(&server), before);
 }
 
 #[test]

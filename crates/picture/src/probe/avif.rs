@@ -25,6 +25,11 @@ const ALPHA_URNS: [&[u8]; 2] = [
     b"urn:mpeg:hevc:2015:auxid:1\0",
 ];
 
+/// Brands of pictures and of sequences in HEVC, and of those whose codec the brand does not tell.
+const HEIF_BRANDS: [Kind; 9] = [
+    *b"heic", *b"heix", *b"heim", *b"heis", *b"hevc", *b"hevx", *b"mif1", *b"mif2", *b"msf1",
+];
+
 /// Version and flags, with which full boxes begin.
 const VERSION_BYTES: u64 = 4;
 
@@ -50,6 +55,17 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     };
     facts.animated = animated;
     Ok(facts)
+}
+
+/// The size of the upright primary item of a HEIC or HEIF file, whose boxes are those of AVIF.
+pub(super) fn heif_size(head: &mut Head<'_>) -> Result<Size, ProbeError> {
+    let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
+    if !ftyp_brands(sniffed).any(|brand| HEIF_BRANDS.iter().any(|known| known == brand)) {
+        return Err(ProbeError::unknown());
+    }
+    let file = 0..head.len_bytes();
+    let meta = child(head, &file, b"meta")?;
+    still(head, &meta).map(|facts| facts.oriented())
 }
 
 /// A sequence; only its size is of use, as it is passed through. Its still picture, where it has one, may lack all else.

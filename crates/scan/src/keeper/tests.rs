@@ -164,6 +164,57 @@ fn off_it_scans_when_asked() {
 }
 
 #[test]
+fn on_schedule_everything_is_scanned_again() {
+    let home = Home::new("schedule");
+    let watching = Watching {
+        means: Means::Off,
+        rescan: Duration::from_millis(50),
+        ..QUICKLY
+    };
+    let keeper = home.keeper(watching, Limits::default());
+    until_tracks(&keeper, 1);
+    home.put("Band/Album/2.flac");
+    until_tracks(&keeper, 2);
+    let scans = keeper.status().scans;
+    eventually(&keeper, "two more", |status| scans + 2 <= status.scans);
+    assert_eq!(keeper.generation(), 2, "nothing else changed");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
+    let home = Home::new("faults");
+    let watching = Watching {
+        means: Means::Off,
+        ..QUICKLY
+    };
+    let limits = Limits {
+        depth_max: 2,
+        ..Limits::default()
+    };
+    home.put("Band/Album/CD1/1.flac");
+    fs::write(home.library().join("Band/Album/2.flac"), b"").expect("a folder of our own");
+    let keeper = home.keeper(watching, limits);
+    let told = |status: &Status| {
+        let report = status.report.as_ref().expect("a scan has ended");
+        let faults = report.faults.iter().map(|fault| &fault.path);
+        faults
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect::<Vec<_>>()
+    };
+    eventually(&keeper, "the first scan", |status| status.scans == 1);
+    let both = ["Band/Album/2.flac", "Band/Album/CD1"];
+    assert_eq!(told(&keeper.status()), both);
+    home.put("New/1.flac");
+    keeper.ask(vec![b"New".to_vec()]);
+    eventually(&keeper, "the second", |status| status.scans == 2);
+    assert_eq!(told(&keeper.status()), both);
+    fs::remove_dir_all(home.library().join("Band/Album/CD1")).expect("it is there");
+    keeper.ask(vec![b"Band".to_vec()]);
+    eventually(&keeper, "the third", |status| status.scans == 3);
+    assert_eq!(told(&keeper.status()), both[..1]);
+}
+
+#[test]
 fn a_cancelled_scan_leaves_the_last_index() {
     // One that ends before it is seen to run is tried again.
     let cancelled = (0..20).find_map(|attempt| {

@@ -12,27 +12,40 @@ use tags::{
 };
 
 use crate::{
-    Answer, ApiRequest, House, Limits, Params, Request, Scanning, Server, Store, Watching,
+    Answer, ApiRequest, House, Index, Limits, Params, Reading, Request, Scanning, Server, Store,
+    Watching,
 };
 
 const NOW_MS: i64 = 1_000_000;
 
 /// An index, and the folders that were to be scanned.
-struct Shelf(Arc<Catalog<Vec<u8>>>, Mutex<Vec<Vec<u8>>>);
+struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>);
 
 impl House for Shelf {
-    fn index(&self) -> Arc<Catalog<Vec<u8>>> {
+    fn index(&self) -> Arc<Index> {
         Arc::clone(&self.0)
     }
 
     fn scanning(&self) -> Scanning {
+        let asked = !self.1.lock().expect("one thread").is_empty();
+        let reading = Reading {
+            done: 3,
+            of: 7,
+            per_second: 12.5,
+            left_s: Some(0.32),
+        };
         Scanning {
-            active: false,
+            active: asked,
             files: 7,
+            reading: asked.then_some(reading),
             ended_ms: Some(1),
             watch: Watching::Told { folders: 4 },
             ..Scanning::default()
         }
+    }
+
+    fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
+        index.unreadable().collect()
     }
 
     fn scan(&self, folders: Vec<Vec<u8>>) {
@@ -43,18 +56,18 @@ impl House for Shelf {
         self.1.lock().expect("one thread").clear();
     }
 
-    fn cover(&self, _: &Catalog<Vec<u8>>, of: Covered, query: &str) -> Option<String> {
+    fn cover(&self, _: &Index, of: Covered, query: &str) -> Option<String> {
         Some(format!("/cover/{of:?}?{query}"))
     }
 
-    fn has_cover(&self, index: &Catalog<Vec<u8>>, of: Covered) -> bool {
+    fn has_cover(&self, index: &Index, of: Covered) -> bool {
         let Covered::Album(row) = of else {
             return true;
         };
         index.album(row).is_some_and(|album| album.title == "Über")
     }
 
-    fn look(&self, index: &Catalog<Vec<u8>>, of: Covered) -> Option<Look> {
+    fn look(&self, index: &Index, of: Covered) -> Option<Look> {
         let is_album = matches!(of, Covered::Album(_));
         (is_album && self.has_cover(index, of)).then(seen)
     }
@@ -113,7 +126,7 @@ impl Scene {
 
     fn open(folder: PathBuf, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
-        let index = Catalog::open(build(library(), &Splits::default())).expect("an index");
+        let index = Catalog::open(build(library(), &Splits::default()).into()).expect("an index");
         let house = Arc::new(Shelf(Arc::new(index), Mutex::default()));
         let limits = Limits::default();
         let server = Server::new(house.clone(), Arc::clone(&store), Splits::default(), limits);

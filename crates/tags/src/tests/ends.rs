@@ -13,7 +13,7 @@ fn id3v1(title: &str) -> Vec<u8> {
     tag
 }
 
-fn ape(items: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn ape(items: &[(&str, &str)]) -> Vec<u8> {
     let mut tag = Vec::new();
     for (key, value) in items {
         tag.extend((value.len() as u32).to_le_bytes());

@@ -120,7 +120,9 @@ fn every_container_is_looked_into() {
         r#"Shot { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
     ]];
     let exif = tiff();
-    for bytes in [jpeg(&exif), png(&exif), webp(&exif), heic(&exif)] {
+    let mut avif = heic(&exif);
+    avif[8..12].copy_from_slice(b"avif");
+    for bytes in [jpeg(&exif), png(&exif), webp(&exif), heic(&exif), avif] {
         check(&bytes, &expected);
     }
 }

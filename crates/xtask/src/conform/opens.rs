@@ -1,4 +1,5 @@
-//! `conform scan`, its second half: which files a scan opens, by strace and over a generated library.
+//! `conform scan`, its second half: which files a scan opens, and how often it asks for what the file system says of them, by
+//! strace and over a generated library.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -34,17 +35,23 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     }
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let traced = |name: &str| {
-        timed(name, || trace(&program, &library, &folder))
-            .inspect(|opened| println!("{name}: {} files opened", opened.len()))
+        timed(name, || trace(&program, &library, &folder)).inspect(|Calls { opened, stats }| {
+            println!("{name}: {} files opened, {stats} asked about", opened.len());
+        })
     };
-    let first = traced("first scan")?;
+    let first = traced("first scan")?.opened;
     if first.len() < TRACKS as usize {
         let line = format!("strace saw {} files opened of {TRACKS}", first.len());
         return Err(Stop::findings(line));
     }
     let unchanged = traced("unchanged scan")?;
-    if let Some(opened) = unchanged.first() {
+    if let Some(opened) = unchanged.opened.first() {
         return Err(Stop::findings(format!("opened, and not changed: {opened}")));
+    }
+    let files = count(&library)?;
+    if unchanged.stats != files {
+        let line = format!("asked {} times about {files} files", unchanged.stats);
+        return Err(Stop::findings(line));
     }
     let mut music = Vec::new();
     flacs(&library, &mut music)?;
@@ -53,7 +60,7 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
         let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
         touched.map_err(at(path))?;
     }
-    let changed = traced("scan after changes")?;
+    let changed = traced("scan after changes")?.opened;
     if changed.len() != CHANGED {
         let line = format!("{} files opened where {CHANGED} changed", changed.len());
         return Err(Stop::findings(line));
@@ -61,8 +68,15 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Paths of music, pictures and playlists that a scan opens.
-fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Vec<String>, Stop> {
+/// What a scan does with music, pictures and playlists.
+struct Calls {
+    /// Their paths.
+    opened: Vec<String>,
+    /// How often it asks what the file system says of one that it names.
+    stats: usize,
+}
+
+fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     let out = folder.join("trace");
     let mut strace = Command::new("strace");
     strace.args([
@@ -71,7 +85,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Vec<String>, S
         "-s",
         "4096",
         "-e",
-        "trace=open,openat,openat2,creat",
+        "trace=open,openat,openat2,creat,statx,stat,lstat,newfstatat",
         "-o",
     ]);
     strace.arg(&out).arg(program).arg("scan").arg(library);
@@ -84,21 +98,48 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Vec<String>, S
     }
     let text = fs::read(&out).map_err(at(&out))?;
     let text = String::from_utf8_lossy(&text);
-    Ok(text.lines().filter_map(opened).map(str::to_owned).collect())
+    let asks = |line: &&str| {
+        line.split('(')
+            .next()
+            .is_some_and(|call| call.contains("stat"))
+    };
+    let (stats, opens): (Vec<&str>, Vec<&str>) = text.lines().partition(asks);
+    let opened = opens.into_iter().filter_map(named);
+    Ok(Calls {
+        opened: opened.map(str::to_owned).collect(),
+        stats: stats.into_iter().filter_map(named).count(),
+    })
 }
 
 /// The path in a line of strace, where it is that of a file which matters.
-fn opened(line: &str) -> Option<&str> {
+fn named(line: &str) -> Option<&str> {
     if line.contains("O_DIRECTORY") {
         return None;
     }
     let (_, rest) = line.split_once('"')?;
     let (path, _) = rest.rsplit_once('"')?;
-    let (_, ending) = path.rsplit_once('.')?;
-    let mut endings = ENDINGS.iter();
-    endings
-        .any(|it| ending.eq_ignore_ascii_case(it))
-        .then_some(path)
+    matters(path).then_some(path)
+}
+
+/// Whether a scan asks about a file of this name.
+fn matters(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
+}
+
+/// Files below a folder that matter; links are none.
+fn count(folder: &Path) -> Result<usize, Stop> {
+    let mut files = 0;
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        let entry = entry.map_err(at(folder))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(at(folder))?);
+        if kind.is_dir() {
+            files += count(&path)?;
+        } else if kind.is_file() && matters(&entry.file_name().to_string_lossy()) {
+            files += 1;
+        }
+    }
+    Ok(files)
 }
 
 fn flacs(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
@@ -116,20 +157,22 @@ fn flacs(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::opened;
+    use super::named;
 
     #[test]
     fn lines_of_strace_are_read() {
+        let line = r#"812 statx(5, "1.flac", AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, {}) = 0"#;
+        assert_eq!(named(line), Some("1.flac"));
         let line = r#"812 openat(5, "A \"B\"/1.FLAC", O_RDONLY|O_NOFOLLOW|O_CLOEXEC) = 7"#;
-        assert_eq!(opened(line), Some(r#"A \"B\"/1.FLAC"#));
+        assert_eq!(named(line), Some(r#"A \"B\"/1.FLAC"#));
         assert_eq!(
-            opened(r#"812 openat(5, "A.flac", O_RDONLY|O_DIRECTORY) = 7"#),
+            named(r#"812 openat(5, "A.flac", O_RDONLY|O_DIRECTORY) = 7"#),
             None
         );
         assert_eq!(
-            opened(r#"812 openat(AT_FDCWD, "/etc/localtime", O_RDONLY) = 7"#),
+            named(r#"812 openat(AT_FDCWD, "/etc/localtime", O_RDONLY) = 7"#),
             None
         );
-        assert_eq!(opened("812 <... openat resumed>) = 7"), None);
+        assert_eq!(named("812 <... openat resumed>) = 7"), None);
     }
 }

@@ -187,3 +187,29 @@ fn sequences() {
         "#]],
     );
 }
+
+#[test]
+fn heic_tells_its_size_by_the_same_boxes() {
+    let heic = |own: &[Vec<u8>]| {
+        let mut file = avif(own.len() as u8, own);
+        let at = file.windows(4).position(|brand| brand == b"avif");
+        file[at.expect("a brand")..][..4].copy_from_slice(b"heic");
+        file
+    };
+    let size = |file: &[u8]| super::super::heif_size(file, file.len() as u64);
+    let turned = heic(&[
+        ispe((4032, 3024)),
+        iso(b"hvcC", &[0; 23]),
+        iso(b"irot", &[1]),
+    ]);
+    assert_eq!(size(&turned).expect("a sound file"), Size::new(3024, 4032));
+    assert!(probe(&turned[..], turned.len() as u64).is_err());
+    for broken in [&turned[..40], &heic(&[ispe((0, 480))])] {
+        assert_eq!(
+            size(broken).expect_err("broken").kind,
+            ProbeErrorKind::Malformed
+        );
+    }
+    let text = size(b"no picture").expect_err("no file of this kind");
+    assert_eq!(text.kind, ProbeErrorKind::Unknown);
+}
