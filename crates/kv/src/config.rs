@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use table::{ACCEPTED, DIRECTIVES, Directive};
 pub use value::LogLevel;
 pub(crate) use value::{
-    Allowed, Events, EvictionPolicy, Fsync, Int, Memory, Mode, OutputLimit, OutputLimits,
+    Allowed, Events, EvictionPolicy, Fsync, Int, Memory, Mode, Name, OutputLimit, OutputLimits,
     SavePoint, Words,
 };
 
@@ -50,7 +50,7 @@ pub struct Config {
     /// Where the files are.
     pub(crate) dir: String,
     /// Name of the snapshot.
-    pub(crate) dbfilename: String,
+    pub(crate) dbfilename: Name,
     /// When a snapshot is due.
     pub(crate) save: Vec<SavePoint>,
     /// Whether long strings in a snapshot are compressed.
@@ -64,9 +64,9 @@ pub struct Config {
     /// Whether there is a journal.
     pub(crate) appendonly: bool,
     /// First part of the names of its files.
-    pub(crate) appendfilename: String,
+    pub(crate) appendfilename: Name,
     /// Directory of its files, below `dir`.
-    pub(crate) appenddirname: String,
+    pub(crate) appenddirname: Name,
     /// When it reaches the disk.
     pub(crate) appendfsync: Fsync,
     /// Whether a journal whose last command is cut is loaded without it.
@@ -148,15 +148,15 @@ impl Default for Config {
             pidfile: String::new(),
             hz: Int(10),
             dir: "./pelton-data/store".to_owned(),
-            dbfilename: "dump.rdb".to_owned(),
+            dbfilename: Name("dump.rdb".to_owned()),
             save: vec![point(3600, 1), point(300, 100), point(60, 10_000)],
             rdbcompression: true,
             rdbchecksum: true,
             rdb_version: Int(10),
             stop_writes_on_bgsave_error: true,
             appendonly: false,
-            appendfilename: "appendonly.aof".to_owned(),
-            appenddirname: "appendonlydir".to_owned(),
+            appendfilename: Name("appendonly.aof".to_owned()),
+            appenddirname: Name("appendonlydir".to_owned()),
             appendfsync: Fsync::EverySecond,
             aof_load_truncated: true,
             auto_aof_rewrite_percentage: Int(100),
@@ -196,7 +196,7 @@ impl Config {
     /// its name, as redis-server takes them.
     ///
     /// # Errors
-    /// A file that cannot be read, or the first line that does not fit.
+    /// A file that cannot be read, the first line that does not fit, or directives that contradict each other.
     pub fn from_args(args: &[String]) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         let mut args = args;
@@ -213,7 +213,22 @@ impl Config {
                 fault,
             })?;
         }
-        Ok(config)
+        match config.contradiction() {
+            Some((place, fault)) => Err(ConfigError {
+                place: place.to_owned(),
+                fault: fault.to_owned(),
+            }),
+            None => Ok(config),
+        }
+    }
+
+    /// What directives say together that cannot be: their names, and why.
+    fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        let nowhere = self.port.0 == 0 && self.unixsocket.is_empty();
+        nowhere.then_some((
+            "port 0 without unixsocket",
+            "Configured to not listen anywhere",
+        ))
     }
 
     /// Reads the text of a configuration file, of which `place` is the name in errors.

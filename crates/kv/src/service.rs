@@ -301,10 +301,7 @@ fn turn(shared: &Shared) -> bool {
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
     if port == 0 {
-        // A reactor has an address to listen on; one that nobody asked for would be worse than an error.
-        return Err(Error::host(
-            "port 0, no TCP at all, is not built yet".to_owned(),
-        ));
+        return Ok(Vec::new());
     }
     let mut addresses = Vec::new();
     for name in &config.bind.0 {

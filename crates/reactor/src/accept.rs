@@ -60,7 +60,7 @@ impl Acceptor {
             reserve: None,
             paused: false,
         };
-        acceptor.reserve = Some(acceptor.open_reserve()?);
+        acceptor.reserve = acceptor.open_reserve()?;
         Ok(acceptor)
     }
 
@@ -148,13 +148,16 @@ impl Acceptor {
         }
         // Another thread may have taken the place; then the next tick tries again.
         match self.open_reserve() {
-            Ok(reserve) => self.reserve = Some(reserve),
+            Ok(reserve) => self.reserve = reserve,
             Err(_) => self.paused = true,
         }
     }
 
-    fn open_reserve(&self) -> io::Result<OwnedFd> {
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.listeners[0].0, 0)?)
+    /// None without a listener.
+    fn open_reserve(&self) -> io::Result<Option<OwnedFd>> {
+        let first = self.listeners.first();
+        let reserve = first.map(|(socket, _)| rustix::io::fcntl_dupfd_cloexec(socket, 0));
+        Ok(reserve.transpose()?)
     }
 }
 

@@ -93,13 +93,14 @@ impl Listeners {
     }
 }
 
-/// Listens on every address for every core. `[::]` means IPv6 only: to serve both, name `0.0.0.0` too.
+/// Listens on every address for every core. `[::]` means IPv6 only: to serve both, name `0.0.0.0` too. Without an address
+/// the cores run all the same, with what their handlers listen on themselves.
 ///
 /// # Errors
 /// An address cannot be had; the error names it and says what to do.
 ///
 /// # Panics
-/// Without an address, without a core, or with limits that [`Limits::check`] refuses.
+/// Without a core, or with limits that [`Limits::check`] refuses.
 pub fn bind(
     addresses: &[SocketAddr],
     cores: &[CoreId],
@@ -122,7 +123,6 @@ pub fn adopt(
     limits: &Limits,
     inherited: &mut Vec<TcpListener>,
 ) -> Result<Listeners, Error> {
-    assert!(!addresses.is_empty(), "no address to listen on");
     assert!(!cores.is_empty(), "no core to listen with");
     assert_eq!(limits.check(), Ok(()), "this bound must not be zero");
     let mut resolved = Vec::with_capacity(addresses.len());

@@ -66,6 +66,20 @@ fn what_does_not_fit_is_named_with_its_line() {
         "redis.conf:1: port: wrong number of arguments"
     );
     assert_eq!(fault("dir \"a"), "redis.conf:1: unbalanced quotes");
+    assert_eq!(
+        fault("appendfilename a/b"),
+        "redis.conf:1: appendfilename: can't be a path, just a filename"
+    );
+}
+
+#[test]
+fn a_configuration_that_contradicts_itself_is_refused() {
+    assert_eq!(
+        from_args(&["--port", "0"]).expect_err("nobody could connect"),
+        "port 0 without unixsocket: Configured to not listen anywhere"
+    );
+    let config = from_args(&["--port", "0", "--unixsocket", "/tmp/s"]).expect("sound");
+    assert_eq!(shown(&config, "port"), "0");
 }
 
 #[test]

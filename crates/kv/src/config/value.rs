@@ -39,6 +39,25 @@ impl Value for String {
     }
 }
 
+/// The name of a file within its directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name(pub(crate) String);
+
+impl Value for Name {
+    fn read(words: &[String]) -> Result<Name, String> {
+        match one(words)? {
+            "" => Err("argument must not be empty".to_owned()),
+            path if path.contains('/') => Err("can't be a path, just a filename".to_owned()),
+            "." | ".." => Err("can't be a path, just a filename".to_owned()),
+            name => Ok(Name(name.to_owned())),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.clone()
+    }
+}
+
 /// An integer within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Int<const MIN: i64, const MAX: i64>(pub(crate) i64);

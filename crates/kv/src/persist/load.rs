@@ -31,10 +31,10 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn new(config: &Config) -> Places {
         let dir = Path::new(&config.dir);
-        let journals = dir.join(&config.appenddirname);
-        let stem = config.appendfilename.clone();
+        let journals = dir.join(&config.appenddirname.0);
+        let stem = config.appendfilename.0.clone();
         Places {
-            snapshot: dir.join(&config.dbfilename),
+            snapshot: dir.join(&config.dbfilename.0),
             manifest: journals.join(format!("{stem}.manifest")),
             old_journal: dir.join(&stem),
             journals,

@@ -275,6 +275,15 @@ fn what_it_is_told_wrongly_is_named() {
     );
 }
 
+#[test]
+fn a_unix_socket_is_enough() {
+    let dir = Dir::new("unix");
+    let store = Store::start(&dir.0, &["--port", "0"]);
+    let mut client = store.client();
+    assert_eq!(ask(&mut client, "SET key value").expect("set"), "+OK");
+    assert_eq!(ask(&mut client, "STRLEN key").expect("a length"), ":5");
+}
+
 /// Bytes of data, and bytes that the allocator has given out, once everything that was removed is freed.
 fn memory(client: &mut BufReader<UnixStream>) -> (f64, f64) {
     let mut info = HashMap::new();
