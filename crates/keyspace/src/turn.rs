@@ -51,6 +51,11 @@ impl Keyspace {
         Str::of(&entry.value).map(Str::to_bytes)
     }
 
+    /// Whether there is something at a key. Counts as no use.
+    pub fn contains(&mut self, db: usize, key: &[u8], now_ms: u64) -> bool {
+        self.find_live(db, key, now_ms).is_some()
+    }
+
     /// Sets a key, whatever it held, with a deadline in Unix milliseconds if it is to have one. A blob is kept by
     /// reference.
     pub fn set(&mut self, db: usize, key: &[u8], value: &Bytes, until: Lifetime) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use keyspace::Lifetime;
+
 use super::Call;
 use crate::config::Allowed;
 use crate::state::Pause;
@@ -9,6 +11,32 @@ use crate::state::Pause;
 const NOT_ALLOWED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
                            can run it from a local connection, otherwise you need to set this option in the \
                            configuration file, and then restart the server.";
+
+const HELP: &[&str] = &[
+    "DIGEST",
+    "    Output a hex signature representing the current DB content.",
+    "DIGEST-VALUE <key> [<key> ...]",
+    "    Output a hex signature of the values of all the specified keys.",
+    "ERROR <string>",
+    "    Return a Redis protocol error with <string> as message.",
+    "LOG <message>",
+    "    Write <message> to the server log.",
+    "OBJECT <key>",
+    "    Show low level info about `key` and associated value.",
+    "POPULATE <count> [<prefix>] [<size>]",
+    "    Create <count> string keys named key:<num>.",
+    "PROTOCOL <type>",
+    "    Reply with a test value of the specified type.",
+    "RELOAD",
+    "    Save the RDB in memory and load it again.",
+    "SET-ACTIVE-EXPIRE <0|1>",
+    "    Setting it to 0 disables expiring keys that nobody asks for.",
+    "SLEEP <seconds>",
+    "    Run no command for <seconds>.",
+];
+
+/// Keys that POPULATE makes at most: it is one turn.
+const POPULATE_MAX: i64 = 2_000_000;
 
 /// DEBUG subcommand
 pub(super) fn debug(call: &mut Call<'_>) {
@@ -31,7 +59,17 @@ pub(super) fn debug(call: &mut Call<'_>) {
             call.state.keyspace.set_active_expire(call.word(2) != "0");
             call.out().ok();
         }
-        ("jmap" | "replybuffer" | "pause-cron" | "set-disable-deny-scripts", _) => call.out().ok(),
+        (
+            "jmap"
+            | "replybuffer"
+            | "pause-cron"
+            | "set-disable-deny-scripts"
+            | "dict-resizing"
+            | "change-repl-id",
+            _,
+        ) => call.out().ok(),
+        ("populate", 3..=5) => populate(call),
+        ("help", 2) => call.help(HELP),
         ("error", 3) => {
             let text = call.args[2].clone();
             call.out().error(text);
@@ -52,6 +90,38 @@ pub(super) fn debug(call: &mut Call<'_>) {
             }
         }
     }
+}
+
+/// DEBUG POPULATE count [prefix] [size]: strings under names that are not taken, filled up with zeros.
+fn populate(call: &mut Call<'_>) {
+    let number = |at: usize| call.args.get(at).map(|arg| resp::parse_int(arg));
+    let (Some(Some(count)), Some(size)) = (number(2), number(4).unwrap_or(Some(0))) else {
+        return call.error("ERR value is not an integer or out of range");
+    };
+    if !(0..=POPULATE_MAX).contains(&count) {
+        return call.error("ERR value is out of range, must be positive");
+    }
+    let prefix = call.args.get(3).map_or(&b"key"[..], |prefix| prefix);
+    let db = call.state.clients[call.key].session.db();
+    let size = usize::try_from(size).unwrap_or(0);
+    let size = size.min(call.state.config.proto_max_bulk_len.0 as usize);
+    let now_ms = call.state.now_ms();
+    let until = Lifetime {
+        now_ms,
+        deadline_ms: None,
+    };
+    for number in 0..count {
+        let key = [prefix, format!(":{number}").as_bytes()].concat();
+        if call.state.keyspace.contains(db, &key, now_ms) {
+            continue;
+        }
+        let mut value = format!("value:{number}").into_bytes();
+        if 0 < size {
+            value.resize(size, 0);
+        }
+        call.state.keyspace.set(db, &key, &value.into(), until);
+    }
+    call.out().ok();
 }
 
 /// Nothing runs for so long, the asking client's next command included. The core goes on meanwhile.

@@ -327,6 +327,40 @@ fn settings_change_together_or_not_at_all() {
 }
 
 #[test]
+fn debug_has_its_harmless_parts_where_that_is_allowed() {
+    check(
+        "enable-debug-command no",
+        r#"
+        a> DEBUG SLEEP 0
+        a< -ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.
+        "#,
+    );
+    check(
+        "enable-debug-command yes",
+        r#"
+        a> SET key:1 kept
+        a< OK
+        a> DEBUG POPULATE 3
+        a< OK
+        a> MGET key:0 key:1 key:2 key:3
+        a< ["value:0" "kept" "value:2" nil]
+        a> DEBUG POPULATE 2 long 100
+        a< OK
+        a> STRLEN long:1
+        a< 100
+        a> DEBUG RELOAD
+        a< OK
+        a> DBSIZE
+        a< 5
+        a> DEBUG ERROR "WHAT it is"
+        a< -WHAT it is
+        a> DEBUG SEGFAULT
+        a< -ERR unknown subcommand or wrong number of arguments for 'SEGFAULT'. Try DEBUG HELP.
+        "#,
+    );
+}
+
+#[test]
 fn slow_commands_are_kept() {
     check(
         "slowlog-log-slower-than 0\nslowlog-max-len 2",
