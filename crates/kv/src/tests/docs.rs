@@ -29,3 +29,20 @@ fn commands_are_documented() {
     }
     expect_file!["../../../../docs/store-commands.md"].assert_eq(&text);
 }
+
+/// What Redi/S lists as supported in its `Commands.md`.
+const REDI_S: &str = "bgsave client|list client|getname client|setname command command|count dbsize del echo exists expire \
+    expireat keys lastsave monitor pexpire pexpireat ping pttl quit rename renamenx save select swapdb ttl type psubscribe \
+    publish pubsub punsubscribe subscribe unsubscribe append decr decrby get getrange getset incr incrby mget mset msetnx \
+    psetex set setex setnx setrange strlen substr lindex llen lpop lpush lpushx lrange lset rpop rpush rpushx hdel hexists \
+    hget hgetall hincrby hkeys hlen hmget hmset hset hsetnx hstrlen hvals sadd scard sdiff sdiffstore sinter sinterstore \
+    sismember smembers srem sunion sunionstore";
+
+#[test]
+fn all_that_redi_s_has_is_in() {
+    let missing: Vec<_> = REDI_S
+        .split_ascii_whitespace()
+        .filter(|name| keyspace::commands().iter().all(|row| row.name != *name))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}

@@ -19,6 +19,7 @@ mod framing;
 mod h2;
 mod improvement;
 mod life;
+mod migrate;
 mod negotiation;
 mod overload;
 mod paths;
