@@ -5,7 +5,7 @@
 //!
 //! Units: devices are numbered as `statx` does it, major number above bit 32; places are bytes from the beginning of the
 //! device. Errors: what the kernel does not tell is `None`, or its own error where that tells more. Threads: plain calls, which
-//! may sleep on the disk. Sources: `Documentation/ABI/stable/sysfs-block` and
+//! may sleep on the disk; a map has a thread that sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
 //! `Documentation/filesystems/fiemap.rst` of Linux.
 
 mod disk;

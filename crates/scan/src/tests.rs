@@ -348,6 +348,23 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
 }
 
 #[test]
+fn an_index_that_cannot_be_mapped_is_read() {
+    let home = Home::new("unmapped");
+    home.scan();
+    let mapped = home.catalog();
+    let folder = home.0.join("index");
+    let copy = home.0.join("copy");
+    fs::create_dir(&copy).expect("a folder of our own");
+    fs::copy(folder.join("index"), copy.join("index")).expect("a folder of our own");
+    // Nobody gets a lease on what somebody may write to.
+    let written = fs::File::options().append(true).open(copy.join("index"));
+    let written = written.expect("a file of our own");
+    let loaded = load(&copy).expect("a readable folder");
+    assert!(loaded.expect("an index").bytes() == mapped.bytes());
+    drop(written);
+}
+
+#[test]
 fn a_heic_is_a_picture_with_its_size() {
     let part = |kind: &[u8; 4], body: &[u8]| {
         [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()

@@ -138,7 +138,8 @@ fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
             (beyond.status, beyond.field("content-range")),
             (416, Some(&*told))
         );
-        for (validator, status) in [(&etag[..], 206), (&modified, 206), ("\"other\"", 200)] {
+        // A date may be that of two versions; who has only that gets everything.
+        for (validator, status) in [(&etag[..], 206), (&modified, 200), ("\"other\"", 200)] {
             let part = ask(
                 "GET",
                 &format!("range: bytes=4-9\r\nif-range: {validator}\r\n"),

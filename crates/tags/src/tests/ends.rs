@@ -88,6 +88,38 @@ fn a_constant_rate_is_exact_and_a_varying_one_estimated() {
     );
 }
 
+/// A stream whose first frame has `head` at a place, and in which nothing else tells how long it is.
+fn headed(at: usize, head: &[u8]) -> Vec<u8> {
+    let mut first = frame(9);
+    first[at..at + head.len()].copy_from_slice(head);
+    [first, frame(1), frame(9), frame(1)].concat()
+}
+
+#[test]
+fn heads_of_varying_rates_tell_the_duration() {
+    // 1,000 frames of 1,152 samples at 44.1 kHz, in 400,000 bytes; one channel's head stands behind 17 bytes of side information.
+    let counts = [1000_u32.to_be_bytes(), 400_000_u32.to_be_bytes()].concat();
+    let xing = [&b"Xing\0\0\0\x03"[..], &counts].concat();
+    expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
+        .assert_eq(&told(&headed(21, &xing)));
+    // With a table for seeking, and a quality: 104 bytes that are stepped over.
+    let long = [&b"Info\0\0\0\x0f"[..], &counts, &[7; 104]].concat();
+    // What LAME put before and behind, 576 and 1,152 samples, is not heard: 39 ms.
+    let lame = [&long[..], b"LAME3.100", &[0; 12], &[0x24, 0x04, 0x80]].concat();
+    expect!["Mp3 26083 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
+        .assert_eq(&told(&headed(21, &lame)));
+    let vbri = [
+        &b"VBRI\0\x01\0\0\0\x32"[..],
+        &400_000_u32.to_be_bytes(),
+        &1000_u32.to_be_bytes(),
+    ];
+    expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
+        .assert_eq(&told(&headed(36, &vbri.concat())));
+    // One that counts nothing is none.
+    let nothing = b"Xing\0\0\0\x03\0\0\0\0\0\0\0\0";
+    assert!(told(&headed(21, nothing)).contains("about"));
+}
+
 #[test]
 fn junk_before_the_first_frame_is_stepped_over() {
     let file = [
