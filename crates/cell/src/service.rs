@@ -156,7 +156,7 @@ impl<'a> Line<'a> {
 }
 
 /// CPU time of this thread.
-fn thread_time() -> Duration {
+pub(crate) fn thread_time() -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(tv_sec as u64, tv_nsec as u32)
 }

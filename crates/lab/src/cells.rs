@@ -29,7 +29,7 @@ use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, stats, table};
 use calls::Calls;
-use contender::{Contender, Memory, Plain, Setting, Way, Work};
+use contender::{Contender, Plain, Setting, Way, Work};
 use costs::{Cost, Wipe};
 use front::Load;
 
@@ -54,8 +54,6 @@ struct Definition {
 /// Plain processes, at both ends of a round.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
-/// Plain processes that get their memory from the kernel for each job, as cells do, and have nothing else of a cell.
-const FRESH: &str = "plain, fresh memory";
 
 /// A contender by its name.
 type Named = (String, Contender);
@@ -140,6 +138,7 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     let summaries = summaries(&contenders, &samples);
     print(&summaries);
     let waits = lab.waits(&contenders, &summaries)?;
+    record.add("memory", &lab.memory(&contenders, &summaries)?);
     drop(contenders);
     let costs = lab.costs()?;
     let wipes = lab.wipes()?;
@@ -162,6 +161,17 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     }
     record.add("samples", &samples);
     record.write(&given.record)
+}
+
+/// What fresh memory costs a job, in microseconds of CPU.
+#[derive(Debug, Serialize)]
+struct Fresh {
+    job_bytes: u64,
+    /// For 2 MiB.
+    large_us: f64,
+    memory_us: f64,
+    /// Plain's CPU time over what it would take with that.
+    of_plain: f64,
 }
 
 /// How long it takes to make a microVM and its CPU, in microseconds.
@@ -213,20 +223,17 @@ struct Lab<'a> {
 impl Lab<'_> {
     /// All of them, plain processes first and last, and the answer that each has to give.
     fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
-        let plain = |memory| -> Result<Contender, Stop> {
-            let plain = Plain::start(self.given.worker()?, &self.work, self.cores, memory)?;
+        let plain = || -> Result<Contender, Stop> {
+            let plain = Plain::start(self.given.worker()?, &self.work, self.cores)?;
             Ok(Contender::Plain(Arc::new(plain)))
         };
-        let mut contenders = vec![
-            (FIRST.to_owned(), plain(Memory::Kept)?),
-            (FRESH.to_owned(), plain(Memory::Fresh)?),
-        ];
+        let mut contenders = vec![(FIRST.to_owned(), plain()?)];
         for setting in self.settings() {
             let pool = setting.start(&self.elf, self.cores as u32)?;
             let cells = Contender::Cells(Arc::new(pool));
             contenders.push((setting.name.clone(), cells));
         }
-        contenders.push((LAST.to_owned(), plain(Memory::Kept)?));
+        contenders.push((LAST.to_owned(), plain()?));
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
@@ -324,6 +331,37 @@ impl Lab<'_> {
         let title = "Cells: wait for one at four fifths of full load";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(waits)
+    }
+
+    /// What the kernel takes of a job's time for memory that the job has for itself: whatever is wiped by giving pages back
+    /// cannot do without. The microVMs tell how much that is.
+    fn memory(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Fresh>, Stop> {
+        let pools = contenders
+            .iter()
+            .filter_map(|(_, contender)| match contender {
+                Contender::Cells(pool) => Some(pool.stats()),
+                Contender::Plain(_) => None,
+            });
+        let mut taken = pools.filter_map(|stats| stats.dirty_bytes.checked_div(stats.wipes));
+        let Some(job_bytes) = taken.find(|bytes| 0 < *bytes) else {
+            return Ok(Vec::new());
+        };
+        let probed = cell::probe(&self.elf, cell::Limits::default());
+        let probed = probed.map_err(|err| Stop::host(err.to_string()))?;
+        let large_us = probed.memory.as_secs_f64() * 1e6;
+        let memory_us = large_us * job_bytes as f64 / f64::from(2 << 20);
+        let plain_us = summaries[0].cpu_us.median;
+        let of_plain = plain_us / (plain_us + memory_us);
+        println!(
+            "\nThe kernel takes {large_us:.0} µs for 2 MiB, {memory_us:.0} µs for the {job_bytes} bytes of a job: \
+             that alone leaves {of_plain:.3} of plain"
+        );
+        Ok(vec![Fresh {
+            job_bytes,
+            large_us,
+            memory_us,
+            of_plain,
+        }])
     }
 
     fn costs(&self) -> Result<Vec<Cost>, Stop> {

@@ -76,13 +76,12 @@ pub(crate) fn run_in(
     pool.run(task(&file, &head_bytes(&head), limits, wall_ms_max))
 }
 
-/// With a service.
+/// With a service, within these limits and so many milliseconds.
 pub(crate) fn run_served(
     pool: &Pool,
     environment: &[&str],
     input: &[u8],
-    limits: JobLimits,
-    wall_ms_max: u32,
+    (limits, wall_ms_max): (JobLimits, u32),
     service: &mut dyn Service,
 ) -> Result<String, Failure> {
     let head = head(environment);

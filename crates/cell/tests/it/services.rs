@@ -79,8 +79,7 @@ fn p16_a_program_asks_and_is_answered() {
             &pool,
             &["DO=ask"],
             lines.as_bytes(),
-            JOB_LIMITS,
-            WALL_MS,
+            (JOB_LIMITS, WALL_MS),
             &mut loud,
         );
         assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
@@ -89,8 +88,7 @@ fn p16_a_program_asks_and_is_answered() {
             &pool,
             &["DO=ask"],
             b"a\n",
-            JOB_LIMITS,
-            WALL_MS,
+            (JOB_LIMITS, WALL_MS),
             &mut Loud::default(),
         );
         assert_eq!(told.as_deref(), Ok("A\n"));
@@ -106,8 +104,7 @@ fn p16_what_was_asked_before_the_end_is_done() {
             &pool,
             &["DO=tell-service"],
             &asked,
-            JOB_LIMITS,
-            WALL_MS,
+            (JOB_LIMITS, WALL_MS),
             &mut loud,
         );
         assert_eq!(told.as_deref(), Ok("told\n"));
@@ -123,8 +120,7 @@ fn p16_a_line_ends_when_its_service_does() {
             &pool,
             &["DO=ask"],
             b"one\nbye\nmore\n",
-            JOB_LIMITS,
-            WALL_MS,
+            (JOB_LIMITS, WALL_MS),
             &mut loud,
         );
         assert_eq!(told.as_deref(), Ok("ONE\nBYE\n"));
@@ -143,7 +139,7 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
             ..JOB_LIMITS
         };
         let asked = b"line\n".repeat(1_000);
-        let told = run_served(&pool, &["DO=ask"], &asked, limits, WALL_MS, &mut loud);
+        let told = run_served(&pool, &["DO=ask"], &asked, (limits, WALL_MS), &mut loud);
         let told = told.expect("the program ends well");
         assert!(told.len() < asked.len() / 10, "{}", told.len());
     }
@@ -155,7 +151,7 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {
         for what in ["DO=deaf", "DO=listen"] {
             let mut loud = Loud::default();
-            let told = run_served(&pool, &[what], b"", JOB_LIMITS, 500, &mut loud);
+            let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut loud);
             let kind = told.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
             // What is heard is bounded by what is read.
@@ -165,8 +161,7 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             &pool,
             &["DO=ask"],
             b"a\n",
-            JOB_LIMITS,
-            WALL_MS,
+            (JOB_LIMITS, WALL_MS),
             &mut Loud::default(),
         );
         assert_eq!(told.as_deref(), Ok("A\n"));

@@ -66,7 +66,7 @@ pub(super) fn calls(
     batches: &[u32],
     rounds: usize,
 ) -> Result<Vec<Calls>, Stop> {
-    const CALLS: u32 = 100_000;
+    const CALLS: u32 = 32_000;
     let (source, program) = (scratch.join("calls.c"), scratch.join("calls"));
     fs::write(&source, SOURCE).map_err(at(&source))?;
     let mut compiler = Command::new("cc");

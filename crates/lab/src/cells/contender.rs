@@ -142,15 +142,6 @@ impl Contender {
     }
 }
 
-/// What a plain process does with the memory of a job that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
-    /// It keeps it for the next.
-    Kept,
-    /// It gives it back to the kernel, and gets it anew, in huge pages where a cell would.
-    Fresh,
-}
-
 /// Processes of the worker without a cell, one for each request at a time.
 pub(super) struct Plain {
     idle: Mutex<Vec<Follower>>,
@@ -163,24 +154,13 @@ struct Follower {
 }
 
 impl Plain {
-    pub(super) fn start(
-        worker: &Path,
-        work: &Work,
-        processes: usize,
-        memory: Memory,
-    ) -> Result<Plain, Stop> {
-        // One heap, whose end is given back as soon as it is free.
-        const TRIM: &str = "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=0:\
-                            glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216";
+    pub(super) fn start(worker: &Path, work: &Work, processes: usize) -> Result<Plain, Stop> {
         let follower = |_| {
             let mut command = Command::new(worker);
             command
                 .arg("follow")
                 .arg(hex(&work.plan))
                 .arg(&work.original);
-            if memory == Memory::Fresh {
-                command.env("GLIBC_TUNABLES", TRIM);
-            }
             let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut process = piped
                 .spawn()

@@ -255,6 +255,7 @@ fn cell_proves_its_isolation() {
         "denied call      kills",
         "start ",
         "empty job ",
+        "fresh memory ",
     ] {
         assert!(
             lines.iter().any(|line| line.starts_with(told)),
