@@ -288,11 +288,12 @@ impl Keyspace {
     pub fn db_figures(&self, db: usize, now_ms: u64) -> (usize, usize, u64) {
         const SAMPLE: usize = 100;
         let db = &self.dbs[db];
-        let now = now_ms as i64;
-        let sample: Vec<i64> = db.due.iter().take(SAMPLE).map(|due| due.0 - now).collect();
-        let total: i64 = sample.iter().map(|&left| left.max(0)).sum();
-        let mean = total / i64::try_from(sample.len().max(1)).expect("a sample is small");
-        (db.dict.len(), db.due.len(), mean.unsigned_abs())
+        // Of deadlines at the end of time two are more than 64 bits hold.
+        let left = |due: &(i64, u32)| i128::from(due.0) - i128::from(now_ms);
+        let sample = db.due.iter().take(SAMPLE);
+        let total: i128 = sample.clone().map(|due| left(due).max(0)).sum();
+        let mean = total.unsigned_abs() / sample.count().max(1) as u128;
+        (db.dict.len(), db.due.len(), mean as u64)
     }
 
     /// Somebody waits for this key.

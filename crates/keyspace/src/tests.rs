@@ -593,3 +593,15 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
     // Each of the hot keys is missed once.
     assert!(20_000 - 2 * HOT < sieve, "{sieve}");
 }
+
+#[test]
+fn the_mean_time_to_deadlines_at_the_end_of_time_is_right() {
+    let mut client = Client::new();
+    for key in ["a", "b", "c"] {
+        let set = format!("SET {key} v PXAT {}", i64::MAX - 1);
+        assert_eq!(client.send(&set), "+OK");
+    }
+    let left_ms = i64::MAX.unsigned_abs() - 1 - client.now_ms;
+    let figures = client.keyspace.db_figures(0, client.now_ms);
+    assert_eq!(figures, (3, 3, left_ms));
+}
