@@ -2,8 +2,8 @@
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -68,6 +68,7 @@ where
         counters: listeners.counters,
         allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
     };
+    let gate = Gate::new(ids.len());
     thread::scope(|scope| {
         let threads: Vec<_> = listeners
             .cores
@@ -75,12 +76,13 @@ where
             .enumerate()
             .map(|(index, listeners)| {
                 let (shared, start) = (&shared, &start);
+                let arrival = Arrival(&gate);
                 thread::Builder::new()
                     .name(format!("core-{index}"))
                     .spawn_scoped(scope, move || {
                         // Whatever ends one core ends them all.
                         let _stop_all = StopOnDrop(&shared.stop);
-                        shared.core(index, listeners, start)
+                        shared.core(index, listeners, start, arrival)
                     })
                     .inspect_err(|_| shared.stop.trigger())
                     .map_err(|source| Error::host(format!("start thread core-{index}"), source))
@@ -115,6 +117,45 @@ struct Shared {
     steered: Steered,
 }
 
+/// Has every core wait until all have started: the clients of the first would take what the last one still needs.
+struct Gate {
+    missing: Mutex<usize>,
+    complete: Condvar,
+}
+
+impl Gate {
+    fn new(cores: usize) -> Gate {
+        Gate {
+            missing: Mutex::new(cores),
+            complete: Condvar::new(),
+        }
+    }
+
+    fn missing(&self) -> MutexGuard<'_, usize> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One core's place at the gate. Dropped, it is one that will not come.
+struct Arrival<'a>(&'a Gate);
+
+impl Arrival<'_> {
+    fn wait(self) {
+        let gate = self.0;
+        drop(self);
+        let complete = &gate.complete;
+        let all = complete.wait_while(gate.missing(), |missing| 0 < *missing);
+        drop(all.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        *self.0.missing() -= 1;
+        self.0.complete.notify_all();
+    }
+}
+
 struct StopOnDrop<'a>(&'a Stop);
 
 impl Drop for StopOnDrop<'_> {
@@ -129,6 +170,7 @@ impl Shared {
         index: usize,
         listeners: CoreListeners,
         start: &S,
+        arrival: Arrival<'_>,
     ) -> Result<usize, Error>
     where
         S: Fn(&Core) -> H,
@@ -169,6 +211,7 @@ impl Shared {
                 connections: JoinSet::new(),
                 ticks,
             };
+            arrival.wait();
             Ok(serving.serve(acceptor).await)
         });
         // A dropped runtime would wait for its blocking pool without end, and a disk or a share may hang.

@@ -403,7 +403,7 @@ fn p6_no_answer_waits_for_its_wipe() {
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
     // Whoever is kept from its CPU for long enough finds the wipe done.
-    assert!(ROUNDS / 2 < not_yet_wiped, "{not_yet_wiped}");
+    assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");
     assert!(0 < stats.wipe_us, "{stats:?}");

@@ -207,10 +207,15 @@ fn n12_an_original_that_kills_cells_is_refused_unrun() {
     let server = Server::plain(&home, &["--cell-concurrency", "1"]);
     for width in [2900, 2800, 2700] {
         let mut client = at_work(&server, &format!("/evil.jpg?w={width}&format=png"));
-        for cell in workers(&server).cells {
-            signal(cell, Signal::ABORT);
+        let cells = workers(&server).cells;
+        for cell in &cells {
+            signal(*cell, Signal::ABORT);
         }
         assert_eq!(client.answer().status, 500);
+        // The next job is not to be given to one that dies only now.
+        eventually("they are all dead", || {
+            (!cells.iter().any(|cell| is_alive(*cell))).then_some(())
+        });
     }
     for target in [
         "/evil.jpg?w=40",
