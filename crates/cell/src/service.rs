@@ -49,6 +49,8 @@ pub(crate) struct Line<'a> {
     /// None once it is closed.
     socket: Option<OwnedFd>,
     service: &'a mut dyn Service,
+    /// The program may still read its answers.
+    hears: bool,
     /// CPU time that its answers may still take.
     left: Duration,
 }
@@ -64,6 +66,7 @@ impl<'a> Line<'a> {
         let line = Line {
             socket: Some(socket),
             service,
+            hears: true,
             left: cpu_max,
         };
         Ok((line, theirs))
@@ -88,7 +91,9 @@ impl<'a> Line<'a> {
                 return Ok(false);
             }
             if watched[..2].iter().any(|of| !of.revents().is_empty()) {
-                self.serve(deadline);
+                // Who has replied hears and says no more, so this ends with what stands in the socket.
+                self.hears = false;
+                self.serve(Instant::now() + self.left);
                 return Ok(true);
             }
         }
@@ -128,9 +133,13 @@ impl<'a> Line<'a> {
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             let mut none = SendAncillaryBuffer::default();
             let parts = &parts[..filled];
-            let written = match sendmsg(socket, parts, &mut none, flags) {
-                // Who has ended asked, and does not hear any more.
-                Err(Errno::PIPE) => parts.iter().map(|part| part.len()).sum(),
+            let sent = match self.hears {
+                true => sendmsg(socket, parts, &mut none, flags),
+                false => Err(Errno::PIPE),
+            };
+            let written = match sent {
+                // What it asked before it ended is done all the same.
+                Err(Errno::PIPE | Errno::CONNRESET) => parts.iter().map(|part| part.len()).sum(),
                 Ok(written) => written,
                 Err(errno) => return tried(errno),
             };

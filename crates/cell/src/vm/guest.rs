@@ -70,7 +70,7 @@ impl Guest {
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
         let bytes = plan.boot_bytes_max + plan.work_bytes_max;
         let layout = Layout::new(&image, bytes, chance()?)?;
-        let memory = Memory::blank(layout.bytes, plan.hugepages)
+        let memory = Memory::blank(&layout, plan.hugepages)
             .map_err(|errno| format!("reserve {} bytes: {errno}", layout.bytes))?;
         let mut machine = Machine::new(kvm, memory)?;
         load(&mut machine.memory, &image, plan.elf, layout.bias)?;

@@ -130,6 +130,18 @@ impl Layout {
         })
     }
 
+    /// What ring 3 has, in as few pieces as can be.
+    pub(crate) fn user_ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (range, _) in self.regions.iter().filter(|(_, rights)| rights.user) {
+            match ranges.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => ranges.push(range.clone()),
+            }
+        }
+        ranges
+    }
+
     /// The rights of the page at `address`; `None` where nothing is mapped.
     fn rights(&self, address: u64) -> Option<Rights> {
         let after = self

@@ -25,6 +25,8 @@ pub(crate) struct Memory {
     /// Aligned to 2 MB.
     base: NonNull<u8>,
     bytes: u64,
+    /// What the program has, by its page tables: the host reads and writes for it nowhere else.
+    mapped: Vec<Range<u64>>,
     /// What a wipe drops.
     wiped: Vec<Range<u64>>,
     /// What is zero until a job writes to it.
@@ -37,6 +39,7 @@ pub(crate) struct Memory {
 pub(crate) struct Template {
     file: OwnedFd,
     chunks: Vec<Chunk>,
+    mapped: Vec<Range<u64>>,
 }
 
 /// What one chunk of 2 MB holds.
@@ -61,12 +64,12 @@ pub(crate) struct BadAddress;
 
 impl Memory {
     /// Nothing but zeros, for a guest that boots.
-    pub(crate) fn blank(bytes: u64, hugepages: bool) -> Result<Memory, Errno> {
-        let mut memory = Memory::reserve(bytes)?;
+    pub(crate) fn blank(layout: &Layout, hugepages: bool) -> Result<Memory, Errno> {
+        let mut memory = Memory::reserve(layout.bytes, layout.user_ranges())?;
         if hugepages {
-            memory.advise(0..bytes, libc::MADV_HUGEPAGE)?;
+            memory.advise(0..layout.bytes, libc::MADV_HUGEPAGE)?;
         }
-        memory.fresh.push(0..bytes);
+        memory.fresh.push(0..layout.bytes);
         Ok(memory)
     }
 
@@ -78,7 +81,7 @@ impl Memory {
         work_hugepages: bool,
     ) -> Result<Memory, Errno> {
         let bytes = template.chunks.len() as u64 * LARGE_BYTES;
-        let mut memory = Memory::reserve(bytes)?;
+        let mut memory = Memory::reserve(bytes, template.mapped.clone())?;
         for (chunk, range) in template.runs() {
             let large = match chunk {
                 Chunk::Code => hugepages,
@@ -112,7 +115,7 @@ impl Memory {
         Ok(memory)
     }
 
-    fn reserve(bytes: u64) -> Result<Memory, Errno> {
+    fn reserve(bytes: u64, mapped: Vec<Range<u64>>) -> Result<Memory, Errno> {
         assert_eq!(bytes % LARGE_BYTES, 0, "layouts are whole large pages");
         let whole = (bytes + LARGE_BYTES) as usize;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -129,6 +132,7 @@ impl Memory {
         Ok(Memory {
             base,
             bytes,
+            mapped,
             wiped: Vec::new(),
             fresh: Vec::new(),
             code: Vec::new(),
@@ -171,7 +175,8 @@ impl Memory {
 
     fn program(&self, address: u64, bytes: u64) -> Result<*mut u8, BadAddress> {
         let end = address.checked_add(bytes).ok_or(BadAddress)?;
-        if address < SYSTEM.end || self.bytes < end {
+        let mut mapped = self.mapped.iter();
+        if !mapped.any(|range| range.start <= address && end <= range.end) {
             return Err(BadAddress);
         }
         Ok(self.place(address))
@@ -347,7 +352,11 @@ impl Memory {
         }
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
         fcntl_add_seals(&file, seals)?;
-        Ok(Template { file, chunks })
+        Ok(Template {
+            file,
+            chunks,
+            mapped: self.mapped.clone(),
+        })
     }
 }
 

@@ -30,7 +30,7 @@ fn layout() -> Layout {
 
 /// What a boot left: code, data, and something on the stack above and below its pointer.
 fn template(layout: &Layout) -> Template {
-    let mut boot = Memory::blank(layout.bytes, true).expect("address space");
+    let mut boot = Memory::blank(layout, true).expect("address space");
     let stack = layout.stack_top - 2 * PAGE_BYTES;
     for address in [CODE, DATA, stack + PAGE_BYTES, stack - 64 * PAGE_BYTES] {
         let place = boot.slice_mut(address, 4).expect("the program's");
@@ -89,6 +89,12 @@ fn addresses_that_are_not_the_programs_are_refused() {
     for (address, bytes) in [
         (0, 1),
         (LARGE_BYTES - 1, 1),
+        // Below the program, and the guard below its stack, of which its page tables have nothing.
+        (LARGE_BYTES, 1),
+        (CODE - 1, 1),
+        (layout.mappings_top - 1, 2),
+        (layout.mappings_top, 1),
+        (layout.mappings_top + LARGE_BYTES - 1, 1),
         (layout.bytes, 1),
         (layout.bytes - 1, 2),
         (u64::MAX, 1),
