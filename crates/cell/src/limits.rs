@@ -17,7 +17,7 @@ pub struct Limits {
     pub max_boot_time_ms: u32,
     /// Longest a job may run, in milliseconds of wall time; a task may ask for less. Default 8,000.
     pub max_request_time_ms: u32,
-    /// CPU time after which a program's job gives way: it then gets a seventieth of a CPU that others want. Taken beyond what
+    /// CPU time after which a program's job gives way: it then gets little of a CPU that others want. Taken beyond what
     /// it took in as much wall time. In milliseconds, 0 for never. A worker's jobs do not. Default 100.
     pub give_way_time_ms: u32,
     /// Address space of the zygote, code and warm tables included, in bytes. Default 256 MiB.

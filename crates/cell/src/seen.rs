@@ -3,6 +3,7 @@
 
 use rustix::process::Pid;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
 /// A process's id, as this process counts, while it lives. Between this and its use it may end, and its number may be
@@ -17,35 +18,52 @@ pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
 
 /// CPU time that a child, and what it started and still runs, have taken.
 pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
-    let id = id(pidfd).map(|id| id.as_raw_nonzero().to_string());
-    Duration::from_nanos(id.map_or(0, |id| tree_nanos(&id, DEPTH_MAX)))
+    let mut nanos = 0;
+    visit(pidfd, &mut |task| {
+        let told = std::fs::read_to_string(task.join("schedstat"));
+        let own = told
+            .ok()
+            .and_then(|told| told.split(' ').next()?.parse::<u64>().ok());
+        nanos += own.unwrap_or(0);
+    });
+    Duration::from_nanos(nanos)
 }
 
 /// A launcher, its program, and nothing below that.
 const DEPTH_MAX: u32 = 2;
 
-fn tree_nanos(id: &str, depth: u32) -> u64 {
+/// Threads of a child, and of what it started.
+pub(crate) fn threads(pidfd: &OwnedFd) -> Vec<Pid> {
+    let mut threads = Vec::new();
+    visit(pidfd, &mut |task| {
+        let name = task.file_name();
+        let id = name.and_then(|name| name.to_str()?.parse().ok());
+        threads.extend(id.and_then(Pid::from_raw));
+    });
+    threads
+}
+
+/// Has every thread of a child, and of what it started, looked at: where it is in `/proc`.
+fn visit(pidfd: &OwnedFd, look: &mut dyn FnMut(&Path)) {
+    if let Some(id) = id(pidfd) {
+        visit_tree(&id.as_raw_nonzero().to_string(), DEPTH_MAX, look);
+    }
+}
+
+fn visit_tree(id: &str, depth: u32, look: &mut dyn FnMut(&Path)) {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{id}/task")) else {
-        return 0;
+        return;
     };
-    let nanos = |task: std::fs::DirEntry| {
-        let read = |file| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
-        let own = read("schedstat");
-        let own = own
-            .split(' ')
-            .next()
-            .and_then(|own| own.parse::<u64>().ok());
-        let below: u64 = match depth.checked_sub(1) {
-            Some(depth) => {
-                let children = read("children");
-                let ids = children.split_whitespace();
-                ids.map(|id| tree_nanos(id, depth)).sum()
+    for task in tasks.flatten().map(|task| task.path()) {
+        look(&task);
+        if let Some(depth) = depth.checked_sub(1)
+            && let Ok(children) = std::fs::read_to_string(task.join("children"))
+        {
+            for id in children.split_whitespace() {
+                visit_tree(id, depth, look);
             }
-            None => 0,
-        };
-        own.unwrap_or(0) + below
-    };
-    tasks.flatten().map(nanos).sum()
+        }
+    }
 }
 
 /// The most memory that any one process had at a time which a child has started and which still runs; 0 for none.

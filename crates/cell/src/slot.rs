@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
 
-use crate::{seen, weight};
+use crate::seen;
+use crate::weight::Weight;
 use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -24,8 +25,8 @@ pub(crate) struct Slot {
     /// Where its jobs are told where to begin.
     pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<End>,
-    /// What it was before its present job gave way.
-    pub(crate) gave_way: Option<weight::Before>,
+    /// What is left to its present job, which gave way.
+    pub(crate) gave_way: Option<Weight>,
 }
 
 impl Slot {
@@ -54,12 +55,19 @@ impl Slot {
 
     /// Has the child give way to others.
     pub(crate) fn give_way(&mut self) {
-        self.gave_way = weight::give_way(&self.pidfd);
+        let weight = Weight::given_way();
+        // Some of its threads may have it, even if the kernel refuses.
+        self.gave_way = Some(weight);
+        weight.give(&self.pidfd);
     }
 
     /// Whether the child's next job has the weight that its present one began with.
     pub(crate) fn take_back_way(&mut self) -> bool {
-        self.gave_way.take().is_none_or(weight::Before::restore)
+        match self.gave_way.take() {
+            None => true,
+            Some(Weight::Little) => false,
+            Some(_) => Weight::Usual.give(&self.pidfd),
+        }
     }
 
     /// Kills the child. It may have ended already, so there is nothing to report.

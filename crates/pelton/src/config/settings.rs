@@ -240,7 +240,7 @@ settings! {
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// How long one job may run, by the wall clock.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time that a program's request takes before it gives way: from then on it gets a seventieth of a CPU that
+        /// CPU time that a program's request takes before it gives way: from then on it gets little of a CPU that
         /// others want. 0s is never.
         give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
