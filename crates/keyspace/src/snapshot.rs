@@ -397,17 +397,12 @@ impl Keyspace {
             Home::Db(index) if index == db => Home::Flushed(id),
             other => other,
         });
-        let (part, db) = (
-            std::mem::replace(
-                part,
-                Part {
-                    next: part.end,
-                    ..*part
-                },
-            ),
-            old,
-        );
-        snapshot.flushed.push(Flushed { id, part, db });
+        let done = Part {
+            next: part.end,
+            ..*part
+        };
+        let part = std::mem::replace(part, done);
+        snapshot.flushed.push(Flushed { id, part, db: old });
     }
 
     /// Two databases exchange their numbers; the snapshot writes them under those they had.

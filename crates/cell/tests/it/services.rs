@@ -2,7 +2,7 @@
 
 use crate::JOB_LIMITS;
 use crate::programs::{pools, run_served};
-use cell::{FailureKind, Limits, Service};
+use cell::{FailureKind, Limits, Pool, Service};
 use job::JobLimits;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Long enough for any of these.
 const WALL_MS: u32 = 60_000;
 
-/// Says what it heard, in capitals, a byte of a flood or a line at a time.
+/// Says what it heard, in capitals, a line at a time.
 #[derive(Default)]
 struct Loud {
     heard: Vec<u8>,
@@ -68,6 +68,12 @@ impl Service for Loud {
     }
 }
 
+fn assert_is_answered(pool: &Pool) {
+    let (limits, mut loud) = ((JOB_LIMITS, WALL_MS), Loud::default());
+    let told = run_served(pool, &["DO=ask"], b"a\n", limits, &mut loud);
+    assert_eq!(told.as_deref(), Ok("A\n"));
+}
+
 #[test]
 fn p16_a_program_asks_and_is_answered() {
     // However long it takes on a machine with more to do.
@@ -90,14 +96,7 @@ fn p16_a_program_asks_and_is_answered() {
         );
         assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
         // The next run's line is its own.
-        let told = run_served(
-            &pool,
-            &["DO=ask"],
-            b"a\n",
-            (JOB_LIMITS, WALL_MS),
-            &mut Loud::default(),
-        );
-        assert_eq!(told.as_deref(), Ok("A\n"));
+        assert_is_answered(&pool);
     }
 }
 
@@ -163,13 +162,6 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             // What is heard is bounded by what is read.
             assert!(loud.heard.len() < 4 << 20, "{}", loud.heard.len());
         }
-        let told = run_served(
-            &pool,
-            &["DO=ask"],
-            b"a\n",
-            (JOB_LIMITS, WALL_MS),
-            &mut Loud::default(),
-        );
-        assert_eq!(told.as_deref(), Ok("A\n"));
+        assert_is_answered(&pool);
     }
 }

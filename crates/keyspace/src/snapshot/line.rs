@@ -118,9 +118,13 @@ impl Line {
         let is_whole = if first.is_protected {
             write_protected(value, work_max, writer)
         } else {
-            let rest = write_part(value, first.place, work_max, writer);
-            first.place = rest.unwrap_or_default();
-            rest.is_none()
+            match write_part(value, first.place, work_max, writer) {
+                Some(rest) => {
+                    first.place = rest;
+                    false
+                }
+                None => true,
+            }
         };
         if is_whole {
             self.is_open = false;
