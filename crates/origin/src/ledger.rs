@@ -8,7 +8,7 @@
 //!
 //! The files are the truth, and the index is read from them: the record may be lost, behind, or out of reach at any
 //! time, and nothing is served differently for it but that a verdict is found out once more. When the store comes back,
-//! or has lost what it had, all is written again.
+//! or has lost what it had, or the directory has been read whole, all is written again.
 //!
 //! Layout: see `layout.rs`, and docs/store.md for who reads it.
 //! Threads: whoever makes or drops a variant takes the lock of `changes` for one push; hits come nowhere near. One
@@ -229,7 +229,8 @@ impl Ledger {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Brings the store to where we are: by what changed, or by all there is where it has nothing of ours.
+    /// Brings the store to where we are: by what changed, or by all there is where it has nothing of ours or the index has
+    /// just been read whole.
     fn catch_up(&self, kept: &mut Kept, variants: &Variants, metrics: &Metrics) -> io::Result<()> {
         let now_ms = clock::unix_ms();
         let Pending {
@@ -237,7 +238,9 @@ impl Ledger {
             overflowed,
         } = std::mem::take(&mut *self.pending());
         let renewed = self.run(vec![layout::renew(&self.process)])?;
-        if overflowed || !kept.is_published || renewed != [Reply::Int(1)] {
+        let is_here = kept.is_published && renewed == [Reply::Int(1)];
+        let grew_whole = !kept.is_whole && variants.is_whole();
+        if overflowed || !is_here || grew_whole {
             self.publish(variants, kept)?;
         }
         // After a publication too: it knows no paths.
@@ -262,6 +265,8 @@ impl Ledger {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
+        // Asked first: what the directory holds is then all among those written below.
+        kept.is_whole = variants.is_whole();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
         self.publications.fetch_add(1, Ordering::Relaxed);
@@ -317,6 +322,8 @@ impl Ledger {
 struct Kept {
     /// The store has all that there was at some time.
     is_published: bool,
+    /// When that was written, the index had all that its directory holds.
+    is_whole: bool,
     /// When times of use were written, in milliseconds since 1970.
     uses_ms: u64,
     /// What was added to the counters.

@@ -304,7 +304,7 @@ impl Variants {
     /// sleeping is allowed.
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
         // Read first: an entry that the loader added in between is then found below.
-        let loaded = self.loaded.load(Ordering::Acquire);
+        let loaded = self.is_whole();
         let index = self.index();
         let live = |variant: &&Arc<Variant>| {
             variant
@@ -316,6 +316,11 @@ impl Variants {
             None if loaded => Ok(None),
             None => Err(StillLoading),
         }
+    }
+
+    /// Whether the index has all that its directory holds.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.loaded.load(Ordering::Acquire)
     }
 
     /// The entry for `key`, looked for on disk where the index has not got there yet.

@@ -1,5 +1,6 @@
 //! The record against the commands of a real keyspace, which can be out of reach.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,6 +144,26 @@ fn a_store_that_lost_everything_gets_it_again() {
     house.ask("FLUSHALL");
     house.look();
     assert_eq!((house.keys(), house.ledger.stats().publications), (1, 2));
+}
+
+#[test]
+fn what_the_directory_held_is_recorded_once_it_is_read() {
+    let data = std::env::temp_dir().join(format!("pelton-ledger-{}", std::process::id()));
+    let earlier = Variants::new(&data, 1 << 20);
+    let stored = earlier.store(key(1), Kind::LARGER, None, NOW_MS);
+    stored.expect("there is room");
+
+    let mut house = House::new(Limits::default());
+    let variants = Variants::new(&data, 1 << 20);
+    house.variants = variants.recorded(Some(Arc::clone(&house.ledger)));
+    house.look();
+    assert_eq!(house.keys(), 0, "not read yet");
+    house.variants.load().expect("it can be listed");
+    house.look();
+    assert_eq!((house.keys(), house.ledger.stats().publications), (1, 2));
+    house.look();
+    assert_eq!(house.ledger.stats().publications, 2, "once is enough");
+    fs::remove_dir_all(&data).expect("own directory");
 }
 
 #[test]
