@@ -78,7 +78,7 @@ pub use error::{Error, ErrorKind, Failure, FailureKind};
 pub use limits::Limits;
 pub use pool::{Finished, Pool, Task};
 pub use posture::{Backend, HugePages, Isolation, Posture};
-pub use probe::{Probe, probe};
+pub use probe::{Probe, fresh_memory, probe};
 pub use program::Program;
 pub use reproducer::{Crashes, Reproducer};
 pub use service::{SERVICE_FD, Service};

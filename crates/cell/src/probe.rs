@@ -12,6 +12,9 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+/// Of a large page.
+const LARGE_BYTES: usize = 2 << 20;
+
 /// Plan of the job that answers with its seed.
 pub(crate) const PROBE_ANSWER: &[u8] = &[];
 /// Plan of the job that makes a denied call.
@@ -65,51 +68,49 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
         start,
         job_p50: times[JOBS / 2],
         job_p99: times[JOBS * 99 / 100],
-        memory: fresh_memory()?,
+        memory: fresh_page()?,
         wipe: wipe.map(Duration::from_micros),
     })
 }
 
-/// What the kernel takes for as much memory as a large page has, in one where it gives such: the median of a few tries.
-fn fresh_memory() -> Result<Duration, Error> {
-    const LARGE_BYTES: usize = 2 << 20;
-    const SMALL_BYTES: usize = 4 << 10;
+/// What the kernel takes for as much memory as a large page has: the median of a few tries.
+fn fresh_page() -> Result<Duration, Error> {
     const TRIES: usize = 101;
-    let mut times = Vec::with_capacity(TRIES);
-    for _ in 0..TRIES {
-        let begin = thread_time();
-        let (protection, flags) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        );
-        // SAFETY: the kernel chooses the addresses, so nothing lies there yet.
-        let pages = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                2 * LARGE_BYTES,
-                protection,
-                flags,
-                -1,
-                0,
-            )
-        };
-        if pages == libc::MAP_FAILED {
-            return Err(Error::host("take memory", Errno::NOMEM));
-        }
-        let place = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
-        // SAFETY: within the pages just mapped, of which it says how they are wished for; a refusal is as good.
-        unsafe { libc::madvise(place, LARGE_BYTES, libc::MADV_HUGEPAGE) };
-        // SAFETY: within the pages just mapped, which nobody else has, and which are zeros.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), LARGE_BYTES) };
-        for page in bytes.chunks_mut(SMALL_BYTES) {
-            page[0] = std::hint::black_box(1);
-        }
-        // SAFETY: mapped above, and nothing refers to it any more.
-        unsafe { libc::munmap(pages, 2 * LARGE_BYTES) };
-        times.push(thread_time() - begin);
-    }
+    let times: Result<Vec<_>, _> = (0..TRIES).map(|_| fresh_memory(LARGE_BYTES)).collect();
+    let mut times = times?;
     times.sort_unstable();
     Ok(times[TRIES / 2])
+}
+
+/// Takes so many bytes from the kernel as a job has them, in large pages where it gives such, and gives them back. The
+/// CPU time of that, which nothing that is wiped by giving its pages back can do without.
+///
+/// # Errors
+/// The host has not that much.
+pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
+    const SMALL_BYTES: usize = 4 << 10;
+    let begin = thread_time();
+    let (protection, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    let room = bytes + LARGE_BYTES;
+    // SAFETY: the kernel chooses the addresses, so nothing lies there yet.
+    let pages = unsafe { libc::mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
+    if pages == libc::MAP_FAILED {
+        return Err(Error::host("take memory", Errno::NOMEM));
+    }
+    let place = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
+    // SAFETY: within the pages just mapped, of which it says how they are wished for; a refusal is as good.
+    unsafe { libc::madvise(place, bytes, libc::MADV_HUGEPAGE) };
+    // SAFETY: within the pages just mapped, which nobody else has, and which are zeros.
+    let taken = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), bytes) };
+    for page in taken.chunks_mut(SMALL_BYTES) {
+        page[0] = std::hint::black_box(1);
+    }
+    // SAFETY: mapped above, and nothing refers to it any more.
+    unsafe { libc::munmap(pages, room) };
+    Ok(thread_time() - begin)
 }
 
 /// What a job without work takes, the best of a few.

@@ -54,6 +54,8 @@ struct Definition {
 /// Plain processes, at both ends of a round.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
+/// Plain processes that take from the kernel what a job in a microVM leaves behind: the most that a cell can reach.
+const FRESH: &str = "plain, fresh memory";
 
 /// A contender by its name.
 type Named = (String, Contender);
@@ -138,7 +140,7 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     let summaries = summaries(&contenders, &samples);
     print(&summaries);
     let waits = lab.waits(&contenders, &summaries)?;
-    record.add("memory", &lab.memory(&contenders, &summaries)?);
+    record.add("memory", &lab.memory(&contenders)?);
     drop(contenders);
     let costs = lab.costs()?;
     let wipes = lab.wipes()?;
@@ -163,15 +165,12 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
-/// What fresh memory costs a job, in microseconds of CPU.
+/// What a job has for itself.
 #[derive(Debug, Serialize)]
 struct Fresh {
     job_bytes: u64,
-    /// For 2 MiB.
+    /// CPU time of an idle machine's kernel for 2 MiB, in microseconds.
     large_us: f64,
-    memory_us: f64,
-    /// Plain's CPU time over what it would take with that.
-    of_plain: f64,
 }
 
 /// How long it takes to make a microVM and its CPU, in microseconds.
@@ -223,22 +222,26 @@ struct Lab<'a> {
 impl Lab<'_> {
     /// All of them, plain processes first and last, and the answer that each has to give.
     fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
-        let plain = || -> Result<Contender, Stop> {
-            let plain = Plain::start(self.given.worker()?, &self.work, self.cores)?;
+        let plain = |fresh_bytes| -> Result<Contender, Stop> {
+            let worker = self.given.worker()?;
+            let plain = Plain::start(worker, &self.work, self.cores, fresh_bytes)?;
             Ok(Contender::Plain(Arc::new(plain)))
         };
-        let mut contenders = vec![(FIRST.to_owned(), plain()?)];
+        let mut contenders = vec![(FIRST.to_owned(), plain(0)?)];
         for setting in self.settings() {
             let pool = setting.start(&self.elf, self.cores as u32)?;
             let cells = Contender::Cells(Arc::new(pool));
             contenders.push((setting.name.clone(), cells));
         }
-        contenders.push((LAST.to_owned(), plain()?));
+        contenders.push((LAST.to_owned(), plain(0)?));
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
                 return Err(Stop::finding(format!("{name}: other bytes than plain")));
             }
+        }
+        if let Some(job_bytes) = job_bytes(&contenders) {
+            contenders.insert(1, (FRESH.to_owned(), plain(job_bytes as usize)?));
         }
         let size = picture::probe(&expected[..], expected.len() as u64)
             .map_err(|err| Stop::finding(format!("the answer: {err}")))?;
@@ -333,34 +336,20 @@ impl Lab<'_> {
         Ok(waits)
     }
 
-    /// What the kernel takes of a job's time for memory that the job has for itself: whatever is wiped by giving pages back
-    /// cannot do without. The microVMs tell how much that is.
-    fn memory(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Fresh>, Stop> {
-        let pools = contenders
-            .iter()
-            .filter_map(|(_, contender)| match contender {
-                Contender::Cells(pool) => Some(pool.stats()),
-                Contender::Plain(_) => None,
-            });
-        let mut taken = pools.filter_map(|stats| stats.dirty_bytes.checked_div(stats.wipes));
-        let Some(job_bytes) = taken.find(|bytes| 0 < *bytes) else {
+    /// What the kernel takes for memory that a job has for itself, with nothing else on the machine.
+    fn memory(&self, contenders: &[Named]) -> Result<Vec<Fresh>, Stop> {
+        let Some(job_bytes) = job_bytes(contenders) else {
             return Ok(Vec::new());
         };
         let probed = cell::probe(&self.elf, cell::Limits::default());
         let probed = probed.map_err(|err| Stop::host(err.to_string()))?;
         let large_us = probed.memory.as_secs_f64() * 1e6;
-        let memory_us = large_us * job_bytes as f64 / f64::from(2 << 20);
-        let plain_us = summaries[0].cpu_us.median;
-        let of_plain = plain_us / (plain_us + memory_us);
         println!(
-            "\nThe kernel takes {large_us:.0} µs for 2 MiB, {memory_us:.0} µs for the {job_bytes} bytes of a job: \
-             that alone leaves {of_plain:.3} of plain"
+            "\nA job leaves {job_bytes} bytes behind; the idle kernel takes {large_us:.0} µs for 2 MiB"
         );
         Ok(vec![Fresh {
             job_bytes,
             large_us,
-            memory_us,
-            of_plain,
         }])
     }
 
@@ -454,6 +443,18 @@ impl Lab<'_> {
         let facts = picture::probe(&bytes[..], bytes.len() as u64);
         facts.map_err(|err| Stop::finding(format!("{}: {err}", path.display())))
     }
+}
+
+/// What a job leaves behind; the microVMs tell.
+fn job_bytes(contenders: &[Named]) -> Option<u64> {
+    let pools = contenders
+        .iter()
+        .filter_map(|(_, contender)| match contender {
+            Contender::Cells(pool) => Some(pool.stats()),
+            Contender::Plain(_) => None,
+        });
+    let mut left = pools.filter_map(|stats| stats.dirty_bytes.checked_div(stats.wipes));
+    left.find(|bytes| 0 < *bytes)
 }
 
 fn row(name: &str, jobs: usize, figures: &[f64]) -> Vec<String> {

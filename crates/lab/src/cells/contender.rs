@@ -145,6 +145,8 @@ impl Contender {
 /// Processes of the worker without a cell, one for each request at a time.
 pub(super) struct Plain {
     idle: Mutex<Vec<Follower>>,
+    /// Taken from the kernel and given back for each request, as a cell that is wiped does.
+    fresh_bytes: usize,
 }
 
 struct Follower {
@@ -154,7 +156,12 @@ struct Follower {
 }
 
 impl Plain {
-    pub(super) fn start(worker: &Path, work: &Work, processes: usize) -> Result<Plain, Stop> {
+    pub(super) fn start(
+        worker: &Path,
+        work: &Work,
+        processes: usize,
+        fresh_bytes: usize,
+    ) -> Result<Plain, Stop> {
         let follower = |_| {
             let mut command = Command::new(worker);
             command
@@ -176,10 +183,15 @@ impl Plain {
         let idle: Result<_, Stop> = (0..processes).map(follower).collect();
         Ok(Plain {
             idle: Mutex::new(idle?),
+            fresh_bytes,
         })
     }
 
     fn answer(&self) -> Result<Vec<u8>, Stop> {
+        if 0 < self.fresh_bytes {
+            let taken = cell::fresh_memory(self.fresh_bytes);
+            taken.map_err(|err| Stop::host(err.to_string()))?;
+        }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut follower = idle()
             .pop()
