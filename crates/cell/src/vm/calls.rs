@@ -20,6 +20,7 @@ use super::space::Space;
 use job::{DETAIL_BYTES_MAX, JobLimits};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use threads::Threads;
@@ -268,6 +269,11 @@ impl Linux {
 
     pub(crate) fn memory_peak_bytes(&self) -> u64 {
         self.space.peak_bytes()
+    }
+
+    /// Where the program was given memory.
+    pub(crate) fn given(&self) -> [Range<u64>; 2] {
+        self.space.given()
     }
 
     /// Calls that failed because there is no such call here.

@@ -46,6 +46,11 @@ impl Space {
         self.heap.end - self.heap.start + mapped
     }
 
+    /// What the program has been given, with what it gave back between: its heap, and its mappings.
+    pub(super) fn given(&self) -> [Range<u64>; 2] {
+        [self.heap.clone(), self.mappings.clone()]
+    }
+
     pub(super) fn bytes_max(&self) -> u64 {
         self.bytes_max
     }

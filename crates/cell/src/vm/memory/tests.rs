@@ -62,7 +62,9 @@ fn a_wipe_brings_back_what_the_template_holds() {
             let place = memory.slice_mut(address, 4).expect("writable");
             place.copy_from_slice(b"job!");
         }
-        assert!(LARGE_BYTES <= memory.used_bytes().expect("countable"));
+        let used = |range| memory.used_bytes(&[range]).expect("countable");
+        assert_eq!(used(layout.heap_begin..heap + LARGE_BYTES), LARGE_BYTES);
+        assert_eq!(used(heap + LARGE_BYTES..heap + 2 * LARGE_BYTES), 0);
         memory.wipe().expect("pages can be dropped");
         assert_eq!(read(&memory, DATA), *b"boot");
         for address in [DATA + 100, heap, dead] {
