@@ -30,7 +30,7 @@ use crate::usage::Tree;
 use crate::{Given, stats, table};
 use calls::Calls;
 use contender::{Contender, Plain, Setting, Way, Work};
-use costs::{Cost, Wipe};
+use costs::{Cost, Memory, Wipe};
 use front::Load;
 
 /// `lab/definitions/cells.toml`.
@@ -163,14 +163,6 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     }
     record.add("samples", &samples);
     record.write(&given.record)
-}
-
-/// What a job has for itself.
-#[derive(Debug, Serialize)]
-struct Fresh {
-    job_bytes: u64,
-    /// CPU time of an idle machine's kernel for 2 MiB, in microseconds.
-    large_us: f64,
 }
 
 /// How long it takes to make a microVM and its CPU, in microseconds.
@@ -336,21 +328,22 @@ impl Lab<'_> {
         Ok(waits)
     }
 
-    /// What the kernel takes for memory that a job has for itself, with nothing else on the machine.
-    fn memory(&self, contenders: &[Named]) -> Result<Vec<Fresh>, Stop> {
+    /// What it costs that a job's memory is zero.
+    fn memory(&self, contenders: &[Named]) -> Result<Vec<Memory>, Stop> {
         let Some(job_bytes) = job_bytes(contenders) else {
             return Ok(Vec::new());
         };
-        let probed = cell::probe(&self.elf, cell::Limits::default());
-        let probed = probed.map_err(|err| Stop::host(err.to_string()))?;
-        let large_us = probed.memory.as_secs_f64() * 1e6;
+        let memory = costs::memory(job_bytes, self.cores)?;
+        let Memory {
+            fresh_us,
+            zeroed_us,
+            ..
+        } = memory;
         println!(
-            "\nA job leaves {job_bytes} bytes behind; the idle kernel takes {large_us:.0} µs for 2 MiB"
+            "\nA job leaves {job_bytes} bytes behind. On all cores, as much memory takes {fresh_us:.0} µs fresh from the \
+             kernel, {zeroed_us:.0} µs kept and zeroed"
         );
-        Ok(vec![Fresh {
-            job_bytes,
-            large_us,
-        }])
+        Ok(vec![memory])
     }
 
     fn costs(&self) -> Result<Vec<Cost>, Stop> {

@@ -1,7 +1,9 @@
 //! What a job costs that has nothing in it, and what a wipe costs for jobs that leave something behind.
 
 use std::fs::File;
+use std::hint::black_box;
 use std::os::fd::AsFd as _;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use cell::{Pool, Task};
@@ -96,6 +98,52 @@ pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> 
     })
 }
 
+/// What it costs that a job's memory is zero, on all cores at once, with something else in their caches.
+#[derive(Debug, Serialize)]
+pub(super) struct Memory {
+    /// What a job leaves behind.
+    pub(super) job_bytes: u64,
+    /// So much taken from the kernel and given back, in microseconds.
+    pub(super) fresh_us: f64,
+    /// So much kept instead, and written over with zeros.
+    pub(super) zeroed_us: f64,
+}
+
+/// What memory of `job_bytes` costs on `cores`.
+pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
+    const TRIES: usize = 100;
+    /// More than a core's second level holds.
+    const OTHER_BYTES: usize = 24 << 20;
+    let bytes = job_bytes as usize;
+    let measure = || -> Result<(Vec<f64>, Vec<f64>), Stop> {
+        let (mut other, mut kept) = (vec![1_u8; OTHER_BYTES], vec![1_u8; bytes]);
+        let (mut fresh_us, mut zeroed_us) = (Vec::new(), Vec::new());
+        for _ in 0..TRIES {
+            other.iter_mut().for_each(|byte| *byte ^= 1);
+            let begin = Instant::now();
+            cell::fresh_memory(bytes).map_err(|err| Stop::host(err.to_string()))?;
+            fresh_us.push(micros(begin.elapsed()));
+            black_box(&mut other).iter_mut().for_each(|byte| *byte ^= 1);
+            let begin = Instant::now();
+            black_box(&mut kept).fill(0);
+            zeroed_us.push(micros(begin.elapsed()));
+        }
+        Ok((fresh_us, zeroed_us))
+    };
+    let measured = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(measure)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        let joined = joined.map(|measured| measured.expect("what is measured does not panic"));
+        joined.collect::<Result<Vec<_>, Stop>>()
+    })?;
+    let (fresh_us, zeroed_us): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
+    Ok(Memory {
+        job_bytes,
+        fresh_us: quantile(&sorted(&fresh_us.concat()), 0.5),
+        zeroed_us: quantile(&sorted(&zeroed_us.concat()), 0.5),
+    })
+}
+
 /// Makes so many machines with a CPU; the time of each.
 pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     let refused = |err: kvm_ioctls::Error| Stop::host(format!("make a microVM: {err}"));
@@ -115,7 +163,7 @@ pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
