@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use crate::harness::{Home, Server, eventually, media, pelton};
 
@@ -183,6 +183,34 @@ fn what_prefetch_makes_is_what_requests_get() {
         told,
         "5 files, 0 covers: 0 variants made (0 B of 0 B originals), 6 there already, 0 no smaller, 0 failed"
     );
+}
+
+#[test]
+fn prefetch_shows_on_a_terminal_how_far_it_is() {
+    let home = Home::new();
+    for seed in 0..12 {
+        let name = format!("{seed}.jpg");
+        home.put(&name, &media::photo(400, 300, seed));
+    }
+    let command = pelton(&home, &["prefetch", "library", "--data", "data"]);
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let mut terminal = Command::new("script");
+    terminal
+        .args([
+            "--quiet",
+            "--return",
+            "--command",
+            &words.join(" "),
+            "/dev/null",
+        ])
+        .current_dir(home.directory())
+        .env("TERM", "xterm");
+    let shown = terminal.output().expect("script is part of Debian");
+    let shown = String::from_utf8(shown.stdout).expect("the program writes text");
+    assert!(shown.contains("/12 files, "), "{shown}");
+    assert!(shown.contains(" left, "), "{shown}");
+    assert!(shown.contains("12 files, 0 covers: "), "{shown}");
 }
 
 #[test]
