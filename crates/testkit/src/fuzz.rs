@@ -14,6 +14,7 @@ mod range;
 mod rdb;
 mod request;
 mod resp;
+mod sound;
 mod tags;
 
 pub use accept::accept;
@@ -29,6 +30,7 @@ pub use range::range;
 pub use rdb::rdb;
 pub use request::request;
 pub use resp::resp;
+pub use sound::{packets, pages};
 pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
 /// A parser under test.
@@ -41,7 +43,7 @@ pub struct Target {
 }
 
 /// Every target; `fuzz/fuzz_targets` has a program for each.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 23] = [
     Target {
         name: "accept",
         check: accept,
@@ -69,6 +71,14 @@ pub const TARGETS: [Target; 21] = [
     Target {
         name: "message",
         check: message,
+    },
+    Target {
+        name: "packets",
+        check: packets,
+    },
+    Target {
+        name: "pages",
+        check: pages,
     },
     Target {
         name: "probe",

@@ -23,7 +23,7 @@ pub(crate) const BUILD: &[&str] = &[
 ];
 
 /// What the tests run us against.
-pub(crate) const TESTS: &[&str] = &["redis-server"];
+pub(crate) const TESTS: &[&str] = &["ffmpeg", "redis-server"];
 
 /// What each benchmark runs us against.
 const PEERS: &[(&str, &[&str])] = &[

@@ -12,10 +12,12 @@ const LAYERS: &[(&str, u8)] = &[
     ("job", 1),
     ("picture", 1),
     ("resp", 1),
+    ("sound", 1),
     ("tags", 1),
     ("catalog", 2),
     ("checks", 2),
     ("keyspace", 2),
+    ("audio", 3),
     ("cell", 3),
     ("codec", 3),
     ("host", 3),
@@ -51,7 +53,7 @@ const IMPURE: &[&str] = &[
 ];
 
 /// The only crates with `unsafe` in them.
-const UNSAFE: &[&str] = &["cell", "codec", "host", "pixel", "reactor"];
+const UNSAFE: &[&str] = &["audio", "cell", "codec", "host", "pixel", "reactor"];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -72,8 +74,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "forbid-unsafe",
-        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to cell, codec, \
-               host, pixel and reactor",
+        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to audio, cell, \
+               codec, host, pixel and reactor",
         check: forbid_unsafe,
     },
     Rule {
@@ -138,7 +140,7 @@ fn codec_apart(tree: &Tree) -> Vec<Finding> {
     else {
         return Vec::new();
     };
-    let banned = ["codec"].iter().chain(C_CODECS);
+    let banned = ["codec", "audio", "opusic-sys"].iter().chain(C_CODECS);
     let chains = banned.filter_map(|name| tree.workspace.chain("pelton", name));
     chains
         .map(|chain| manifest_finding(server, format!("links {}", chain.join(" → "))))

@@ -1,0 +1,45 @@
+//! MPEG audio, by nanomp3, which cuts what an encoder put before and behind.
+
+use std::io::{Read, Seek};
+
+use nanomp3::{Options, Reader};
+
+use super::{Decoder, Order, Shape};
+use crate::error::Error;
+
+pub(super) struct Mpeg<R> {
+    reader: Reader<R, f32>,
+    shape: Shape,
+}
+
+impl<R: Read + Seek> Mpeg<R> {
+    pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
+        // The length is nobody's business here, and a seek looks for its frame when there is one.
+        let options = Options::default().skip_scan(true);
+        let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
+        let channels = reader.channels();
+        let channels = channels.ok_or_else(|| Error::undecodable("no frame of MPEG audio"))?;
+        let shape = Shape::new(reader.sample_rate(), channels as u32, Order::Wave)?;
+        Ok(Mpeg { reader, shape })
+    }
+}
+
+impl<R: Read + Seek> Decoder for Mpeg<R> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
+        let samples = self.reader.read_frame().map_err(Error::undecodable)?;
+        let Some(samples) = samples else {
+            return Ok(false);
+        };
+        block.extend_from_slice(samples);
+        Ok(true)
+    }
+
+    fn seek(&mut self, frame: u64) -> Result<bool, Error> {
+        self.reader.seek(frame).map_err(Error::undecodable)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,128 @@
+//! Opus in Ogg, by ogg and libopus.
+
+use std::io::{Read, Seek};
+
+use ogg::PacketReader;
+use sound::SAMPLE_RATE_HZ;
+
+use super::{Decoder, Order, Shape};
+use crate::error::Error;
+use crate::opus::{self, Layout};
+
+pub(super) struct OggOpus<R: Read + Seek> {
+    packets: PacketReader<R>,
+    serial: u32,
+    decoder: opus::Decoder,
+    shape: Shape,
+    /// Frames that are still to be left out at the beginning.
+    pre_skip: usize,
+    /// Frames decoded, those left out included.
+    frames: u64,
+    ended: bool,
+}
+
+impl<R: Read + Seek> OggOpus<R> {
+    pub(super) fn open(original: R) -> Result<OggOpus<R>, Error> {
+        let mut packets = PacketReader::new(original);
+        let mut header = || packets.read_packet_expected().map_err(Error::undecodable);
+        let first = header()?;
+        let head = Head::parse(&first.data)?;
+        header()?;
+        let channels = u32::from(head.layout.channels);
+        Ok(OggOpus {
+            shape: Shape::new(SAMPLE_RATE_HZ, channels, Order::Vorbis)?,
+            serial: first.stream_serial(),
+            decoder: opus::Decoder::new(&head.layout, head.gain)?,
+            packets,
+            pre_skip: head.pre_skip,
+            frames: 0,
+            ended: false,
+        })
+    }
+}
+
+impl<R: Read + Seek> Decoder for OggOpus<R> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(false);
+        }
+        let Some(packet) = self.packets.read_packet().map_err(Error::undecodable)? else {
+            return Ok(false);
+        };
+        if packet.stream_serial() != self.serial {
+            return Ok(true);
+        }
+        self.ended = packet.last_in_stream();
+        let channels = usize::from(self.shape.channels);
+        let samples = self.decoder.decode(&packet.data)?;
+        let mut end = samples.len() / channels;
+        if self.ended {
+            // RFC 7845 §4.4: the last page's granule tells how much of the last packet counts.
+            let left = packet.absgp_page().saturating_sub(self.frames);
+            end = end.min(usize::try_from(left).unwrap_or(end));
+        }
+        self.frames += end as u64;
+        let begin = self.pre_skip.min(end);
+        self.pre_skip -= begin;
+        block.extend_from_slice(&samples[begin * channels..end * channels]);
+        Ok(true)
+    }
+}
+
+/// The first packet (RFC 7845 §5.1).
+struct Head {
+    layout: Layout,
+    pre_skip: usize,
+    /// In 1/256 dB.
+    gain: i16,
+}
+
+impl Head {
+    fn parse(packet: &[u8]) -> Result<Head, Error> {
+        let malformed = || Error::undecodable("a malformed head of Opus");
+        let rest = packet.strip_prefix(b"OpusHead").ok_or_else(malformed)?;
+        let &[
+            version,
+            channels,
+            skip0,
+            skip1,
+            _,
+            _,
+            _,
+            _,
+            gain0,
+            gain1,
+            family,
+            ref table @ ..,
+        ] = rest
+        else {
+            return Err(malformed());
+        };
+        if 15 < version {
+            return Err(Error::unsupported(format!(
+                "version {version} of Opus in Ogg"
+            )));
+        }
+        let layout = match (family, channels) {
+            (0, 1) => Layout::new(1, 1, 0, &[0]),
+            (0, 2) => Layout::new(2, 1, 1, &[0, 1]),
+            (1, _) => match table {
+                [streams, coupled, mapping @ ..] => {
+                    let mapping = mapping.get(..channels.into()).ok_or_else(malformed)?;
+                    Layout::new(channels, *streams, *coupled, mapping)
+                }
+                _ => return Err(malformed()),
+            },
+            _ => return Err(Error::unsupported(format!("mapping {family} of Opus"))),
+        };
+        Ok(Head {
+            layout: layout.ok_or_else(malformed)?,
+            pre_skip: u16::from_le_bytes([skip0, skip1]).into(),
+            gain: i16::from_le_bytes([gain0, gain1]),
+        })
+    }
+}

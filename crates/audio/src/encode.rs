@@ -1,0 +1,155 @@
+//! Frames at 48 kHz to Opus in Ogg.
+
+use std::io::{self, Write};
+
+use ogg::{PacketWriteEndInfo, PacketWriter};
+use sound::{Plan, page_crc};
+
+use crate::error::{Error, ErrorKind};
+use crate::opus::{self, Encoder, PACKET_FRAMES};
+
+/// RFC 7845 §4: no page is longer than a second, so that seeking finds its place.
+const PAGE_PACKETS: u64 = 50;
+
+/// A file that is being made.
+pub(crate) struct OggOpus<W: Write> {
+    writer: PacketWriter<'static, W>,
+    encoder: Encoder,
+    channels: usize,
+    serial: u32,
+    pre_skip: u64,
+    /// Frames that fill no packet yet.
+    waiting: Vec<f32>,
+    /// Frames that came.
+    frames: u64,
+    packets: u64,
+    /// The last packet, which is not written before there is another: the last of all is marked.
+    last: Option<Vec<u8>>,
+}
+
+impl<W: Write> OggOpus<W> {
+    /// Begins a file with its two heads.
+    pub(crate) fn new(plan: &Plan, rate_hz: u32, sink: W) -> Result<OggOpus<W>, Error> {
+        let mut encoder = Encoder::new(plan.channels, plan.bit_rate_bps)?;
+        let pre_skip = encoder.lookahead()?;
+        let mut file = OggOpus {
+            writer: PacketWriter::new(sink),
+            encoder,
+            channels: plan.channels.into(),
+            serial: serial(plan),
+            pre_skip: pre_skip.into(),
+            waiting: Vec::new(),
+            frames: 0,
+            packets: 0,
+            last: None,
+        };
+        file.write(
+            head(plan, pre_skip, rate_hz),
+            PacketWriteEndInfo::EndPage,
+            0,
+        )?;
+        file.write(tags(plan), PacketWriteEndInfo::EndPage, 0)?;
+        Ok(file)
+    }
+
+    /// Frames that came.
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Takes more frames.
+    pub(crate) fn push(&mut self, frames: &[f32]) -> Result<(), Error> {
+        self.frames += (frames.len() / self.channels) as u64;
+        let packet = PACKET_FRAMES * self.channels;
+        self.waiting.extend_from_slice(frames);
+        let waiting = std::mem::take(&mut self.waiting);
+        let (packets, rest) = waiting.split_at(waiting.len() - waiting.len() % packet);
+        for frames in packets.chunks_exact(packet) {
+            self.encode(frames)?;
+        }
+        self.waiting.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(mut self) -> Result<W, Error> {
+        let end = self.pre_skip + self.frames;
+        let packet = PACKET_FRAMES * self.channels;
+        // What the encoder looked ahead is still in it.
+        while self.packets * (PACKET_FRAMES as u64) < end {
+            let mut frames = std::mem::take(&mut self.waiting);
+            frames.resize(packet, 0.0);
+            self.encode(&frames)?;
+        }
+        let last = self.last.take().expect("a file has a packet");
+        self.write(last, PacketWriteEndInfo::EndStream, end)?;
+        Ok(self.writer.into_inner())
+    }
+
+    fn encode(&mut self, frames: &[f32]) -> Result<(), Error> {
+        let packet = self.encoder.encode(frames)?.to_vec();
+        if let Some(before) = self.last.replace(packet) {
+            let end = match self.packets.is_multiple_of(PAGE_PACKETS) {
+                true => PacketWriteEndInfo::EndPage,
+                false => PacketWriteEndInfo::NormalPacket,
+            };
+            self.write(before, end, self.packets * PACKET_FRAMES as u64)?;
+        }
+        self.packets += 1;
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        packet: Vec<u8>,
+        end: PacketWriteEndInfo,
+        granule: u64,
+    ) -> Result<(), Error> {
+        let written = self.writer.write_packet(packet, self.serial, end, granule);
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                Error::new(ErrorKind::TooLarge, "the answer is too long")
+            }
+            _ => Error::failed(format!("write answer: {error}")),
+        })
+    }
+}
+
+/// A number for the stream that is the same for the same plan: players tell streams of one file apart by it.
+fn serial(plan: &Plan) -> u32 {
+    page_crc(&plan.to_bytes())
+}
+
+/// RFC 7845 §5.1.
+fn head(plan: &Plan, pre_skip: u16, rate_hz: u32) -> Vec<u8> {
+    let mut head = b"OpusHead\x01".to_vec();
+    head.push(plan.channels);
+    head.extend(pre_skip.to_le_bytes());
+    head.extend(rate_hz.to_le_bytes());
+    head.extend([0; 3]);
+    head
+}
+
+/// RFC 7845 §5.2.
+fn tags(plan: &Plan) -> Vec<u8> {
+    let gain = |gain: Option<i16>| gain.map_or_else(String::new, |gain| gain.to_string());
+    let comments = [
+        ("TITLE", plan.title.clone()),
+        ("ARTIST", plan.artist.clone()),
+        ("ALBUM", plan.album.clone()),
+        ("R128_TRACK_GAIN", gain(plan.gain.track)),
+        ("R128_ALBUM_GAIN", gain(plan.gain.album)),
+    ];
+    let there = comments.into_iter().filter(|(_, text)| !text.is_empty());
+    let lines: Vec<String> = there.map(|(name, text)| format!("{name}={text}")).collect();
+    let mut tags = b"OpusTags".to_vec();
+    let vendor = opus::version();
+    tags.extend((vendor.len() as u32).to_le_bytes());
+    tags.extend(vendor.as_bytes());
+    tags.extend((lines.len() as u32).to_le_bytes());
+    for line in lines {
+        tags.extend((line.len() as u32).to_le_bytes());
+        tags.extend(line.as_bytes());
+    }
+    tags
+}

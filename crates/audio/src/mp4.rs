@@ -1,0 +1,56 @@
+//! The tables of an MP4 file, read whole; [`sound::packets`] tells what they say.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use crate::error::Error;
+
+/// What a file's table of packets may take; ten hours take four megabytes.
+pub const MOOV_BYTES_MAX: u64 = 64 << 20;
+
+/// Boxes that are passed on the way to them.
+const BOXES_MAX: usize = 4_096;
+
+/// The content of a file's `moov` box.
+pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
+    let end = file.seek(SeekFrom::End(0)).map_err(Error::undecodable)?;
+    let mut at = 0;
+    for _ in 0..BOXES_MAX {
+        file.seek(SeekFrom::Start(at)).map_err(Error::undecodable)?;
+        let mut head = [0; 16];
+        file.read_exact(&mut head[..8])
+            .map_err(Error::undecodable)?;
+        let (mut size, mut head_bytes) = (u64::from(u32_at(&head, 0)), 8);
+        if size == 1 {
+            file.read_exact(&mut head[8..])
+                .map_err(Error::undecodable)?;
+            size = u64::from(u32_at(&head, 8)) << 32 | u64::from(u32_at(&head, 12));
+            head_bytes = 16;
+        }
+        if size == 0 {
+            size = end - at;
+        }
+        let behind = at.checked_add(size).filter(|behind| *behind <= end);
+        let (Some(behind), Some(body)) = (behind, size.checked_sub(head_bytes)) else {
+            return Err(malformed("a box is longer than the file"));
+        };
+        if &head[4..8] == b"moov" {
+            if MOOV_BYTES_MAX < body {
+                return Err(malformed("a table of packets beyond measure"));
+            }
+            let mut moov = vec![0; body as usize];
+            file.read_exact(&mut moov).map_err(Error::undecodable)?;
+            return Ok(moov);
+        }
+        at = behind;
+    }
+    Err(malformed("no moov box"))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let field = bytes[at..].first_chunk();
+    u32::from_be_bytes(*field.expect("lies in a head"))
+}
+
+fn malformed(why: &str) -> Error {
+    Error::undecodable(format!("MP4: {why}"))
+}

@@ -1,0 +1,179 @@
+//! Samples of any rate to 48 kHz, by a windowed sinc in as many phases as the two rates' ratio has.
+//!
+//! ```text
+//! output n lies at n · M / L of the input, L / M = 48,000 / rate in lowest terms
+//! its phase, the remainder, picks one of L rows of weights for the samples around it
+//! ```
+
+use sound::SAMPLE_RATE_HZ;
+
+use crate::error::Error;
+
+/// Samples on each side that count, of whichever rate is lower. With the window below, weights fall by 90 dB within 2 kHz
+/// of 22.05 kHz, and an encoder cuts at 20 kHz.
+const REACH: u64 = 32;
+/// Kaiser's parameter for that.
+const BETA: f64 = 9.0;
+/// Sums that a product is spread over, so that the compiler can use vectors. The order of additions is fixed by it.
+const LANES: usize = 8;
+/// Weights of all phases; odd rates have many.
+const WEIGHTS_MAX: u64 = 4 << 20;
+
+/// One track's resampler.
+pub(crate) struct Resampler {
+    /// None where there is nothing to do.
+    filter: Option<Filter>,
+    channels: Vec<Vec<f32>>,
+    /// How many samples the front of the buffers lies behind the first.
+    dropped: u64,
+    /// Samples that came in and went out.
+    came: u64,
+    made: u64,
+}
+
+struct Filter {
+    rows: Vec<f32>,
+    taps: usize,
+    up: u64,
+    down: u64,
+}
+
+impl Resampler {
+    pub(crate) fn new(rate_hz: u32, channels: u8) -> Result<Resampler, Error> {
+        let filter = match rate_hz == SAMPLE_RATE_HZ {
+            true => None,
+            false => Some(Filter::new(rate_hz.into())?),
+        };
+        // Before the first sample there is silence.
+        let before = filter.as_ref().map_or(0, |filter| filter.taps / 2 - 1);
+        Ok(Resampler {
+            filter,
+            channels: vec![vec![0.0; before]; channels.into()],
+            dropped: 0,
+            came: 0,
+            made: 0,
+        })
+    }
+
+    /// Where more samples are to be put, as many in each channel.
+    pub(crate) fn inputs(&mut self) -> &mut [Vec<f32>] {
+        &mut self.channels
+    }
+
+    /// Appends to `out` all frames that the input is enough for; the last ones too, once it is `over`.
+    pub(crate) fn run(&mut self, over: bool, out: &mut Vec<f32>) {
+        let Some(filter) = &self.filter else {
+            let frames = self.channels[0].len();
+            for frame in 0..frames {
+                out.extend(self.channels.iter().map(|channel| channel[frame]));
+            }
+            self.channels.iter_mut().for_each(Vec::clear);
+            return;
+        };
+        let before = filter.taps as u64 / 2 - 1;
+        self.came = self.dropped + self.channels[0].len() as u64 - before;
+        let mut wanted = u64::MAX;
+        if over {
+            wanted = (self.came * filter.up).div_ceil(filter.down);
+            for channel in &mut self.channels {
+                channel.resize(channel.len() + filter.taps, 0.0);
+            }
+        }
+        let there = self.dropped + self.channels[0].len() as u64;
+        while self.made < wanted {
+            let place = self.made * filter.down;
+            let (at, phase) = (place / filter.up, (place % filter.up) as usize);
+            if there < at + filter.taps as u64 {
+                break;
+            }
+            let begin = (at - self.dropped) as usize;
+            let row = &filter.rows[phase * filter.taps..][..filter.taps];
+            let channels = self.channels.iter();
+            out.extend(channels.map(|channel| dot(&channel[begin..][..filter.taps], row)));
+            self.made += 1;
+        }
+        // What no later output reaches.
+        let next = self.made * filter.down / filter.up;
+        let gone = (next - self.dropped).min(self.channels[0].len() as u64);
+        for channel in &mut self.channels {
+            channel.drain(..gone as usize);
+        }
+        self.dropped += gone;
+    }
+}
+
+impl Filter {
+    fn new(rate_hz: u64) -> Result<Filter, Error> {
+        let to_hz = u64::from(SAMPLE_RATE_HZ);
+        let divisor = gcd(rate_hz, to_hz);
+        let (up, down) = (to_hz / divisor, rate_hz / divisor);
+        let reach = (REACH * rate_hz).div_ceil(to_hz).max(REACH);
+        let reach = reach.next_multiple_of(LANES as u64 / 2);
+        let taps = 2 * reach;
+        if WEIGHTS_MAX < up * taps {
+            return Err(Error::unsupported(format!("{rate_hz} samples a second")));
+        }
+        let cutoff = (to_hz as f64 / rate_hz as f64).min(1.0);
+        let mut rows = Vec::with_capacity((up * taps) as usize);
+        for phase in 0..up {
+            let weights = (0..taps).map(|tap| {
+                let distance = (tap + 1) as f64 - reach as f64 - phase as f64 / up as f64;
+                sinc(cutoff * distance) * kaiser(distance / reach as f64)
+            });
+            let weights: Vec<f64> = weights.collect();
+            let sum: f64 = weights.iter().sum();
+            rows.extend(weights.iter().map(|weight| (weight / sum) as f32));
+        }
+        Ok(Filter {
+            rows,
+            taps: taps as usize,
+            up,
+            down,
+        })
+    }
+}
+
+fn dot(samples: &[f32], weights: &[f32]) -> f32 {
+    let (samples, weights) = (samples.as_chunks::<LANES>(), weights.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (samples, weights) in samples.0.iter().zip(weights.0) {
+        for lane in 0..LANES {
+            sums[lane] += samples[lane] * weights[lane];
+        }
+    }
+    sums.iter().sum()
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn sinc(x: f64) -> f64 {
+    let angle = std::f64::consts::PI * x;
+    if angle == 0.0 {
+        1.0
+    } else {
+        angle.sin() / angle
+    }
+}
+
+/// Kaiser's window at `x`, which is 1 at its edge.
+fn kaiser(x: f64) -> f64 {
+    let inside = 1.0 - x * x;
+    if inside <= 0.0 {
+        return 0.0;
+    }
+    bessel(BETA * inside.sqrt()) / bessel(BETA)
+}
+
+/// The modified Bessel function of the first kind and order zero, by its series.
+fn bessel(x: f64) -> f64 {
+    const TERMS: u32 = 64;
+    let (mut sum, mut term) = (1.0, 1.0);
+    for n in 1..TERMS {
+        let factor = x / 2.0 / f64::from(n);
+        term *= factor * factor;
+        sum += term;
+    }
+    sum
+}

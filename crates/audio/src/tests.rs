@@ -1,0 +1,98 @@
+//! What is made, judged by another program's ears, and what becomes of files that are none.
+
+mod garbage;
+mod kernels;
+mod round;
+
+use std::io::Cursor;
+use std::process::{Command, Stdio};
+
+use sound::{Checker, Codec, Gain, Plan};
+
+use crate::{Error, Made, transcode};
+
+/// A plan for the whole of some seconds.
+fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
+    Plan {
+        codec,
+        channels,
+        bit_rate_bps: 64_000 * u32::from(channels),
+        start_ms: 0,
+        duration_ms: seconds * 1_000,
+        gain: Gain::default(),
+        title: "Für Elise".to_owned(),
+        artist: String::new(),
+        album: String::new(),
+    }
+}
+
+/// What `plan` makes of `original`, which the server would believe.
+fn made(plan: &Plan, original: &[u8]) -> Result<Made<Vec<u8>>, Error> {
+    let made = transcode(plan, Cursor::new(original), Vec::new())?;
+    let mut checker = Checker::new(plan);
+    assert_eq!(checker.take(&made.sink), Ok(made.sink.len()));
+    assert_eq!(checker.finish(), Ok(made.frames));
+    Ok(made)
+}
+
+/// What ffmpeg makes of `input` with these words between its input and its output.
+fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut command = Command::new("ffmpeg");
+    command
+        .args(["-v", "error"])
+        .args(before)
+        .args(words)
+        .arg("-");
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = pipes
+        .spawn()
+        .expect("ffmpeg, which `cargo xtask test` installs");
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    let input = input.to_vec();
+    // It may answer before it has read all.
+    let feeder = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().expect("it ends");
+    feeder.join().expect("no panic").ok();
+    assert!(output.status.success(), "ffmpeg {words:?}");
+    output.stdout
+}
+
+/// Frames at 48 kHz as ffmpeg hears them, a row for each channel.
+fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
+    let count = channels.to_string();
+    let words = ["-f", "f32le", "-ar", "48000", "-ac", &count];
+    let bytes = ffmpeg(&["-i", "-"], file, &words);
+    let (samples, _) = bytes.as_chunks();
+    let samples: Vec<f32> = samples
+        .iter()
+        .map(|sample| f32::from_le_bytes(*sample))
+        .collect();
+    let channel = |channel| {
+        samples
+            .iter()
+            .skip(channel)
+            .step_by(channels)
+            .copied()
+            .collect()
+    };
+    (0..channels).map(channel).collect()
+}
+
+/// How far `b` lies behind `a`, of up to so many frames either way, and how much of `a` is missing in it: the power of
+/// their difference in decibels below that of `a`.
+fn compare(a: &[f32], b: &[f32], lag_max: usize) -> (i64, f64) {
+    let power = |samples: &mut dyn Iterator<Item = f64>| samples.map(|it| it * it).sum::<f64>();
+    let end = a.len().min(b.len()) - lag_max;
+    let difference = |lag: i64| {
+        let pairs = (lag_max..end)
+            .step_by(3)
+            .map(|at| f64::from(a[at]) - f64::from(b[(at as i64 + lag) as usize]));
+        power(&mut { pairs })
+    };
+    let lags = -(lag_max as i64)..=lag_max as i64;
+    let best = lags.min_by(|one, other| difference(*one).total_cmp(&difference(*other)));
+    let best = best.expect("there are some");
+    let all = power(&mut (lag_max..end).step_by(3).map(|at| f64::from(a[at])));
+    (best, 10.0 * (all / difference(best)).log10())
+}

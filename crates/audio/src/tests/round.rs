@@ -1,0 +1,215 @@
+//! Each source format, made Opus, and heard by ffmpeg beside the original.
+
+use sound::Codec;
+
+use super::{compare, ffmpeg, heard, made, plan};
+use crate::ErrorKind;
+
+/// Three seconds in which no moment sounds like another: a tone that rises from 200 Hz, another for the right ear.
+const RISING: &str = "aevalsrc=0.5*sin(2*PI*(200*t+300*t*t))|0.25*sin(2*PI*(300*t+500*t*t)):d=3:s=";
+
+struct Format {
+    name: &'static str,
+    codec: Codec,
+    rate: &'static str,
+    words: &'static [&'static str],
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "FLAC",
+        codec: Codec::Flac,
+        rate: "44100",
+        words: &["-f", "flac"],
+    },
+    Format {
+        name: "FLAC, 24 bits, 96 kHz",
+        codec: Codec::Flac,
+        rate: "96000",
+        words: &["-f", "flac", "-sample_fmt", "s32"],
+    },
+    Format {
+        name: "Vorbis",
+        codec: Codec::Vorbis,
+        rate: "44100",
+        words: &["-f", "ogg", "-c:a", "libvorbis", "-q:a", "8"],
+    },
+    Format {
+        name: "Opus",
+        codec: Codec::Opus,
+        rate: "48000",
+        words: &["-f", "ogg", "-c:a", "libopus", "-b:a", "256k"],
+    },
+];
+
+/// Those that ffmpeg writes whole only into files, in which it seeks.
+const IN_FILES: &[Format] = &[
+    Format {
+        name: "WAV",
+        codec: Codec::Wav,
+        rate: "48000",
+        words: &["-f", "wav"],
+    },
+    Format {
+        name: "WAV, floats",
+        codec: Codec::Wav,
+        rate: "22050",
+        words: &["-f", "wav", "-c:a", "pcm_f32le"],
+    },
+    Format {
+        name: "WAV, 24 bits",
+        codec: Codec::Wav,
+        rate: "192000",
+        words: &["-f", "wav", "-c:a", "pcm_s24le"],
+    },
+    Format {
+        name: "MP3",
+        codec: Codec::Mpeg,
+        rate: "44100",
+        words: &["-f", "mp3", "-c:a", "libmp3lame", "-b:a", "256k"],
+    },
+    Format {
+        name: "MP3, 24 kHz",
+        codec: Codec::Mpeg,
+        rate: "24000",
+        words: &["-f", "mp3", "-c:a", "libmp3lame", "-q:a", "0"],
+    },
+    Format {
+        name: "AIFF",
+        codec: Codec::Aiff,
+        rate: "44100",
+        words: &["-f", "aiff"],
+    },
+    Format {
+        name: "ALAC",
+        codec: Codec::Alac,
+        rate: "44100",
+        words: &["-f", "ipod", "-c:a", "alac"],
+    },
+    Format {
+        name: "ALAC, 24 bits",
+        codec: Codec::Alac,
+        rate: "88200",
+        words: &["-f", "ipod", "-c:a", "alac", "-sample_fmt", "s32p"],
+    },
+];
+
+fn write(format: &Format, into_file: bool) -> Vec<u8> {
+    let source = format!("{RISING}{}", format.rate);
+    let before = ["-f", "lavfi", "-i", &source];
+    if !into_file {
+        return ffmpeg(&before, b"", format.words);
+    }
+    let name = format.name.replace([' ', ','], "-");
+    let path = std::env::temp_dir().join(format!("pelton-audio-{name}-{}", std::process::id()));
+    let place = path.to_str().expect("text");
+    ffmpeg(
+        &before,
+        b"",
+        &[format.words, &["-y", place, "-f", "null"]].concat(),
+    );
+    let bytes = std::fs::read(&path).expect("it was written");
+    std::fs::remove_file(&path).expect("it is there");
+    bytes
+}
+
+/// Length within a packet of 20 ms, the place of each sample within half a millisecond, both ears, and the level.
+fn check(format: &Format, into_file: bool) {
+    const PACKET: i64 = 960;
+    let original = write(format, into_file);
+    // By what ffmpeg was given, not by what it hears: it leaves the padding of some formats in.
+    let truth = heard(
+        &ffmpeg(
+            &["-f", "lavfi", "-i", &format!("{RISING}48000")],
+            b"",
+            &["-f", "wav", "-c:a", "pcm_f32le"],
+        ),
+        2,
+    );
+    for start_ms in [0, 1_250] {
+        let plan = sound::Plan {
+            start_ms,
+            ..plan(format.codec, 2, 3)
+        };
+        let made = made(&plan, &original).unwrap_or_else(|err| panic!("{}: {err}", format.name));
+        assert_eq!(made.remarks, Vec::<String>::new(), "{}", format.name);
+        let heard = heard(&made.sink, 2);
+        let begin = start_ms as usize * 48;
+        let name = format!("{} from {start_ms} ms", format.name);
+        let longer = heard[0].len() as i64 - (truth[0].len() - begin) as i64;
+        assert!(longer.abs() <= PACKET, "{name}: {longer} samples longer");
+        for (heard, truth) in heard.iter().zip(&truth) {
+            let (lag, decibels) = compare(&truth[begin..], heard, 48);
+            assert!(lag.abs() <= 24, "{name}: {lag} samples late");
+            assert!(
+                20.0 < decibels,
+                "{name}: {decibels:.1} dB, {lag} samples late"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_format_comes_out_as_it_went_in_and_from_where_it_is_to_begin() {
+    FORMATS.iter().for_each(|format| check(format, false));
+    IN_FILES.iter().for_each(|format| check(format, true));
+}
+
+#[test]
+fn a_file_says_what_it_is_and_is_the_same_each_time() {
+    let format = &FORMATS[0];
+    let original = write(format, false);
+    let plan = plan(Codec::Flac, 1, 3);
+    let first = made(&plan, &original).expect("sound");
+    assert_eq!(first, made(&plan, &original).expect("sound"));
+    let text = String::from_utf8_lossy(&first.sink);
+    assert!(text.contains("TITLE=Für Elise"));
+    assert!(text.contains("libopus"));
+    // 64 kb/s for three seconds, and a head.
+    let bits = first.sink.len() * 8 / 3;
+    assert!((40_000..80_000).contains(&bits), "{bits} bits a second");
+    // RFC 7845 §4: heads on pages of their own, and no page longer than a second.
+    let pages = first.sink.windows(5).filter(|bytes| bytes == b"OggS\0");
+    assert_eq!(pages.count(), 2 + 4);
+}
+
+#[test]
+fn five_channels_and_a_low_one_become_two_ears() {
+    // The centre alone.
+    let source = "aevalsrc=0|0|0.5*sin(2*PI*440*t)|0|0|0:d=1:s=48000:c=5.1";
+    for (codec, words) in [
+        (Codec::Flac, &["-f", "flac"][..]),
+        (
+            Codec::Opus,
+            &["-f", "ogg", "-c:a", "libopus", "-b:a", "256k"],
+        ),
+        (Codec::Vorbis, &["-f", "ogg", "-c:a", "libvorbis"]),
+    ] {
+        let original = ffmpeg(&["-f", "lavfi", "-i", source], b"", words);
+        let heard = heard(&made(&plan(codec, 2, 1), &original).expect("sound").sink, 2);
+        let level = |samples: &[f32]| {
+            let power: f32 = samples.iter().map(|it| it * it).sum();
+            (power / samples.len() as f32).sqrt()
+        };
+        let (left, right) = (level(&heard[0]), level(&heard[1]));
+        assert!(
+            (left / right - 1.0).abs() < 0.05,
+            "{codec:?}: {left} {right}"
+        );
+        // Half scale's 0.354, by 0.707 of 1 + 2 · 0.707.
+        assert!((0.08..0.125).contains(&left), "{codec:?}: {left}");
+    }
+}
+
+#[test]
+fn what_begins_behind_its_end_is_the_files_fault() {
+    let original = write(&FORMATS[0], false);
+    let late = sound::Plan {
+        start_ms: 60_000,
+        ..plan(Codec::Flac, 2, 120)
+    };
+    assert_eq!(
+        made(&late, &original).map_err(|err| err.kind),
+        Err(ErrorKind::Undecodable)
+    );
+}

@@ -1,0 +1,124 @@
+//! The pipeline.
+
+use std::io::{Read, Seek, Write};
+
+use sound::{Codec, Gain, Plan, SAMPLE_RATE_HZ};
+
+use crate::decode::{self, Decoder};
+use crate::encode::OggOpus;
+use crate::error::Error;
+use crate::mix::Mix;
+use crate::resample::Resampler;
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made<W> {
+    /// Where it was written.
+    pub sink: W,
+    /// Its frames, at 48 kHz.
+    pub frames: u64,
+    /// For the log: what was wrong with the original though it was made. Empty for a sound one.
+    pub remarks: Vec<String>,
+}
+
+/// Makes of `original`, which is read from its beginning, what `plan` says.
+///
+/// # Errors
+/// [`ErrorKind`](crate::ErrorKind) says whose fault it is. What was written until then is worth nothing.
+pub fn transcode<W: Write>(
+    plan: &Plan,
+    original: impl Read + Seek,
+    sink: W,
+) -> Result<Made<W>, Error> {
+    let mut decoder = decode::open(plan.codec, original)?;
+    let shape = decoder.shape();
+    let mut block = Vec::new();
+    skip(decoder.as_mut(), plan, &mut block)?;
+    let mix = Mix::new(shape, plan.channels);
+    let mut resampler = Resampler::new(shape.rate_hz, plan.channels)?;
+    let mut file = OggOpus::new(plan, shape.rate_hz, sink)?;
+    let mut remarks = Vec::new();
+    let mut frames = Vec::new();
+    let mut over = false;
+    while !over {
+        mix.run(&block, resampler.inputs());
+        block.clear();
+        match decoder.next(&mut block) {
+            Ok(more) => over = !more,
+            Err(error) if file.frames() == 0 => return Err(error),
+            Err(error) => {
+                remarks.push(format!("damaged, made as far as it goes: {error}"));
+                over = true;
+            }
+        }
+        frames.clear();
+        resampler.run(over, &mut frames);
+        file.push(&frames)?;
+    }
+    if file.frames() == 0 {
+        return Err(Error::undecodable("no sound there"));
+    }
+    let frames = file.frames();
+    Ok(Made {
+        sink: file.finish()?,
+        frames,
+        remarks,
+    })
+}
+
+/// Leaves out what lies before the plan's beginning. What of the first block counts is left in `block`.
+fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<(), Error> {
+    let shape = decoder.shape();
+    let begin = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
+    let begin = u64::try_from(begin).unwrap_or(u64::MAX);
+    if begin == 0 || decoder.seek(begin)? {
+        return Ok(());
+    }
+    let channels = usize::from(shape.channels);
+    let mut at = 0;
+    while at < begin {
+        block.clear();
+        if !decoder.next(block)? {
+            return Err(Error::undecodable("it ends before it begins"));
+        }
+        at += (block.len() / channels) as u64;
+    }
+    let kept = (at - begin) as usize * channels;
+    block.drain(..block.len() - kept);
+    Ok(())
+}
+
+/// Encodes and decodes a moment of sound, so that what the library sets up on first use is there before a job.
+///
+/// # Panics
+/// When that fails: then this build is broken.
+pub fn warm_up() {
+    const MS: u64 = 100;
+    let frames = SAMPLE_RATE_HZ / 1_000 * MS as u32;
+    let samples = (0..frames).map(|at| (at % 97) as u16 * 300);
+    let mut wav = b"RIFF\xff\xff\xff\x7fWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    wav.extend(SAMPLE_RATE_HZ.to_le_bytes());
+    wav.extend((2 * SAMPLE_RATE_HZ).to_le_bytes());
+    wav.extend(b"\x02\0\x10\0data");
+    wav.extend((2 * frames).to_le_bytes());
+    wav.extend(samples.flat_map(u16::to_le_bytes));
+    let run = |codec: Codec, original: Vec<u8>| {
+        let plan = Plan {
+            codec,
+            channels: 1,
+            bit_rate_bps: 64_000,
+            start_ms: 0,
+            duration_ms: MS,
+            gain: Gain::default(),
+            title: String::new(),
+            artist: String::new(),
+            album: String::new(),
+        };
+        let made = transcode(&plan, std::io::Cursor::new(original), Vec::new());
+        let made = made.unwrap_or_else(|error| panic!("warm-up: {error}"));
+        assert_eq!(made.frames, u64::from(frames), "warm-up: {codec:?}");
+        made.sink
+    };
+    let opus = run(Codec::Wav, wav);
+    run(Codec::Opus, opus);
+}

@@ -1,0 +1,167 @@
+//! Where the packets of an ALAC track lie in an MP4 file.
+//!
+//! ```text
+//! moov ─ trak ─ mdia ─ minf ─ stbl ─┬─ stsd ─ alac ─ alac   the decoder's configuration, or cookie
+//!                                   ├─ stsz                 bytes of each packet
+//!                                   ├─ stsc                 packets of each chunk, in runs
+//!                                   └─ stco or co64         offset of each chunk
+//! ```
+//!
+//! Source: ISO 14496-12 §8.5 to 8.7, and ALAC's description of its cookie.
+
+use std::fmt;
+
+/// Boxes side by side that are looked at.
+const BOXES_MAX: usize = 4_096;
+
+/// The packets of one track.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// What the decoder is to know.
+    pub cookie: Vec<u8>,
+    /// Offset and length of each, in the order in which they play.
+    pub places: Vec<(u64, u32)>,
+}
+
+/// Tables that make no sense; the file's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed(
+    /// What is wrong with them.
+    pub &'static str,
+);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MP4: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// The packets of the first track in ALAC, by the content of a `moov` box.
+///
+/// # Errors
+/// [`Malformed`] where there is none, or its tables contradict each other.
+pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
+    for (kind, trak) in boxes(moov) {
+        if &kind != b"trak" {
+            continue;
+        }
+        let Some(stbl) = path(trak, [b"mdia", b"minf", b"stbl"]) else {
+            continue;
+        };
+        if let Some(cookie) = child(stbl, b"stsd").and_then(cookie) {
+            let places = places(stbl)?;
+            return Ok(Packets { cookie, places });
+        }
+    }
+    Err(malformed("no track in ALAC"))
+}
+
+fn path<'b>(mut at: &'b [u8], names: [&[u8; 4]; 3]) -> Option<&'b [u8]> {
+    for name in names {
+        at = child(at, name)?;
+    }
+    Some(at)
+}
+
+fn child<'b>(inside: &'b [u8], name: &[u8; 4]) -> Option<&'b [u8]> {
+    boxes(inside)
+        .find(|(kind, _)| kind == name)
+        .map(|(_, body)| body)
+}
+
+/// The boxes side by side in `inside`, as far as they make sense.
+fn boxes(mut inside: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+    std::iter::from_fn(move || {
+        let (head, _) = inside.split_first_chunk::<8>()?;
+        let size = match u32_at(head, 0) as usize {
+            0 => inside.len(),
+            size => size,
+        };
+        let body = inside.get(8..size)?;
+        inside = &inside[size..];
+        Some(([head[4], head[5], head[6], head[7]], body))
+    })
+    .take(BOXES_MAX)
+}
+
+/// The box with the cookie, head included, which the decoder reads past.
+fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
+    const VERSION_AND_COUNT: usize = 8;
+    /// Of a sound's entry before its boxes; QuickTime's version 1 has sixteen bytes more.
+    const ENTRY_BYTES: usize = 28;
+    const VERSION_1_BYTES: usize = 16;
+    let (_, entry) = boxes(stsd.get(VERSION_AND_COUNT..)?).find(|(kind, _)| kind == b"alac")?;
+    let more = match entry.get(8..10)? {
+        [0, 1] => VERSION_1_BYTES,
+        _ => 0,
+    };
+    let inner = child(entry.get(ENTRY_BYTES + more..)?, b"alac")?;
+    let mut cookie = vec![0; 4];
+    cookie.extend(b"alac");
+    cookie.extend(inner);
+    Some(cookie)
+}
+
+fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
+    let sizes = child(stbl, b"stsz").ok_or_else(|| malformed("no sizes of packets"))?;
+    let [_, _, _, _, 0, 0, 0, 0, sizes @ ..] = sizes else {
+        return Err(malformed("packets of one size"));
+    };
+    let sizes = table::<4>(sizes)?;
+    let mut sizes = sizes.iter().map(|size| u32::from_be_bytes(*size));
+    let runs = child(stbl, b"stsc").ok_or_else(|| malformed("no runs of chunks"))?;
+    let runs = table::<12>(runs.get(4..).unwrap_or(&[]))?;
+    let chunks: Vec<u64> = match (child(stbl, b"stco"), child(stbl, b"co64")) {
+        (Some(short), _) => {
+            let offsets = table::<4>(short.get(4..).unwrap_or(&[]))?.iter();
+            offsets.map(|at| u32::from_be_bytes(*at).into()).collect()
+        }
+        (None, Some(long)) => {
+            let offsets = table::<8>(long.get(4..).unwrap_or(&[]))?.iter();
+            offsets.map(|at| u64::from_be_bytes(*at)).collect()
+        }
+        (None, None) => return Err(malformed("no offsets of chunks")),
+    };
+    let mut places = Vec::with_capacity(sizes.len());
+    let mut run = 0;
+    for (number, &chunk) in (1_u64..).zip(&chunks) {
+        while let Some(next) = runs.get(run + 1)
+            && u64::from(u32_at(next, 0)) <= number
+        {
+            run += 1;
+        }
+        let Some(packets) = runs.get(run).map(|run| u32_at(run, 4)) else {
+            break;
+        };
+        let mut at = chunk;
+        // No more than there are sizes, whatever a run says.
+        for size in sizes.by_ref().take(packets as usize) {
+            places.push((at, size));
+            at = at
+                .checked_add(size.into())
+                .ok_or_else(|| malformed("a packet beyond measure"))?;
+        }
+    }
+    Ok(places)
+}
+
+/// A table behind its number of entries, no longer than there are bytes.
+fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
+    let (count, rows) = bytes
+        .split_first_chunk::<4>()
+        .ok_or_else(|| malformed("a table without its length"))?;
+    let (rows, _) = rows.as_chunks();
+    rows.get(..u32::from_be_bytes(*count) as usize)
+        .ok_or_else(|| malformed("a table that is cut"))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let field = bytes[at..].first_chunk();
+    u32::from_be_bytes(*field.expect("callers know the length"))
+}
+
+fn malformed(why: &'static str) -> Malformed {
+    Malformed(why)
+}

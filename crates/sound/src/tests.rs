@@ -1,0 +1,277 @@
+use proptest::prelude::*;
+
+use crate::{
+    Checker, Codec, Decision, Format, Gain, Lie, Limits, MalformedPlan, Plan, Source, Why, Wish,
+    decide, page_crc,
+};
+
+fn plan() -> Plan {
+    Plan {
+        codec: Codec::Flac,
+        channels: 2,
+        bit_rate_bps: 96_000,
+        start_ms: 1_500,
+        duration_ms: 180_000,
+        gain: Gain {
+            track: Some(-1_000),
+            album: None,
+        },
+        title: "Für Elise".to_owned(),
+        artist: "エリーゼ".to_owned(),
+        album: String::new(),
+    }
+}
+
+/// What a player gets: raw, nothing, or a rate, channels and a beginning in milliseconds.
+fn gets(
+    (codec, kbps, channels): (&str, u32, u8),
+    (format, max, start_ms): (&str, u32, u64),
+) -> String {
+    let codec = match codec {
+        "flac" => Some(Codec::Flac),
+        "mp3" => Some(Codec::Mpeg),
+        "opus" => Some(Codec::Opus),
+        _ => None,
+    };
+    let source = Source {
+        codec,
+        bit_rate_kbps: kbps,
+        duration_ms: 200_000,
+        channels,
+    };
+    let wish = Wish {
+        format: Format::named(format),
+        bit_rate_kbps_max: max,
+        start_ms,
+    };
+    match decide(&wish, &source, &Limits::default()) {
+        Decision::Raw(why) => format!("raw, {why:?}"),
+        Decision::Behind => "behind".to_owned(),
+        Decision::Make(plan) => format!(
+            "{} kb/s, {} ch, from {}",
+            plan.bit_rate_bps / 1_000,
+            plan.channels,
+            plan.start_ms
+        ),
+    }
+}
+
+#[test]
+fn players_get_what_they_ask_for_or_the_file() {
+    let table = [
+        // Nothing is asked for, or nothing that the file is not.
+        (("flac", 900, 2), ("", 0, 0), "raw, Wanted"),
+        (("flac", 900, 2), ("raw", 96, 5_000), "raw, Wanted"),
+        (("mp3", 128, 2), ("", 320, 0), "raw, Wanted"),
+        (("mp3", 320, 2), ("", 320, 0), "raw, Wanted"),
+        (("mp3", 128, 2), ("mp3", 192, 0), "raw, Wanted"),
+        (("opus", 96, 2), ("opus", 128, 0), "raw, Wanted"),
+        (("opus", 96, 2), ("opus", 0, 0), "raw, Wanted"),
+        // A rate.
+        (("flac", 900, 2), ("", 320, 0), "320 kb/s, 2 ch, from 0"),
+        (("mp3", 320, 2), ("", 128, 0), "128 kb/s, 2 ch, from 0"),
+        (("mp3", 320, 2), ("mp3", 128, 0), "128 kb/s, 2 ch, from 0"),
+        (("opus", 160, 2), ("opus", 96, 0), "96 kb/s, 2 ch, from 0"),
+        // A format.
+        (("flac", 900, 2), ("opus", 0, 0), "128 kb/s, 2 ch, from 0"),
+        (("flac", 900, 2), ("OGG", 0, 0), "128 kb/s, 2 ch, from 0"),
+        (("mp3", 96, 2), ("opus", 0, 0), "96 kb/s, 2 ch, from 0"),
+        (("mp3", 96, 2), ("opus", 192, 0), "96 kb/s, 2 ch, from 0"),
+        // One that is not made, and no rate that the file exceeds.
+        (("flac", 900, 2), ("mp3", 0, 0), "raw, Wanted"),
+        (("flac", 900, 2), ("flv", 1_000, 0), "raw, Wanted"),
+        // A beginning.
+        (
+            ("flac", 900, 2),
+            ("", 0, 7_000),
+            "128 kb/s, 2 ch, from 7000",
+        ),
+        (
+            ("opus", 96, 2),
+            ("opus", 0, 7_000),
+            "96 kb/s, 2 ch, from 7000",
+        ),
+        (
+            ("flac", 900, 2),
+            ("opus", 0, 199_999),
+            "128 kb/s, 2 ch, from 199999",
+        ),
+        (("flac", 900, 2), ("opus", 0, 200_000), "behind"),
+        // The bounds of the encoder.
+        (("flac", 900, 2), ("", 1, 0), "6 kb/s, 2 ch, from 0"),
+        (("flac", 4_000, 2), ("", 900, 0), "510 kb/s, 2 ch, from 0"),
+        (("flac", 900, 1), ("", 500, 0), "255 kb/s, 1 ch, from 0"),
+        (("flac", 3_000, 6), ("", 192, 0), "192 kb/s, 2 ch, from 0"),
+        // Nobody knows how many.
+        (("flac", 900, 0), ("", 192, 0), "192 kb/s, 1 ch, from 0"),
+        (("aac", 256, 2), ("opus", 96, 0), "raw, Undecodable"),
+        (("aac", 256, 2), ("", 0, 5_000), "raw, Undecodable"),
+    ];
+    for (source, wish, expected) in table {
+        assert_eq!(gets(source, wish), expected, "{source:?} {wish:?}");
+    }
+}
+
+#[test]
+fn tracks_of_no_or_too_great_length_are_not_made() {
+    let wish = Wish {
+        format: Format::Opus,
+        bit_rate_kbps_max: 0,
+        start_ms: 0,
+    };
+    for duration_ms in [0, 3_600_001] {
+        let source = Source {
+            codec: Some(Codec::Flac),
+            bit_rate_kbps: 900,
+            duration_ms,
+            channels: 2,
+        };
+        let got = decide(&wish, &source, &Limits::default());
+        assert_eq!(got, Decision::Raw(Why::TooLong), "{duration_ms}");
+    }
+}
+
+#[test]
+fn replay_gain_is_told_against_the_other_level() {
+    // RFC 7845 §5.2.1: 1/256 dB against −23 LUFS, five decibels below.
+    assert_eq!(Gain::of_replay_gain(0), -1_280);
+    assert_eq!(Gain::of_replay_gain(-610), -2_842);
+    assert_eq!(Gain::of_replay_gain(i16::MIN), i16::MIN);
+}
+
+#[test]
+fn a_plan_survives_the_wire_and_nothing_else_is_one() {
+    let bytes = plan().to_bytes();
+    assert!(Plan::is_plan(&bytes));
+    assert_eq!(Plan::from_bytes(&bytes), Ok(plan()));
+    for end in 0..bytes.len() {
+        assert_eq!(
+            Plan::from_bytes(&bytes[..end]),
+            Err(MalformedPlan::Length),
+            "cut at {end}"
+        );
+    }
+    let long = [&bytes[..], b"x"].concat();
+    assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
+    for (at, value, expected) in [
+        (0, b'X', MalformedPlan::Magic),
+        (4, 0, MalformedPlan::Value),
+        (4, 8, MalformedPlan::Value),
+        (5, 3, MalformedPlan::Value),
+        (6, 4, MalformedPlan::Value),
+        (7, 1, MalformedPlan::Value),
+        (14, 1, MalformedPlan::Value),
+        (35, 1, MalformedPlan::Value),
+        (36, 0xff, MalformedPlan::Value),
+    ] {
+        let mut other = bytes.clone();
+        other[at] = value;
+        assert_eq!(Plan::from_bytes(&other), Err(expected), "{at}");
+    }
+}
+
+#[test]
+fn texts_are_cut_between_characters() {
+    let long = "é".repeat(100);
+    assert_eq!(Plan::cut(&long).len(), 120);
+    assert_eq!(Plan::cut(&format!("x{long}")).len(), 119);
+}
+
+/// A page with its checksum.
+fn page(flags: u8, granule: u64, number: u32, packets: &[&[u8]]) -> Vec<u8> {
+    let mut page = b"OggS\0".to_vec();
+    page.push(flags);
+    page.extend(granule.to_le_bytes());
+    page.extend(7_u32.to_le_bytes());
+    page.extend(number.to_le_bytes());
+    page.extend([0; 4]);
+    let lengths: Vec<u8> = packets.iter().map(|packet| packet.len() as u8).collect();
+    page.push(lengths.len() as u8);
+    page.extend(lengths);
+    packets.iter().for_each(|packet| page.extend(*packet));
+    let crc = page_crc(&page);
+    page[22..26].copy_from_slice(&crc.to_le_bytes());
+    page
+}
+
+const HEAD: &[u8] = b"OpusHead\x01\x02\x38\x01\x44\xac\0\0\0\0\0";
+
+/// A short track, its pages apart.
+fn track() -> Vec<Vec<u8>> {
+    vec![
+        page(2, 0, 0, &[HEAD]),
+        page(0, 0, 1, &[b"OpusTags\0\0\0\0\0\0\0\0"]),
+        page(0, 1_920, 2, &[b"abc", b"def"]),
+        page(4, 2_712, 3, &[b"ghi"]),
+    ]
+}
+
+fn check(pages: &[Vec<u8>]) -> Result<u64, Lie> {
+    let bytes = pages.concat();
+    let mut checker = Checker::new(&plan());
+    assert_eq!(checker.take(&bytes)?, bytes.len());
+    checker.finish()
+}
+
+#[test]
+fn a_sound_track_is_believed_and_timed() {
+    assert_eq!(check(&track()), Ok(2_712 - 312));
+}
+
+#[test]
+fn every_lie_about_a_track_is_found() {
+    let with = |number: usize, page: Vec<u8>| {
+        let mut pages = track();
+        pages[number] = page;
+        check(&pages)
+    };
+    let mono = [&HEAD[..9], b"\x01", &HEAD[10..]].concat();
+    let mapped = [&HEAD[..18], b"\x01"].concat();
+    assert_eq!(with(0, page(2, 0, 0, &[&mono])), Err(Lie::Head));
+    assert_eq!(with(0, page(2, 0, 0, &[&mapped])), Err(Lie::Head));
+    assert_eq!(with(0, page(2, 0, 0, &[b"\x01vorbis"])), Err(Lie::Head));
+    assert_eq!(with(1, page(0, 0, 1, &[b"OpusTag"])), Err(Lie::Head));
+    assert_eq!(with(0, page(0, 0, 0, &[HEAD])), Err(Lie::Order));
+    assert_eq!(with(2, page(2, 0, 2, &[HEAD])), Err(Lie::Order));
+    assert_eq!(with(2, page(0, 1_920, 3, &[b"abc"])), Err(Lie::Order));
+    assert_eq!(with(2, page(4, 1_920, 2, &[b"abc"])), Err(Lie::Order));
+    assert_eq!(with(2, page(8, 1_920, 2, &[b"abc"])), Err(Lie::Order));
+    assert_eq!(with(3, page(4, 1_919, 3, &[b"ghi"])), Err(Lie::Time));
+    assert_eq!(with(3, page(4, 1 << 40, 3, &[b"ghi"])), Err(Lie::Time));
+    assert_eq!(with(3, page(0, 2_712, 3, &[b"ghi"])), Err(Lie::Cut));
+    let mut short = track();
+    short[2] = page(0, 10, 2, &[b"abc"]);
+    short[3] = page(4, 20, 3, &[b"ghi"]);
+    assert_eq!(check(&short), Err(Lie::Time));
+    for at in [5, 30, 60] {
+        let mut bytes = track().concat();
+        bytes[at] ^= 1;
+        let verdict = Checker::new(&plan()).take(&bytes);
+        assert_eq!(verdict, Err(Lie::Checksum), "{at}");
+    }
+    assert_eq!(Checker::new(&plan()).take(b"RIFF"), Err(Lie::NoPage));
+}
+
+#[test]
+fn the_checksum_is_that_of_other_programs() {
+    // The first page of a file that opusenc wrote.
+    let file = include_bytes!("../../tags/testdata/sine.opus");
+    let page = &file[..28 + usize::from(file[27])];
+    assert_eq!(page_crc(page).to_le_bytes(), page[22..26]);
+}
+
+proptest! {
+    #[test]
+    fn pages_are_believed_alike_however_they_come(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..150) {
+        let mut track = track().concat();
+        let at = at.min(track.len());
+        track.splice(at..at, bytes);
+        testkit::fuzz::pages(&track);
+    }
+
+    #[test]
+    fn no_bytes_reach_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        testkit::fuzz::pages(&bytes);
+        testkit::fuzz::packets(&bytes);
+    }
+}
