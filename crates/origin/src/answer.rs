@@ -207,7 +207,11 @@ impl Core {
         })
     }
 
-    fn answer_with(&self, representation: Rc<Representation>, request: &Request<'_>) -> Answer {
+    pub(crate) fn answer_with(
+        &self,
+        representation: Rc<Representation>,
+        request: &Request<'_>,
+    ) -> Answer {
         let validators = representation.validators();
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -268,7 +272,7 @@ impl Core {
             fields.push(("vary".into(), "Accept".into()));
         }
         fields.extend(match problem {
-            Problem::Overloaded { retry_after_s } => {
+            Problem::Overloaded { retry_after_s } | Problem::Busy { retry_after_s } => {
                 Some(("retry-after".into(), retry_after_s.to_string().into()))
             }
             Problem::Host => Some(("retry-after".into(), HOST_RETRY_AFTER_S.into())),

@@ -20,6 +20,7 @@ use crate::flight::Refused;
 use crate::library::{Identity, LibraryPath};
 use crate::problem::Problem;
 use crate::service::{Known, Service, blocking};
+use crate::transcode;
 use crate::variants::{Key, Kind, Variant, Verdict};
 
 /// How often we start over because the original, or what was made of it, changed under us.
@@ -40,13 +41,16 @@ pub struct Choice {
     pub made: bool,
 }
 
+/// As Content-Type has it.
+pub type MediaType = &'static str;
+
 /// Where a representation's bytes are.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// On disk, under its key.
-    Variant(Arc<Variant>, Target),
+    Variant(Arc<Variant>, MediaType),
     /// In memory only, since the disk did not take it.
-    Uncached(Arc<Sealed>, Key, Target),
+    Uncached(Arc<Sealed>, Key, MediaType),
     /// The original itself.
     Original(Known),
 }
@@ -137,7 +141,7 @@ impl Service {
                 Flown::Landed => flights += 1,
                 Flown::Changed => return Ok(None),
                 Flown::Uncached(sealed, target) => {
-                    let body = Body::Uncached(sealed, first.quick.0, target);
+                    let body = Body::Uncached(sealed, first.quick.0, target.media_type());
                     return Ok(Some(wanted.choice(body, !first.settled, true)));
                 }
             }
@@ -195,7 +199,7 @@ impl Service {
         }
     }
 
-    async fn find(&self, key: Key) -> Option<Arc<Variant>> {
+    pub(crate) async fn find(&self, key: Key) -> Option<Arc<Variant>> {
         match self.variants().find(&key, clock::unix_ms()) {
             Ok(found) => found,
             Err(_) => {
@@ -245,7 +249,8 @@ impl Service {
         match smallest {
             Some((variant, target)) if !competes || variant.bytes < wanted.identity.size_bytes => {
                 variant.touch(clock::unix_ms());
-                Ok(wanted.choice(Body::Variant(variant, target), provisional, made))
+                let body = Body::Variant(variant, target.media_type());
+                Ok(wanted.choice(body, provisional, made))
             }
             _ if competes => {
                 let body = Body::Original(Known::Picture(wanted.facts));
@@ -255,6 +260,65 @@ impl Service {
                 .iter()
                 .find_map(Candidate::problem)
                 .unwrap_or(Problem::Host)),
+        }
+    }
+}
+
+impl Service {
+    /// Chooses what answers a player that gets what `plan` makes of the track at `path`, making it where need be. `None`
+    /// when the original changed meanwhile.
+    ///
+    /// # Errors
+    /// The [`Problem`] to answer with.
+    pub async fn choose_sound(
+        &self,
+        path: &LibraryPath,
+        plan: &sound::Plan,
+    ) -> Result<Option<Choice>, Problem> {
+        let identity = self.identify(path).await?;
+        let key = Key::of_sound(&identity, plan);
+        let choice = |body, made| Choice {
+            body,
+            identity,
+            negotiated: false,
+            provisional: false,
+            made,
+        };
+        let of = |variant: Arc<Variant>, made| match variant.kind {
+            Kind::Sound => {
+                variant.touch(clock::unix_ms());
+                let body = Body::Variant(variant, sound::MEDIA_TYPE);
+                Ok(Some(choice(body, made)))
+            }
+            // Nothing else is kept under such a key.
+            Kind::Picture(_) => Err(Problem::Host),
+            Kind::Verdict(verdict) => Err(verdict.problem().unwrap_or(Problem::Host)),
+        };
+        if let Some(known) = self.find(key).await {
+            return of(known, false);
+        }
+        let task = transcode::Task {
+            key,
+            plan: plan.clone(),
+            path: path.clone(),
+            identity,
+        };
+        let landing = self.transcoder.join(task).map_err(|busy| {
+            let refused = &self.metrics.transcodings_refused;
+            refused.fetch_add(1, Ordering::Relaxed);
+            Problem::Busy {
+                retry_after_s: busy.retry_after_s,
+            }
+        })?;
+        match landing.await {
+            Ok(transcode::Outcome::Kept(variant)) => of(variant, true),
+            Ok(transcode::Outcome::Uncached(sealed)) => {
+                let body = Body::Uncached(sealed, key, sound::MEDIA_TYPE);
+                Ok(Some(choice(body, true)))
+            }
+            Ok(transcode::Outcome::Changed) => Ok(None),
+            // The sender is dropped unsent only while the server stops.
+            Ok(transcode::Outcome::Refused) | Err(_) => Err(Problem::Host),
         }
     }
 }
@@ -305,17 +369,27 @@ impl Candidate {
         let known = self.known.as_ref()?;
         match known.kind {
             Kind::Picture(target) => Some((Arc::clone(known), target)),
-            Kind::Verdict(_) => None,
+            Kind::Sound | Kind::Verdict(_) => None,
         }
     }
 
     fn problem(&self) -> Option<Problem> {
         match self.known.as_ref()?.kind {
-            Kind::Picture(_) | Kind::Verdict(Verdict::Larger) => None,
-            Kind::Verdict(Verdict::Undecodable) => Some(Problem::Undecodable),
-            Kind::Verdict(Verdict::Unsupported) => Some(Problem::Unsupported),
-            Kind::Verdict(Verdict::TooCostly) => Some(Problem::TooLarge),
-            Kind::Verdict(Verdict::Faulty) => Some(Problem::Worker),
+            Kind::Picture(_) | Kind::Sound => None,
+            Kind::Verdict(verdict) => verdict.problem(),
+        }
+    }
+}
+
+impl Verdict {
+    /// What a client is told, where there is nothing else for it.
+    pub(crate) fn problem(self) -> Option<Problem> {
+        match self {
+            Verdict::Larger => None,
+            Verdict::Undecodable => Some(Problem::Undecodable),
+            Verdict::Unsupported => Some(Problem::Unsupported),
+            Verdict::TooCostly => Some(Problem::TooLarge),
+            Verdict::Faulty => Some(Problem::Worker),
         }
     }
 }

@@ -205,7 +205,7 @@ impl Converter {
 
     /// Does tasks that one decode serves.
     fn convert_group(&self, tasks: &[&Task], original: &File) -> Vec<Outcome> {
-        if self.is_quarantined(tasks[0], original) {
+        if self.is_quarantined(original, &tasks[0].identity) {
             let faulty = tasks.iter().map(|task| {
                 self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
                 Outcome::Kept(self.remember(task, Verdict::Faulty))
@@ -227,7 +227,8 @@ impl Converter {
                     .collect()
             }
             Err(failure) => {
-                self.suspect(tasks[0], original, &failure);
+                let Task { path, identity, .. } = tasks[0];
+                self.suspect(original, path, identity, &failure);
                 let each = tasks.iter();
                 each.map(|task| self.judge(task, &failure)).collect()
             }
@@ -256,19 +257,25 @@ impl Converter {
     }
 
     /// Whether the original killed so many cells that no more are spent on it.
-    fn is_quarantined(&self, task: &Task, original: &File) -> bool {
-        let held = self.quarantine.holds(original, task.identity.size_bytes);
+    pub(crate) fn is_quarantined(&self, original: &File, identity: &Identity) -> bool {
+        let held = self.quarantine.holds(original, identity.size_bytes);
         // One that cannot be read has a better reason to fail.
         held.is_ok_and(|held| held)
     }
 
     /// Notes an original that may have killed a cell.
-    fn suspect(&self, task: &Task, original: &File, failure: &Failure) {
+    pub(crate) fn suspect(
+        &self,
+        original: &File,
+        path: &LibraryPath,
+        identity: &Identity,
+        failure: &Failure,
+    ) {
         if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
             return;
         }
-        if let Err(err) = self.quarantine.note(original, task.identity.size_bytes) {
-            let path = task.path.as_path().display();
+        if let Err(err) = self.quarantine.note(original, identity.size_bytes) {
+            let path = path.as_path().display();
             tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
         }
     }
@@ -314,7 +321,7 @@ impl Converter {
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => Outcome::Kept(self.remember(task, verdict)),
-                (Kind::Picture(_), None) => unreachable!("a picture has a body"),
+                (Kind::Picture(_) | Kind::Sound, _) => unreachable!("a picture has a body"),
             },
         }
     }
@@ -325,23 +332,32 @@ impl Converter {
 
     fn judge(&self, task: &Task, failure: &Failure) -> Outcome {
         self.metrics.failed(failure.kind);
-        let path = task.path.as_path().display();
+        match self.verdict(&task.path, failure) {
+            // Whatever killed one cell would kill the next: for a while the original is not tried again.
+            Some(Verdict::Faulty) => Outcome::Kept(self.remember(task, Verdict::Faulty)),
+            Some(verdict) => self.keep(task, Kind::Verdict(verdict), None),
+            None => Outcome::Refused,
+        }
+    }
+
+    /// What a failure says of an original, told to the log too. `None` where it says nothing.
+    pub(crate) fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
+        let path = path.as_path().display();
         let verdict = match failure.kind {
             FailureKind::Undecodable => Verdict::Undecodable,
             FailureKind::Unsupported => Verdict::Unsupported,
             FailureKind::TooLarge | FailureKind::TimedOut => Verdict::TooCostly,
             FailureKind::Crashed | FailureKind::Lied => {
                 tracing::error!(%path, kind = ?failure.kind, detail = %failure.detail, "worker at fault");
-                // Whatever killed one cell would kill the next: for a while the original is not tried again.
-                return Outcome::Kept(self.remember(task, Verdict::Faulty));
+                return Some(Verdict::Faulty);
             }
             FailureKind::Host => {
                 tracing::error!(%path, detail = %failure.detail, "no cell for a conversion");
-                return Outcome::Refused;
+                return None;
             }
         };
         tracing::info!(%path, ?verdict, detail = %failure.detail, "conversion refused");
-        self.keep(task, Kind::Verdict(verdict), None)
+        Some(verdict)
     }
 }
 

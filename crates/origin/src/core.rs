@@ -145,6 +145,30 @@ impl Core {
         Err(Problem::Host)
     }
 
+    /// What `plan` makes of the track at `path`, made where need be.
+    pub(crate) async fn transcoded(
+        &self,
+        path: &str,
+        plan: &sound::Plan,
+    ) -> Result<Rc<Representation>, Problem> {
+        let path = LibraryPath::from_target(path).ok_or(Problem::NotFound)?;
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(choice) = self.service.choose_sound(&path, plan).await? else {
+                continue;
+            };
+            let (service, path, took) = (Arc::clone(&self.service), path.clone(), begun.elapsed());
+            let prepared = blocking(move || service.prepare(&choice, &path, took)).await;
+            match prepared {
+                Ok(representation) => return Ok(Rc::new(representation)),
+                Err(err) => {
+                    tracing::debug!(%err, "a transcoded track is gone");
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+
     /// Trusts a kept answer anew if it is still right.
     fn renew(
         &self,

@@ -42,6 +42,8 @@ pub mod flight;
 
 pub mod convert;
 
+pub mod transcode;
+
 pub mod representation;
 
 pub mod library;

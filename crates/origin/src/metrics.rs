@@ -12,6 +12,7 @@ use http1::Method;
 
 use crate::flight::FlightStats;
 use crate::ledger::LedgerStats;
+use crate::transcode::TranscodeStats;
 use crate::variants::VariantStats;
 use duration::Durations;
 
@@ -125,6 +126,12 @@ pub struct Metrics {
     /// CPU time of these, in the cells.
     pub conversion_cpu_us: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
+    /// Tracks that were transcoded.
+    pub transcodings: AtomicU64,
+    /// CPU time of these, in the cells.
+    pub transcoding_cpu_us: AtomicU64,
+    /// Transcodings refused because enough were under way.
+    pub transcodings_refused: AtomicU64,
     /// Conversions refused because too much was waiting.
     pub refused: AtomicU64,
     /// Conversions not tried because their original had killed cells.
@@ -150,6 +157,9 @@ impl Metrics {
             conversions: AtomicU64::new(0),
             conversion_cpu_us: AtomicU64::new(0),
             failures: Default::default(),
+            transcodings: AtomicU64::new(0),
+            transcoding_cpu_us: AtomicU64::new(0),
+            transcodings_refused: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             quarantined: AtomicU64::new(0),
         }
@@ -220,6 +230,7 @@ impl Metrics {
         self.render_protocols(&mut text);
         duration::render(&mut text, self.cores.iter().map(|core| &core.durations));
         self.render_conversions(&mut text);
+        self.render_transcodings(&mut text, &readings.transcodings);
         render_variants(&mut text, &readings.variants);
         render_flights(&mut text, &readings.flights);
         render_connections(&mut text, readings.cores);
@@ -293,6 +304,37 @@ impl Metrics {
         );
     }
 
+    fn render_transcodings(&self, text: &mut Text, now: &TranscodeStats) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        text.counter(
+            "pelton_transcodings",
+            "tracks transcoded",
+            count(&self.transcodings),
+        );
+        text.family(
+            "pelton_transcoding_cpu_seconds",
+            "counter",
+            "CPU time of these",
+        );
+        let cpu_s = count(&self.transcoding_cpu_us) as f64 / 1e6;
+        text.sample("pelton_transcoding_cpu_seconds_total", "", cpu_s);
+        text.counter(
+            "pelton_transcodings_refused",
+            "answered 429 because enough were under way",
+            count(&self.transcodings_refused),
+        );
+        text.gauge(
+            "pelton_transcodings_waiting",
+            "tracks that wait for their turn",
+            now.waiting,
+        );
+        text.gauge(
+            "pelton_transcodings_running",
+            "tracks that are transcoded now",
+            now.running,
+        );
+    }
+
     fn sum(&self, pick: impl Fn(&CoreMetrics) -> &AtomicU64) -> u64 {
         self.cores
             .iter()
@@ -308,6 +350,8 @@ pub struct Readings<'a> {
     pub variants: VariantStats,
     /// Conversions waiting and running.
     pub flights: FlightStats,
+    /// Tracks waiting and transcoded.
+    pub transcodings: TranscodeStats,
     /// The sandboxes.
     pub cells: cell::Stats,
     /// The reactor's cores.

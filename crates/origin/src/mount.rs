@@ -3,6 +3,7 @@
 //! ```text
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
 //!                  └─ no ─► the library ◄───────── another target ─ Internal
+//!                                └─ transcoder ◄── a plan for it ─ Transcoded
 //! ```
 
 use std::borrow::Cow;
@@ -17,9 +18,10 @@ use bytes::Bytes;
 use http::header::HeaderName;
 use http1::{Fields as RequestFields, Method, Reject, Request, Target};
 
-use crate::answer::{Answer, Fields, Payload};
+use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::core::Core;
 use crate::metrics::Served;
+use crate::problem::Problem;
 
 /// Answers every target below a path of its own, beside the library.
 pub trait Mount: Send + Sync {
@@ -77,6 +79,28 @@ pub enum Reply {
         /// Fields more, or instead of those of the same name.
         fields: Vec<Field>,
     },
+    /// What a plan makes of the track at this target, as any file is sent.
+    Transcoded {
+        /// As of [`Reply::Internal`].
+        target: String,
+        /// The plan.
+        plan: Box<sound::Plan>,
+        /// Whether the track as it is will do where it cannot be made; otherwise that is a problem document.
+        raw_will_do: bool,
+        /// What goes with 429, when as many are made as may be.
+        busy: Apology,
+        /// As of [`Reply::Internal`].
+        fields: Vec<Field>,
+    },
+}
+
+/// What a player is told whose track cannot be made at the moment.
+#[derive(Clone, Debug)]
+pub struct Apology {
+    /// Of the body.
+    pub media_type: &'static str,
+    /// What it says.
+    pub body: Bytes,
 }
 
 /// The mounts of a service, and the paths they stand for. The longest that fits is the right one.
@@ -231,8 +255,50 @@ impl Core {
                     ..self.answer_file(&internal).await
                 }
             }
+            Reply::Transcoded {
+                target,
+                plan,
+                raw_will_do,
+                busy,
+                fields,
+            } => {
+                let mut internal = *request;
+                internal.target = split(&target);
+                if request.method != Method::Head {
+                    internal.method = Method::Get;
+                }
+                let answer = match self.transcoded(internal.target.path, &plan).await {
+                    Ok(representation) => self.answer_with(representation, &internal),
+                    Err(Problem::Busy { retry_after_s }) => {
+                        return sorry(&busy, retry_after_s, request.method == Method::Head);
+                    }
+                    Err(problem) if raw_will_do && problem.is_of_media() => {
+                        self.answer_file(&internal).await
+                    }
+                    Err(problem) => self.answer_problem(
+                        &problem,
+                        Shape {
+                            bodiless: request.method == Method::Head,
+                            negotiable: false,
+                        },
+                    ),
+                };
+                Answer {
+                    added: admitted(fields),
+                    ..answer
+                }
+            }
         }
     }
+}
+
+fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {
+    let fields = vec![
+        ("content-type".into(), busy.media_type.into()),
+        ("cache-control".into(), "no-store".into()),
+        ("retry-after".into(), retry_after_s.to_string().into()),
+    ];
+    whole(429, fields, busy.body.clone(), bodiless)
 }
 
 fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {

@@ -122,7 +122,7 @@ impl Tally {
     fn count(&self, identity: &Identity, outcome: &Outcome) {
         let counter = match outcome {
             Outcome::Kept(variant) => match variant.kind {
-                Kind::Picture(_) => {
+                Kind::Picture(_) | Kind::Sound => {
                     self.original_bytes
                         .fetch_add(identity.size_bytes, Ordering::Relaxed);
                     self.variant_bytes

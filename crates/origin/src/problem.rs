@@ -35,6 +35,11 @@ pub enum Problem {
     Unsupported,
     /// No part of the requested range exists in a representation of so many bytes.
     RangeNotSatisfiable(u64),
+    /// The player asks for more at a time than is transcoded at a time.
+    Busy {
+        /// When to come back.
+        retry_after_s: u64,
+    },
     /// Too much is waiting already.
     Overloaded {
         /// When to come back.
@@ -72,9 +77,18 @@ impl Problem {
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected => 421,
             Problem::Undecodable | Problem::Unsupported => 422,
+            Problem::Busy { .. } => 429,
             Problem::Worker => 500,
             Problem::Overloaded { .. } | Problem::Host => 503,
         }
+    }
+
+    /// Whether the original is what stands in the way, as it will tomorrow.
+    pub(crate) fn is_of_media(&self) -> bool {
+        matches!(
+            self,
+            Problem::Undecodable | Problem::Unsupported | Problem::TooLarge | Problem::Worker
+        )
     }
 
     /// Its public phrase: fixed, so that nothing of the host leaks.
@@ -92,6 +106,7 @@ impl Problem {
             Problem::Undecodable => "the original cannot be decoded",
             Problem::Unsupported => "the original cannot be changed as asked",
             Problem::Overloaded { .. } => "too many conversions are waiting",
+            Problem::Busy { .. } => "as many tracks as may be are being transcoded",
             Problem::Worker => "the conversion failed",
             Problem::Host => "the server cannot read or convert at the moment",
         }

@@ -10,7 +10,6 @@ use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
 use http2::hpack::Line;
-use picture::Target;
 
 use crate::choose::{Body, Choice};
 use crate::convert::Sealed;
@@ -155,9 +154,7 @@ impl Service {
         took: Duration,
     ) -> Vec<(&'static str, String)> {
         let (media_type, active) = match &choice.body {
-            Body::Variant(_, target) | Body::Uncached(_, _, target) => {
-                (Target::media_type(*target), false)
-            }
+            Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => (*media_type, false),
             Body::Original(known) => (known.media_type(), known.may_be_active()),
         };
         let age_s = if choice.provisional {

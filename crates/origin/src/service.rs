@@ -23,6 +23,7 @@ use crate::mount::Mounts;
 use crate::problem::Problem;
 use crate::quarantine::Quarantine;
 use crate::source::FileSource;
+use crate::transcode::{self, Transcoder};
 use crate::variants::Variants;
 
 /// What the operator chose; `pelton check` prints it.
@@ -50,6 +51,8 @@ pub struct Settings {
     pub picture: picture::Limits,
     /// Limits on conversions.
     pub flight: flight::Limits,
+    /// Limits on transcodings.
+    pub transcode: transcode::Limits,
     /// Limits on caches and answers.
     pub limits: Limits,
     /// Where the access log goes.
@@ -143,6 +146,7 @@ pub enum Known {
 pub struct Service {
     pub(crate) settings: Settings,
     pub(crate) flights: Arc<Flights>,
+    pub(crate) transcoder: Arc<Transcoder>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) mounts: Mounts,
     library: Arc<Library>,
@@ -224,21 +228,26 @@ impl Service {
             },
             source,
         })?;
-        let data = settings.data.clone();
-        let flights = Flights::start(converter, settings.flight).map_err(|source| OpenError {
-            doing: "start conversions for",
-            path: data.clone(),
-            source,
-        })?;
+        let refused = |doing| {
+            let path = settings.data.clone();
+            move |source| OpenError {
+                doing,
+                path,
+                source,
+            }
+        };
+        let flights =
+            Flights::start(converter, settings.flight).map_err(refused("start conversions for"))?;
+        let flights = Arc::new(flights);
+        let transcoder = Transcoder::start(&flights, settings.transcode)
+            .map_err(refused("start transcodings for"))?;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
-        start_index(&variants, ledger.as_ref(), &metrics).map_err(|source| OpenError {
-            doing: "start the index for",
-            path: data,
-            source,
-        })?;
+        start_index(&variants, ledger.as_ref(), &metrics)
+            .map_err(refused("start the index for"))?;
         Ok(Arc::new(Service {
             settings,
-            flights: Arc::new(flights),
+            flights,
+            transcoder: Arc::new(transcoder),
             metrics,
             mounts,
             library,
@@ -257,6 +266,7 @@ impl Service {
     pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {
             flights: Arc::clone(&self.flights),
+            transcoder: Arc::clone(&self.transcoder),
             metrics: Arc::clone(&self.metrics),
             mounts,
             library: Arc::clone(&self.library),
@@ -302,6 +312,7 @@ impl Service {
             mounts: &mounts,
             variants: self.variants.stats(),
             flights: self.flights.stats(),
+            transcodings: self.transcoder.stats(),
             cells: self.flights.converter().pool.stats(),
             cores: &self.cores,
             access: self

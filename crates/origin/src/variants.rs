@@ -29,6 +29,8 @@ use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
 const ENCODER_VERSION: u32 = 5;
+/// The same for plans of sound.
+const SOUND_VERSION: u32 = 1;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
 /// How often times of use are written to the files.
@@ -50,6 +52,21 @@ impl Key {
         hash.update(&ENCODER_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
         hash.update(&plan.to_bytes());
+        Key::end(&hash)
+    }
+
+    /// The key of what a plan of sound makes of the original `identity`.
+    #[must_use]
+    pub fn of_sound(identity: &Identity, plan: &sound::Plan) -> Key {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&SOUND_VERSION.to_le_bytes());
+        hash.update(&identity.to_bytes());
+        // It begins otherwise than a picture's plan, and has another length.
+        hash.update(&plan.to_bytes());
+        Key::end(&hash)
+    }
+
+    fn end(hash: &blake3::Hasher) -> Key {
         let mut key = [0; 16];
         hash.finalize_xof().fill(&mut key);
         Key(key)
@@ -97,6 +114,8 @@ pub enum Verdict {
 pub enum Kind {
     /// Bytes in this format.
     Picture(Target),
+    /// Opus in Ogg.
+    Sound,
     /// The knowledge that there is nothing to be had.
     Verdict(Verdict),
 }
@@ -116,6 +135,7 @@ impl Kind {
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
+            Kind::Sound => sound::SUFFIX,
             Kind::Verdict(verdict) => {
                 let row = Kind::VERDICTS.iter().find(|row| row.0 == verdict);
                 row.expect("every verdict has a row").1
@@ -127,6 +147,7 @@ impl Kind {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
             Some(row) => Some(Kind::Verdict(row.0)),
+            None if extension == sound::SUFFIX => Some(Kind::Sound),
             None => Target::from_extension(extension).map(Kind::Picture),
         }
     }
@@ -164,7 +185,7 @@ impl Variant {
     /// Whether making it with more effort may give something better; failures are no matter of effort.
     #[must_use]
     pub fn is_useful(&self) -> bool {
-        matches!(self.kind, Kind::Picture(_) | Kind::LARGER)
+        matches!(self.kind, Kind::Picture(_) | Kind::Sound | Kind::LARGER)
     }
 
     /// Notes a use at `now_ms`, milliseconds since 1970.
@@ -288,7 +309,7 @@ impl Variants {
         let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
-            Kind::Picture(_) => drop(self.open(&variant).ok()?), // Its file is gone, or was never on this machine.
+            Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?), // Its file is gone, or was never on this machine.
             // Nothing on disk holds it, so it is asked for again.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }

@@ -87,10 +87,31 @@ pub(crate) fn cell_error(err: &cell::Error) -> Error {
     }
 }
 
-/// Starts the cells that convert for requests and for improvements: each have their own threads, and every thread may hold
-/// a cell.
+/// Tracks that are transcoded at a time.
+fn transcodings(config: &Config) -> Result<usize, Error> {
+    if config.transcoding.longest.0.is_zero() {
+        return Ok(0);
+    }
+    match config.transcoding.concurrency {
+        PerCore::Exactly(number) => Ok(number.get() as usize),
+        PerCore::Auto => {
+            let cores = reactor::usable_cores(&reactor::Limits::default());
+            let cores = cores.map_err(|err| Error::host(err.to_string()))?;
+            Ok((cores.len() / 2).max(1))
+        }
+    }
+}
+
+/// Longest track that is transcoded, in milliseconds.
+pub(crate) fn transcoded_ms_max(config: &Config) -> u64 {
+    config.transcoding.longest.0.as_millis() as u64
+}
+
+/// Starts the cells that convert for requests and for improvements, and transcode: each have their own threads, and every
+/// thread may hold a cell.
 pub(crate) fn conversions(config: &Config) -> Result<Arc<cell::Pool>, Error> {
-    pool(config, 2 * concurrency(config)?).map(Arc::new)
+    let jobs = 2 * concurrency(config)? + transcodings(config)?;
+    pool(config, jobs).map(Arc::new)
 }
 
 /// Opens the library and its variants, which are recorded in `store`. `cores` are the counters of the cores that will
@@ -158,6 +179,12 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             memory_bytes_max: limits.convert_bytes_max.0,
             waiters_max: limits.waiters_max as usize,
             improving_max: limits.improving_max as usize,
+        },
+        transcode: origin::transcode::Limits {
+            concurrency: transcodings(config)?,
+            waiting_max: config.transcoding.queue_max as usize,
+            waiters_max: limits.waiters_max as usize,
+            memory_bytes_max: config.transcoding.max_memory.0,
         },
         limits: caches(config)?,
         access: config.access_log.0.clone(),

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
 use origin::library::{Library, LibraryPath, Mount as Directory};
-use origin::mount::{Field, Mount, Reply, Visit};
+use origin::mount::{Apology, Field, Mount, Reply, Visit};
 use picture::Look;
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
@@ -68,7 +68,11 @@ impl Players {
             library: library.ok(),
         };
         let (shelf, store) = (Arc::new(shelf), Arc::new(store));
-        let server = Server::new(shelf, store, house::splits(config), Limits::default());
+        let limits = Limits {
+            transcoded_ms_max: house::transcoded_ms_max(config),
+            ..Limits::default()
+        };
+        let server = Server::new(shelf, store, house::splits(config), limits);
         Ok(Players {
             server: Arc::new(server),
         })
@@ -211,21 +215,29 @@ impl Rest {
         let name = name.trim_matches('/').to_owned();
         let query = visit.query.unwrap_or("").to_owned();
         // A form that is no text has no parameters that fit.
-        let form = String::from_utf8_lossy(&visit.body).into_owned();
+        let body = String::from_utf8_lossy(&visit.body).into_owned();
+        let is_json = visit.fields.clone().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")
+        });
         let peer = visit.peer;
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
             let mut params = Params::parse(&query);
-            params.extend(&form);
+            // Some players say nothing of their JSON; no form begins so.
+            let is_form = !is_json && !body.trim_start().starts_with('{');
+            params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());
-            server.answer(&Request {
+            let busy = server.busy(&params);
+            let answer = server.answer(&Request {
                 name: &name,
                 params,
+                body: if is_form { "" } else { &body },
                 peer,
                 now_ms,
-            })
+            });
+            reply(answer, busy)
         });
-        reply(answer.await)
+        answer.await
     }
 }
 
@@ -265,7 +277,7 @@ impl Api {
                 now_ms: unix_ms(SystemTime::now()),
             })
         });
-        reply(answer.await)
+        said(answer.await)
     }
 }
 
@@ -291,7 +303,7 @@ impl Page {
         let (path, query) = (path.to_owned(), visit.query.unwrap_or("").to_owned());
         let server = Arc::clone(&self.0);
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query));
-        let mut reply = reply(off_core(page).await);
+        let mut reply = said(off_core(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
         }
@@ -321,8 +333,38 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
         .collect()
 }
 
-fn reply(answer: Answer) -> Reply {
+/// What a player gets; `busy` is told where the answer is to be transcoded and that cannot be at the moment.
+fn reply(answer: Answer, busy: Answer) -> Reply {
     match answer {
+        Answer::Transcoded {
+            target,
+            plan,
+            raw_will_do,
+        } => {
+            let Answer::Document {
+                media_type, body, ..
+            } = busy
+            else {
+                unreachable!("an error is a document");
+            };
+            Reply::Transcoded {
+                target,
+                plan,
+                raw_will_do,
+                busy: Apology {
+                    media_type,
+                    body: body.into(),
+                },
+                fields: fields(&[ANYWHERE]),
+            }
+        }
+        other => said(other),
+    }
+}
+
+fn said(answer: Answer) -> Reply {
+    match answer {
+        Answer::Transcoded { .. } => unreachable!("only players have music transcoded"),
         Answer::Document {
             status,
             media_type,

@@ -19,6 +19,10 @@ impl<'s> Seen<'s> {
 fn describe(out: &mut Writer, name: &str, user: &User) {
     out.text("username", name);
     out.flag("scrobblingEnabled", true);
+    out.number_if(
+        "maxBitRate",
+        Some(user.max_bit_rate_kbps).filter(|kbps| *kbps != 0),
+    );
     for (role, has) in [
         ("adminRole", user.admin),
         ("settingsRole", true),
@@ -74,7 +78,12 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }
     check_name(name).map_err(|_| Fault::bad("username"))?;
     let admin = call.flag("adminRole")?.unwrap_or(false);
-    Ok(vec![kept(call, name, &typed(password), admin)])
+    let mut changes = vec![kept(call, name, &typed(password), admin)];
+    changes.extend(call.number("maxBitRate")?.map(|kbps| Change::MaxBitRate {
+        user: name.to_owned(),
+        kbps,
+    }));
+    Ok(changes)
 }
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
@@ -87,7 +96,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     if name == call.user && !admin {
         return Err(Fault::not_allowed());
     }
-    Ok(vec![match call.params.first("password") {
+    let mut changes = vec![match call.params.first("password") {
         Some(password) => kept(call, name, &typed(password), admin),
         None => Change::User {
             name: name.to_owned(),
@@ -95,7 +104,12 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
             admin,
             at_ms: call.now_ms,
         },
-    }])
+    }];
+    changes.extend(call.number("maxBitRate")?.map(|kbps| Change::MaxBitRate {
+        user: name.to_owned(),
+        kbps,
+    }));
+    Ok(changes)
 }
 
 pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {

@@ -3,7 +3,9 @@
 use crate::fault::Fault;
 use crate::server::{Answer, Call, Changes, Seen};
 use crate::write::Writer;
-use crate::{accounts, bookmarks, browse, lists, marks, media, playlists, search, system};
+use crate::{
+    accounts, bookmarks, browse, lists, marks, media, playlists, search, system, transcoding,
+};
 
 /// Writes an answer.
 pub(crate) type Read = fn(&Call<'_>, &Seen<'_>, &mut Writer) -> Result<(), Fault>;
@@ -70,7 +72,12 @@ const ENDPOINTS: &[Endpoint] = &[
     row("getStarred2", Does::Read(lists::starred2)),
     row("search2", Does::Read(search::search2)),
     row("search3", Does::Read(search::search3)),
-    row("stream", Does::Give(media::stream)),
+    row("stream", Does::Give(transcoding::stream)),
+    row("getTranscodeDecision", Does::Read(transcoding::decision)),
+    row(
+        "getTranscodeStream",
+        Does::Give(transcoding::transcode_stream),
+    ),
     row("download", Does::Give(media::download)),
     row("getCoverArt", Does::Give(media::cover_art)),
     row("getLyrics", Does::Read(media::lyrics)),

@@ -52,6 +52,20 @@ impl Fault {
         Fault::new(Code::Generic, format!("parameter {name} does not fit"))
     }
 
+    /// For a body that is not what the endpoint reads.
+    pub(crate) fn bad_body(why: &str) -> Fault {
+        Fault::new(Code::Generic, format!("the body does not fit: {why}"))
+    }
+
+    /// For whoever asks for more at a time than is made at a time.
+    pub(crate) fn busy() -> Fault {
+        let what = "as many tracks as may be are being transcoded; ask again soon";
+        Fault {
+            status: 429,
+            ..Fault::new(Code::Generic, what)
+        }
+    }
+
     pub(crate) fn not_found(what: &'static str) -> Fault {
         Fault::new(Code::NotFound, format!("no such {what}"))
     }

@@ -26,6 +26,7 @@ mod lists;
 mod search;
 
 mod media;
+mod transcoding;
 
 mod bookmarks;
 mod marks;

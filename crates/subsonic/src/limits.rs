@@ -11,6 +11,8 @@ pub struct Limits {
     pub kept_max: usize,
     /// Bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
+    /// Longest track that is transcoded, in milliseconds; 0 for none. Default 1 hour.
+    pub transcoded_ms_max: u64,
     /// Players whose present track is remembered. Default 1,000.
     pub players_max: usize,
     /// Failed logins of one address for one name before it has to wait. Default 10.
@@ -29,6 +31,7 @@ impl Default for Limits {
             tracks_max: 100_000,
             kept_max: 10_000,
             text_bytes_max: 4096,
+            transcoded_ms_max: 3_600_000,
             players_max: 1000,
             failures_max: 10,
             failures_wait_s: 60,

@@ -36,17 +36,7 @@ impl Call<'_> {
     }
 }
 
-/// The file as it is. Nothing is transcoded: a bit rate or another format that is asked for is not given.
-pub(crate) fn stream(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
-    let row = call.track_row(call.id("id")?);
-    let path = row.and_then(|row| call.file_of(row));
-    let path = path.ok_or_else(|| Fault::not_found("song"))?;
-    Ok(Answer::File {
-        target: format!("/{}", encoded(&path)),
-        disposition: None,
-    })
-}
-
+/// The file as it is, whatever else is asked for.
 pub(crate) fn download(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
     let row = call.track_row(call.id("id")?);
     let path = row.and_then(|row| call.file_of(row));

@@ -47,6 +47,8 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// Of the query, and of a form.
     pub params: Params<'a>,
+    /// What came with it, where that is no form; empty otherwise.
+    pub body: &'a str,
     /// Where it came from.
     pub peer: IpAddr,
     /// The time, in milliseconds since 1970.
@@ -72,6 +74,15 @@ pub enum Answer {
         /// Content-Disposition, where it is to be kept.
         disposition: Option<String>,
     },
+    /// What a plan makes of the track that the library serves at this target.
+    Transcoded {
+        /// As of a file.
+        target: String,
+        /// The plan.
+        plan: Box<sound::Plan>,
+        /// Whether the file will do where nothing can be made of it.
+        raw_will_do: bool,
+    },
 }
 
 /// One request whose user is known.
@@ -80,6 +91,7 @@ pub(crate) struct Call<'a> {
     pub(crate) index: Arc<Index>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) params: &'a Params<'a>,
+    pub(crate) body: &'a str,
     /// Empty where nobody needs to be known.
     pub(crate) user: String,
     pub(crate) now_ms: i64,
@@ -126,6 +138,15 @@ impl Server {
         }
     }
 
+    /// What a player is told, with 429, whose track cannot be made at the moment.
+    #[must_use]
+    pub fn busy(&self, params: &Params<'_>) -> Answer {
+        let form = form(params).unwrap_or(Form::Xml);
+        let fault = Fault::busy();
+        let refused = refused(&fault, form == Form::Xml);
+        document(form, fault.status, refused)
+    }
+
     fn give(&self, request: &Request<'_>) -> Result<Given, Fault> {
         let params = &request.params;
         let name = request.name.strip_suffix(".view").unwrap_or(request.name);
@@ -137,6 +158,7 @@ impl Server {
             index,
             derived,
             params,
+            body: request.body,
             user: String::new(),
             now_ms: request.now_ms,
             fresh: fastrand::u64(..),

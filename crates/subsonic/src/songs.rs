@@ -33,6 +33,7 @@ impl Call<'_> {
         }
         out.text("artist", track.artist);
         self.numbers(out, &track, &entry);
+        self.transcoded_members(out, seen, media, &track);
         out.text_if("genre", self.genre_names(&track.genres).next());
         if album.as_ref().is_some_and(|album| album.cover.is_some()) || media.cover().is_some() {
             out.text("coverArt", &id.to_string());

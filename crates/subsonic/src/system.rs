@@ -15,6 +15,8 @@ const EXTENSIONS: &[(&str, &[u8])] = &[
     ("indexBasedQueue", &[1]),
     ("playbackReport", &[1]),
     ("songLyrics", &[1]),
+    ("transcodeOffset", &[1]),
+    ("transcoding", &[1]),
 ];
 
 pub(crate) fn ping(_: &Call<'_>, _: &Seen<'_>, _: &mut Writer) -> Result<(), Fault> {

@@ -4,6 +4,7 @@ mod api;
 mod page;
 mod required;
 mod scene;
+mod transcoding;
 
 use expect_test::{Expect, expect};
 
@@ -84,7 +85,7 @@ fn the_envelope_is_the_documented_one_in_every_form() {
         &scene,
         "getOpenSubsonicExtensions?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"openSubsonicExtensions":[{"name":"apiKeyAuthentication","versions":[1]},{"name":"formPost","versions":[1]},{"name":"indexBasedQueue","versions":[1]},{"name":"playbackReport","versions":[1]},{"name":"songLyrics","versions":[1]}]}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"openSubsonicExtensions":[{"name":"apiKeyAuthentication","versions":[1]},{"name":"formPost","versions":[1]},{"name":"indexBasedQueue","versions":[1]},{"name":"playbackReport","versions":[1]},{"name":"songLyrics","versions":[1]},{"name":"transcodeOffset","versions":[1]},{"name":"transcoding","versions":[1]}]}}"#
         ]],
     );
 }
@@ -466,6 +467,7 @@ fn files_covers_and_lyrics_are_found() {
             disposition,
         } => format!("{target} {disposition:?}"),
         Answer::Document { body, .. } => body,
+        other => panic!("{request} is no file: {other:?}"),
     };
     assert_eq!(
         file(&format!("stream?id={song}")),
@@ -550,7 +552,7 @@ fn who_guesses_passwords_has_to_wait() {
     let scene = Scene::new("guess");
     let status = |who: &str| match scene.answer("ping", who) {
         Answer::Document { status, body, .. } => (status, body.contains("code=\"40\"")),
-        Answer::File { .. } => panic!("no file"),
+        other => panic!("no document: {other:?}"),
     };
     for _ in 0..10 {
         assert_eq!(status("u=ann&p=wrong"), (200, true));

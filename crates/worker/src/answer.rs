@@ -4,8 +4,11 @@ use crate::{Error, ErrorKind, convert, convert_all};
 use job::{AllegedReply, Job, Status};
 use picture::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
+
+/// What is written at once of what is made piece by piece.
+const WRITE_BYTES: usize = 64 << 10;
 
 /// What is to be written, and said of it.
 struct Done {
@@ -15,15 +18,69 @@ struct Done {
     remarks: Vec<String>,
 }
 
-/// Does `job`, whose plan is a [`Plan`] or an [`Order`]: reads `original`, writes `answer`, and says how it went.
+/// Does `job`, whose plan is a [`Plan`], an [`Order`] or a [`sound::Plan`]: reads `original`, writes `answer`, and says
+/// how it went.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
+    if sound::Plan::is_plan(job.plan) {
+        return match transcode(job, original, answer) {
+            Ok((bytes, remarks)) => AllegedReply::new(job.id, Status::Done, (0, 0), bytes)
+                .with_detail(&remarks.join("; ")),
+            Err(error) => failed(job, &error),
+        };
+    }
     match run(job, original, answer) {
         Ok(done) => AllegedReply::new(job.id, Status::Done, done.size_px, done.bytes.len() as u64)
             .with_detail(&done.remarks.join("; ")),
-        Err(error) => {
-            AllegedReply::new(job.id, error.kind.status(), (0, 0), 0).with_detail(&error.detail)
+        Err(error) => failed(job, &error),
+    }
+}
+
+fn failed(job: &Job<'_>, error: &Error) -> AllegedReply {
+    AllegedReply::new(job.id, error.kind.status(), (0, 0), 0).with_detail(&error.detail)
+}
+
+/// Makes what a plan of sound says. What is read and written goes piece by piece, since a track may be longer than a job's
+/// memory. The descriptors were opened for this job alone, so their offsets are ours to move.
+fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<String>), Error> {
+    let plan = sound::Plan::from_bytes(job.plan)
+        .map_err(|why| Error::new(ErrorKind::Failed, why.to_string()))?;
+    let sink = Sink {
+        answer,
+        bytes: 0,
+        bytes_max: job.limits.answer_bytes_max,
+    };
+    let sink = BufWriter::with_capacity(WRITE_BYTES, sink);
+    let made = audio::transcode(&plan, original, sink).map_err(|error| Error::audio(&error))?;
+    let written = made
+        .sink
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error);
+    let sink =
+        written.map_err(|error| Error::new(ErrorKind::Failed, format!("write answer: {error}")))?;
+    Ok((sink.bytes, made.remarks))
+}
+
+/// An answer as it grows.
+struct Sink<'a> {
+    answer: &'a File,
+    bytes: u64,
+    bytes_max: u64,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // The kernel would end the process for it.
+        if self.bytes_max - self.bytes < bytes.len() as u64 {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
         }
+        let written = self.answer.write_at(bytes, self.bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -79,6 +136,7 @@ fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
 /// When one of them fails: then this build is broken.
 pub fn warm_up() {
     codec::warm_up();
+    audio::warm_up();
     let size = Size::new(64, 64);
     let grey = picture::Raster::Packed(picture::Packed {
         size,

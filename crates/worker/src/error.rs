@@ -59,6 +59,19 @@ impl Error {
     }
 }
 
+impl Error {
+    /// An error of `audio`.
+    pub(crate) fn audio(error: &audio::Error) -> Error {
+        let kind = match error.kind {
+            audio::ErrorKind::Undecodable => ErrorKind::Undecodable,
+            audio::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            audio::ErrorKind::TooLarge => ErrorKind::TooLarge,
+            audio::ErrorKind::Failed => ErrorKind::Failed,
+        };
+        Error::new(kind, error.detail.clone())
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)

@@ -1,5 +1,5 @@
-//! One job of picture work: a plan and an original in, the answer out. Runs inside a cell, and is the only user of
-//! `codec`. No decisions beyond the form an encoder takes: `picture::plan` made them.
+//! One job: a plan and an original in, the answer out. Runs inside a cell, and is the only user of `codec` and `audio`. No
+//! decisions beyond the form an encoder takes: `picture::plan` and `sound::decide` made them.
 //!
 //! Principal functions: [`convert`], and [`convert_all`] for several sizes, and a look, from one decode.
 //!
@@ -7,6 +7,8 @@
 //! original ─ decode ─► raster ─ scale ─► small ─ colour ─► sRGB ─ orient ─► upright ─ pad ─► form ─ encode ─► answer
 //!             JPEG by DCT too   area of the stored picture                   planes or pixels, range, subsampling
 //! ```
+//!
+//! A plan of sound is `audio`'s to do; nothing is added here but where its bytes come from and go.
 //!
 //! A plan speaks of the upright picture: orient, crop, scale, pad. The work is done in another order with the same
 //! result: the crop is found in the stored picture and scaled there, and only the small picture is converted and turned.

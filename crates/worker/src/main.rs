@@ -9,7 +9,7 @@
 
 use picture::Plan;
 use rustix::time::{ClockId, clock_gettime};
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -34,10 +34,28 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is made, and what was wrong with the original.
+type Made = (Vec<u8>, Vec<String>);
+
+/// One way to make it, or what was wrong.
+type Make = Box<dyn Fn(&[u8]) -> Result<Made, String>>;
+
 /// One job, `times` over; the answer is that of the last run, as all are equal.
 fn once(plan: &str, times: &str) -> ExitCode {
-    let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
-        return usage("PLAN_HEX is not a plan of this build");
+    let plan = bytes_of_hex(plan).unwrap_or_default();
+    let make: Make = match Plan::from_bytes(&plan) {
+        Ok(plan) => Box::new(move |original| {
+            let made = worker::convert(&plan, original).map_err(|error| error.to_string())?;
+            Ok((made.bytes, made.remarks))
+        }),
+        Err(_) => match sound::Plan::from_bytes(&plan) {
+            Ok(plan) => Box::new(move |original| {
+                let made = audio::transcode(&plan, Cursor::new(original), Vec::new());
+                let made = made.map_err(|error| error.to_string())?;
+                Ok((made.sink, made.remarks))
+            }),
+            Err(_) => return usage("PLAN_HEX is not a plan of this build"),
+        },
     };
     let Ok(times @ 1..) = times.parse::<u32>() else {
         return usage("N is not a number above zero");
@@ -50,7 +68,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
     worker::warm_up();
     let run = || {
         let start_us = cpu_us();
-        let answer = worker::convert(&plan, &original);
+        let answer = make(&original);
         eprintln!("{}", cpu_us() - start_us);
         answer
     };
@@ -58,17 +76,17 @@ fn once(plan: &str, times: &str) -> ExitCode {
     for _ in 1..times {
         answer = run();
     }
-    let answer = match answer {
+    let (bytes, remarks) = match answer {
         Ok(answer) => answer,
         Err(error) => {
             eprintln!("worker: {error}");
             return ExitCode::from(EXIT_FINDINGS);
         }
     };
-    for remark in &answer.remarks {
+    for remark in &remarks {
         eprintln!("worker: {remark}");
     }
-    if let Err(error) = std::io::stdout().write_all(&answer.bytes) {
+    if let Err(error) = std::io::stdout().write_all(&bytes) {
         eprintln!("worker: write answer: {error}");
         return ExitCode::from(EXIT_HOST);
     }

@@ -79,7 +79,7 @@ pub(super) fn found(reply: &Reply) -> Option<Found> {
     let kind = Kind::from_extension(std::str::from_utf8(kind).ok()?)?;
     let bytes = std::str::from_utf8(bytes).ok()?.parse().ok()?;
     let is_sound = match kind {
-        Kind::Picture(_) => 0 < bytes,
+        Kind::Picture(_) | Kind::Sound => 0 < bytes,
         Kind::Verdict(_) => bytes == 0,
     };
     is_sound.then_some(Found { kind, bytes })

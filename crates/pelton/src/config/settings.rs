@@ -211,6 +211,19 @@ settings! {
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
+    /// Music for players that ask for fewer bytes: made in cells, kept with converted pictures.
+    struct Transcoding as transcoding {
+        /// Tracks at the same time; auto is one for every two cores.
+        concurrency: PerCore = PerCore::Auto, "tracks";
+        /// Tracks that may wait for their turn; beyond, the answer is 429.
+        queue_max: u32 = 4, "tracks";
+        /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. One hour takes about a
+        /// minute of a core, and no job may take more than cell.max_request_time.
+        longest: Freshness = Freshness::seconds(3_600), "time";
+        /// Memory that one may take beyond a worker's own.
+        max_memory: Bytes = Bytes::mib(256), "bytes";
+    }
+
     /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
     struct Store as store {
         /// Where the server takes Redis clients itself: they see its index of converted pictures.

@@ -259,7 +259,9 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
         write!(timing, ", fallback;desc=\"{name} {}\"", cause(failure.kind))
             .expect("strings take everything");
     }
-    let (Reply::Whole { fields, .. } | Reply::Internal { fields, .. }) = &mut reply;
+    let (Reply::Whole { fields, .. }
+    | Reply::Internal { fields, .. }
+    | Reply::Transcoded { fields, .. }) = &mut reply;
     fields.push(("server-timing".into(), timing.into()));
     reply
 }

@@ -35,5 +35,6 @@ mod soak;
 mod steady;
 mod store;
 mod tls;
+mod transcoding;
 mod types;
 mod wire;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::harness::{Home, Http2, Server, eventually, media, pelton, signal};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
-const ANN: &str = "u=ann&p=sesame&f=json";
+pub(crate) const ANN: &str = "u=ann&p=sesame&f=json";
 
 fn home() -> Home {
     Home::with(&[
@@ -19,7 +19,7 @@ fn home() -> Home {
     ])
 }
 
-fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, String) {
+pub(crate) fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, String) {
     let mut command = pelton(home, ["user"]);
     command.args(words).arg("--data").arg(home.data());
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -32,7 +32,7 @@ fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, String) {
     (ended.status.code(), said)
 }
 
-fn ask(server: &Server, request: &str) -> Value {
+pub(crate) fn ask(server: &Server, request: &str) -> Value {
     let mark = if request.contains('?') { '&' } else { '?' };
     let answer = server.get(&format!("/rest/{request}{mark}{ANN}"));
     assert_eq!(answer.status, 200, "{request}");

@@ -18,6 +18,11 @@ pub(crate) enum Change {
     UserGone {
         name: String,
     },
+    /// 0 takes the limit away.
+    MaxBitRate {
+        user: String,
+        kbps: u32,
+    },
     Key {
         user: String,
         label: String,

@@ -19,6 +19,8 @@ pub(crate) struct User {
     /// Sealed.
     pub(crate) password: String,
     pub(crate) admin: bool,
+    /// What their players get at most; 0 for no limit.
+    pub(crate) max_bit_rate_kbps: u32,
     pub(crate) created_ms: i64,
     /// By label.
     pub(crate) keys: BTreeMap<String, Key>,
@@ -139,7 +141,8 @@ impl State {
     }
 
     fn apply_to_user(&mut self, change: Change) {
-        let (Change::Key { user, .. }
+        let (Change::MaxBitRate { user, .. }
+        | Change::Key { user, .. }
         | Change::KeyGone { user, .. }
         | Change::Star { user, .. }
         | Change::Rating { user, .. }
@@ -154,6 +157,7 @@ impl State {
             return;
         };
         match change {
+            Change::MaxBitRate { kbps, .. } => user.max_bit_rate_kbps = kbps,
             Change::Key {
                 label, hash, at_ms, ..
             } => {
@@ -202,6 +206,12 @@ impl User {
             admin: self.admin,
             at_ms: self.created_ms,
         });
+        if self.max_bit_rate_kbps != 0 {
+            changes.push(Change::MaxBitRate {
+                user: user(),
+                kbps: self.max_bit_rate_kbps,
+            });
+        }
         changes.extend(self.keys.iter().map(|(label, key)| Change::Key {
             user: user(),
             label: label.clone(),

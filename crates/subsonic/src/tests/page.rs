@@ -4,7 +4,7 @@ use crate::{Answer, Params};
 fn page(scene: &Scene, path: &str, query: &str) -> String {
     match scene.server().page("/m", path, &Params::parse(query)) {
         Answer::Document { status, body, .. } => format!("{status} {body}"),
-        Answer::File { .. } => panic!("no file"),
+        other => panic!("no page: {other:?}"),
     }
 }
 

@@ -153,12 +153,18 @@ impl Scene {
     }
 
     pub(super) fn answer(&self, request: &str, who: &str) -> Answer {
+        self.answer_to(request, who, "")
+    }
+
+    /// What somebody gets who sends a body that is no form.
+    pub(super) fn answer_to(&self, request: &str, who: &str, body: &str) -> Answer {
         let (name, query) = request.split_once('?').unwrap_or((request, ""));
         let mut params = Params::parse(query);
         params.extend(who);
         self.server.answer(&Request {
             name,
             params,
+            body,
             peer: std::net::Ipv4Addr::LOCALHOST.into(),
             now_ms: NOW_MS,
         })
@@ -171,7 +177,7 @@ impl Scene {
                 assert_eq!(status, 200, "{request}");
                 body
             }
-            Answer::File { .. } => panic!("{request} is a file"),
+            other => panic!("{request} is no document: {other:?}"),
         }
     }
 
@@ -219,7 +225,7 @@ impl Scene {
         });
         match answer {
             Answer::Document { status, body, .. } => format!("{status} {body}"),
-            Answer::File { .. } => panic!("no file"),
+            other => panic!("no document: {other:?}"),
         }
     }
 }

@@ -16,7 +16,7 @@ use reactor::Stop;
 use crate::library::Mount as Directory;
 use crate::media_type::AllowedTypes;
 use crate::mount::Mounts;
-use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access, flight};
+use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access, flight, transcode};
 
 /// Nothing here takes so long.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -226,6 +226,7 @@ fn settings(root: &std::path::Path) -> Settings {
             waiters_max: 1,
             improving_max: 1,
         },
+        transcode: transcode::Limits::default(),
         limits: Limits {
             facts_max: NonZeroUsize::MIN,
             request_body_bytes: 256 << 10,

@@ -1,0 +1,397 @@
+//! Tracks made smaller for players: one flight per key however many ask, a few at a time, and the rest refused at once.
+//!
+//! ```text
+//! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► checked, page by page ─► variant on disk
+//!    ▲                                                                                                   │
+//!    └───────────────────────────────── outcome, to every waiter ◄────────────────────────────────────────┘
+//! ```
+//!
+//! They have threads and cells of their own and are fewer than cores, since one takes seconds, and pictures would wait for
+//! it. Results lie among the variants, under the same budget, and so have ranges, validators and HEAD as any file has.
+//!
+//! Threads: `concurrency` of them. The one lock is held for map and queue operations, never over a job.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use cell::{Failure, FailureKind};
+use sound::{Checker, Plan};
+use tokio::sync::oneshot;
+
+use crate::clock;
+use crate::convert::{Converter, Sealed};
+use crate::flight::Flights;
+use crate::library::{Identity, LibraryPath, Missing};
+use crate::variants::{Key, Kind, Variant, Verdict};
+
+/// A job may take this many times the CPU time its plan was estimated at …
+const CPU_FACTOR: u64 = 6;
+/// … and this much in any case.
+const CPU_FLOOR_MS: u64 = 5_000;
+/// Wall time a job may take for each unit of CPU time.
+const WALL_FACTOR: u32 = 8;
+/// What is checked at a time.
+const CHECK_BYTES: usize = 256 << 10;
+
+/// Bounds of what may wait and run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Tracks made at a time; 0 for none at all.
+    pub concurrency: usize,
+    /// Tracks that wait for one of these; beyond, the answer is 429.
+    pub waiting_max: usize,
+    /// Requests that wait for one and the same track.
+    pub waiters_max: usize,
+    /// Memory of one job, beyond the worker's own.
+    pub memory_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            concurrency: 1,
+            waiting_max: 4,
+            waiters_max: 1_024,
+            memory_bytes_max: 256 << 20,
+        }
+    }
+}
+
+/// What is to be made, and of what.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Where the result is kept.
+    pub key: Key,
+    /// The work.
+    pub plan: Plan,
+    /// The original.
+    pub path: LibraryPath,
+    /// The version of it that the key belongs to.
+    pub identity: Identity,
+}
+
+/// What came of a task. Cloned to everybody who waits for it.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A variant or a verdict, to be found under the key from now on.
+    Kept(Arc<Variant>),
+    /// Made, but the disk did not take it.
+    Uncached(Arc<Sealed>),
+    /// The original is another one by now, or gone: look again.
+    Changed,
+    /// The host refused us memory, processes or descriptors; may go better next time.
+    Refused,
+}
+
+/// More is asked for than is made at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// When there should be room.
+    pub retry_after_s: u64,
+}
+
+/// The queue and its threads. Dropping it lets running jobs finish and ends the threads.
+#[derive(Debug)]
+pub struct Transcoder {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    limits: Limits,
+    /// For the parts of the house that conversions pass through too.
+    flights: Arc<Flights>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    flights: HashMap<Key, Flight>,
+    /// Keys of flights that no thread has taken, in order of arrival.
+    waiting: VecDeque<Key>,
+    /// Estimated CPU time of all flights.
+    cpu_ms: u64,
+    stopping: bool,
+}
+
+#[derive(Debug)]
+struct Flight {
+    task: Task,
+    waiters: Vec<oneshot::Sender<Outcome>>,
+}
+
+/// Figures for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TranscodeStats {
+    /// Tracks that wait for a thread.
+    pub waiting: u64,
+    /// Tracks that are made.
+    pub running: u64,
+}
+
+impl Transcoder {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// Where the host gives none.
+    pub fn start(flights: &Arc<Flights>, limits: Limits) -> std::io::Result<Transcoder> {
+        let shared = Arc::new(Shared {
+            limits,
+            flights: Arc::clone(flights),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let mut transcoder = Transcoder {
+            shared: Arc::clone(&shared),
+            threads: Vec::new(),
+        };
+        for number in 0..limits.concurrency {
+            let shared = Arc::clone(&shared);
+            let thread = std::thread::Builder::new().name(format!("transcode-{number}"));
+            let thread = thread.spawn(move || shared.serve())?;
+            transcoder.threads.push(thread);
+        }
+        Ok(transcoder)
+    }
+
+    /// Joins the flight for the task's key, or opens it. The receiver yields the outcome; dropping it is free.
+    ///
+    /// # Errors
+    /// [`Busy`], at once.
+    pub fn join(&self, task: Task) -> Result<oneshot::Receiver<Outcome>, Busy> {
+        let limits = &self.shared.limits;
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.shared.lock();
+        state.drop_abandoned();
+        let busy = Busy {
+            retry_after_s: state.cpu_ms / limits.concurrency.max(1) as u64 / 1_000 + 1,
+        };
+        if let Some(flight) = state.flights.get_mut(&task.key) {
+            flight.waiters.retain(|waiter| !waiter.is_closed());
+            if limits.waiters_max <= flight.waiters.len() {
+                return Err(busy);
+            }
+            flight.waiters.push(sender);
+            return Ok(receiver);
+        }
+        if limits.concurrency == 0 || limits.concurrency + limits.waiting_max <= state.flights.len()
+        {
+            return Err(busy);
+        }
+        state.cpu_ms += task.plan.cost().cpu_ms;
+        state.waiting.push_back(task.key);
+        let waiters = vec![sender];
+        state.flights.insert(task.key, Flight { task, waiters });
+        drop(state);
+        self.shared.changed.notify_one();
+        Ok(receiver)
+    }
+
+    /// Figures for the metrics.
+    #[must_use]
+    pub fn stats(&self) -> TranscodeStats {
+        let state = self.shared.lock();
+        TranscodeStats {
+            waiting: state.waiting.len() as u64,
+            running: (state.flights.len() - state.waiting.len()) as u64,
+        }
+    }
+}
+
+impl Drop for Transcoder {
+    fn drop(&mut self) {
+        self.shared.lock().stopping = true;
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            thread.join().expect("a panic aborts the process");
+        }
+    }
+}
+
+impl State {
+    /// Flights that nobody waits for any more, and no thread has taken, are not worth starting.
+    fn drop_abandoned(&mut self) {
+        let State {
+            flights,
+            waiting,
+            cpu_ms,
+            ..
+        } = self;
+        waiting.retain(|key| {
+            let flight = &flights[key];
+            let is_awaited = flight.waiters.iter().any(|waiter| !waiter.is_closed());
+            if !is_awaited {
+                *cpu_ms -= flight.task.plan.cost().cpu_ms;
+                flights.remove(key);
+            }
+            is_awaited
+        });
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        while let Some(task) = self.next() {
+            let outcome = self.flights.converter().transcode(&task, &self.limits);
+            let mut state = self.lock();
+            state.cpu_ms -= task.plan.cost().cpu_ms;
+            let flight = state.flights.remove(&task.key);
+            drop(state);
+            for waiter in flight.expect("lives until its outcome").waiters {
+                // Whoever left is not told.
+                drop(waiter.send(outcome.clone()));
+            }
+        }
+    }
+
+    /// The next flight somebody still waits for. `None` when stopping.
+    fn next(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.stopping {
+                return None;
+            }
+            state.drop_abandoned();
+            if let Some(key) = state.waiting.pop_front() {
+                return Some(state.flights[&key].task.clone());
+            }
+            let woken = self.changed.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Converter {
+    /// Does `task`, however it ends.
+    fn transcode(&self, task: &Task, limits: &Limits) -> Outcome {
+        let path = task.path.as_path().display();
+        let original = match self.library.open_original(&task.path) {
+            Ok((file, identity)) if identity == task.identity => file,
+            Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => return Outcome::Changed,
+            Err(Missing::Host(err)) => {
+                tracing::error!(%path, %err, "original cannot be opened");
+                return Outcome::Refused;
+            }
+        };
+        if self.is_quarantined(&original, &task.identity) {
+            self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+            return self.keep_verdict(task, Verdict::Faulty);
+        }
+        match self.run_transcode(task, &original, limits) {
+            Ok(body) => {
+                self.metrics.transcodings.fetch_add(1, Ordering::Relaxed);
+                let cpu_us = &self.metrics.transcoding_cpu_us;
+                cpu_us.fetch_add(body.cpu_us, Ordering::Relaxed);
+                let now_ms = clock::unix_ms();
+                let stored = self
+                    .variants
+                    .store(task.key, Kind::Sound, Some(&body), now_ms);
+                // `store` has logged and counted it, unless the budget is too small to begin with.
+                stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
+            }
+            Err(failure) => {
+                self.suspect(&original, &task.path, &task.identity, &failure);
+                self.metrics.failed(failure.kind);
+                match self.verdict(&task.path, &failure) {
+                    Some(verdict) => self.keep_verdict(task, verdict),
+                    None => Outcome::Refused,
+                }
+            }
+        }
+    }
+
+    fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
+        let now_ms = clock::unix_ms();
+        // Faulty is never written: it may have been our fault.
+        let stored = match verdict {
+            Verdict::Faulty => None,
+            _ => {
+                let kind = Kind::Verdict(verdict);
+                self.variants.store(task.key, kind, None, now_ms).ok()
+            }
+        };
+        let remember = || self.variants.remember(task.key, verdict, now_ms);
+        Outcome::Kept(stored.unwrap_or_else(remember))
+    }
+
+    fn run_transcode(
+        &self,
+        task: &Task,
+        original: &File,
+        limits: &Limits,
+    ) -> Result<Sealed, Failure> {
+        let plan = &task.plan;
+        let cpu_ms = plan.cost().cpu_ms * CPU_FACTOR + CPU_FLOOR_MS;
+        let cpu_ms_max = u32::try_from(cpu_ms).unwrap_or(u32::MAX);
+        let finished = self.pool.run(cell::Task {
+            original: original.as_fd(),
+            plan: &plan.to_bytes(),
+            size_px: None,
+            limits: job::JobLimits {
+                answer_bytes_max: plan.answer_bytes_max(),
+                memory_bytes_max: limits.memory_bytes_max,
+                cpu_ms_max,
+            },
+            wall_ms_max: self.wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
+            idle: false,
+        })?;
+        if !finished.remark.is_empty() {
+            let path = task.path.as_path().display();
+            tracing::info!(%path, remark = %finished.remark, "track transcoded in part");
+        }
+        let sealed = Sealed {
+            file: Arc::new(finished.body),
+            start: 0,
+            bytes: finished.answer_bytes,
+            cpu_us: finished.cpu_us,
+        };
+        match sealed.is_sound(plan) {
+            Ok(()) => Ok(sealed),
+            Err(why) => Err(Failure {
+                kind: FailureKind::Lied,
+                detail: format!("the answer is not the track that was asked for: {why}"),
+            }),
+        }
+    }
+}
+
+impl Sealed {
+    /// The worker's bytes are only alleged to be Opus: every page of them is read.
+    fn is_sound(&self, plan: &Plan) -> Result<(), String> {
+        let mut checker = Checker::new(plan);
+        let mut piece = vec![0; CHECK_BYTES];
+        let mut at = 0;
+        while at < self.bytes {
+            let count = piece.len().min((self.bytes - at) as usize);
+            let read = self
+                .file
+                .read_exact_at(&mut piece[..count], self.start + at);
+            read.map_err(|err| err.to_string())?;
+            match checker.take(&piece[..count]) {
+                // The rest is the beginning of a page that never ends.
+                Ok(0) => return Err("it ends within a page".to_owned()),
+                Ok(taken) => at += taken as u64,
+                Err(lie) => return Err(format!("{lie:?}")),
+            }
+        }
+        let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
+        match samples {
+            0 => Err("nothing to hear".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! What players get who ask for less than the file.
+
+use serde_json::Value;
+
+use super::scene::{Scene, ids};
+use crate::Answer;
+
+const ANN: &str = "u=ann&p=sesame";
+
+/// The file, what is made of it, or why neither.
+fn heard(scene: &Scene, request: &str) -> String {
+    match scene.answer(request, ANN) {
+        Answer::File { .. } => "raw".to_owned(),
+        Answer::Transcoded {
+            plan, raw_will_do, ..
+        } => format!(
+            "{} bit/s, {} ch, from {} ms of {}, {} by {} on {}, {:?}{}",
+            plan.bit_rate_bps,
+            plan.channels,
+            plan.start_ms,
+            plan.duration_ms,
+            plan.title,
+            plan.artist,
+            plan.album,
+            plan.gain.track,
+            if raw_will_do { ", or raw" } else { "" }
+        ),
+        Answer::Document { body, .. } => {
+            let message = body.split("message=\"").nth(1);
+            let message = message.and_then(|rest| rest.split('"').next());
+            message.unwrap_or(&body).to_owned()
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_what_is_asked_for() {
+    let scene = Scene::new("stream");
+    let [_, _, song] = ids(&scene);
+    let made = |rate: u32, start_ms: u32| {
+        format!(
+            "{rate}000 bit/s, 2 ch, from {start_ms} ms of 122000, Erstes Lied by Björk feat. Guest on Über, \
+             Some(-3136), or raw"
+        )
+    };
+    for (asked, expected) in [
+        ("", "raw".to_owned()),
+        ("&format=raw&maxBitRate=64&timeOffset=9", "raw".to_owned()),
+        ("&maxBitRate=0", "raw".to_owned()),
+        ("&maxBitRate=2000", "raw".to_owned()),
+        ("&format=flac", "raw".to_owned()),
+        ("&maxBitRate=192&estimateContentLength=true", made(192, 0)),
+        ("&format=mp3&maxBitRate=192", made(192, 0)),
+        ("&format=opus", made(128, 0)),
+        ("&timeOffset=30", made(128, 30_000)),
+        (
+            "&format=opus&maxBitRate=96&timeOffset=1.25",
+            made(96, 1_250),
+        ),
+        (
+            "&timeOffset=122",
+            "parameter timeOffset does not fit".to_owned(),
+        ),
+        (
+            "&timeOffset=-1",
+            "parameter timeOffset does not fit".to_owned(),
+        ),
+        (
+            "&timeOffset=nan",
+            "parameter timeOffset does not fit".to_owned(),
+        ),
+        (
+            "&maxBitRate=low",
+            "parameter maxBitRate does not fit".to_owned(),
+        ),
+        (
+            "&estimateContentLength=7",
+            "parameter estimateContentLength does not fit".to_owned(),
+        ),
+    ] {
+        let request = format!("stream?id={song}{asked}");
+        assert_eq!(heard(&scene, &request), expected, "{asked}");
+    }
+    let download = format!("download?id={song}&format=opus&maxBitRate=64");
+    assert_eq!(heard(&scene, &download), "raw");
+}
+
+#[test]
+fn a_users_own_limit_holds_for_their_players_and_is_told() {
+    let scene = Scene::new("limit");
+    let [_, _, song] = ids(&scene);
+    let child = |scene: &Scene| scene.json(&format!("getSong?id={song}"))["song"].clone();
+    assert_eq!(child(&scene)["transcodedSuffix"], Value::Null);
+    assert_eq!(
+        scene.json("getUser?username=ann")["user"]["maxBitRate"],
+        Value::Null
+    );
+    scene.ok("updateUser?username=ann&maxBitRate=160");
+    // Another process has it too.
+    let scene = scene.again();
+    assert_eq!(
+        scene.json("getUser?username=ann")["user"]["maxBitRate"],
+        160
+    );
+    let told = child(&scene);
+    assert_eq!(told["transcodedSuffix"], "opus");
+    assert_eq!(told["transcodedContentType"], "audio/ogg");
+    assert!(heard(&scene, &format!("stream?id={song}")).starts_with("160000 bit/s"));
+    let less = format!("stream?id={song}&maxBitRate=96");
+    assert!(heard(&scene, &less).starts_with("96000 bit/s"));
+    let more = format!("stream?id={song}&maxBitRate=320");
+    assert!(heard(&scene, &more).starts_with("160000 bit/s"));
+    scene.ok("updateUser?username=ann&maxBitRate=0");
+    assert_eq!(heard(&scene, &format!("stream?id={song}")), "raw");
+}
+
+fn decide(scene: &Scene, song: &str, body: &str) -> Value {
+    let request = format!("getTranscodeDecision?mediaId={song}&mediaType=song&f=json");
+    match scene.answer_to(&request, ANN, body) {
+        Answer::Document { body, .. } => {
+            let json: Value = serde_json::from_str(&body).expect("JSON");
+            json["subsonic-response"].clone()
+        }
+        other => panic!("no document: {other:?}"),
+    }
+}
+
+#[test]
+fn a_decision_leads_to_its_stream() {
+    let scene = Scene::new("decision");
+    let [_, _, song] = ids(&scene);
+    let client = r#"{"name":"a","platform":"b","maxTranscodingAudioBitrate":96000,
+        "directPlayProfiles":[{"containers":["mp3"],"audioCodecs":["mp3"],"protocols":["http"]}],
+        "transcodingProfiles":[{"container":"ogg","audioCodec":"opus","protocol":"http"}]}"#;
+    let answer = decide(&scene, &song, client);
+    let decision = &answer["transcodeDecision"];
+    assert_eq!(decision["canDirectPlay"], false);
+    assert_eq!(decision["canTranscode"], true);
+    assert_eq!(decision["transcodeReason"][0], "ContainerNotSupported");
+    assert_eq!(decision["errorReason"], "");
+    assert_eq!(decision["sourceStream"]["codec"], "flac");
+    assert_eq!(decision["sourceStream"]["audioSamplerate"], 44_100);
+    assert_eq!(decision["transcodeStream"]["codec"], "opus");
+    assert_eq!(decision["transcodeStream"]["audioBitrate"], 96_000);
+    let parameters = decision["transcodeParams"].as_str().expect("text");
+    let stream =
+        format!("getTranscodeStream?mediaId={song}&mediaType=song&transcodeParams={parameters}");
+    let made = heard(&scene, &format!("{stream}&offset=20"));
+    assert_eq!(
+        made,
+        "96000 bit/s, 2 ch, from 20000 ms of 122000, Erstes Lied by Björk feat. Guest on Über, Some(-3136)"
+    );
+    let mono = stream.replace("-2", "-1");
+    assert!(heard(&scene, &mono).starts_with("96000 bit/s, 1 ch"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_name() {
+    let scene = Scene::new("refused");
+    let [_, album, song] = ids(&scene);
+    let answer = decide(&scene, &song, "");
+    let message = answer["error"]["message"].as_str().expect("text");
+    assert!(message.starts_with("the body does not fit: "), "{message}");
+    let neither = decide(&scene, &song, "{}");
+    let told = &neither["transcodeDecision"]["errorReason"];
+    assert!(told.as_str().is_some_and(|text| !text.is_empty()));
+    assert_eq!(decide(&scene, &album, "{}")["error"]["code"], 70);
+    let stream = |words: &str| heard(&scene, &format!("getTranscodeStream?{words}"));
+    let whole = format!("mediaId={song}&mediaType=song");
+    for parameters in ["", "opus", "opus-x-2", "opus-96-3", "mp3-96-2"] {
+        let told = stream(&format!("{whole}&transcodeParams={parameters}"));
+        assert_eq!(
+            told, "parameter transcodeParams does not fit",
+            "{parameters}"
+        );
+    }
+    let told = stream(&format!("{whole}&transcodeParams=opus-96-2&offset=999"));
+    assert_eq!(told, "parameter offset does not fit");
+    let told = stream(&format!(
+        "mediaId={song}&mediaType=podcast&transcodeParams=opus-96-2"
+    ));
+    assert_eq!(told, "parameter mediaType does not fit");
+    assert_eq!(
+        stream(&whole),
+        "required parameter transcodeParams is missing"
+    );
+}

@@ -1,0 +1,262 @@
+//! Music in fewer bytes: what `stream` is asked for, and the decision that players may ask for first, by what they tell of
+//! themselves.
+
+mod profile;
+
+use catalog::{Content, Track};
+use sound::{Decision, Format, Gain, Plan, Source, Wish, decide};
+use tags::{Codec, Container, Media};
+
+use crate::fault::Fault;
+use crate::ids::Id;
+use crate::params::encoded;
+use crate::server::{Answer, Call, Seen};
+use crate::store::User;
+use crate::write::Writer;
+use profile::{Client, Stream, Verdict};
+
+/// A track that is to be heard.
+struct Heard<'a> {
+    path: Vec<u8>,
+    track: Track<'a>,
+    media: Box<Media>,
+}
+
+impl Heard<'_> {
+    fn source(&self) -> Source {
+        source(&self.media, &self.track)
+    }
+
+    fn target(&self) -> String {
+        format!("/{}", encoded(&self.path))
+    }
+
+    fn raw(&self) -> Answer {
+        Answer::File {
+            target: self.target(),
+            disposition: None,
+        }
+    }
+}
+
+/// What is known of a track's sound.
+fn source(media: &Media, track: &Track<'_>) -> Source {
+    let codec = match (media.container, media.audio.codec) {
+        (Container::Flac, Codec::Flac) => Some(sound::Codec::Flac),
+        (Container::Mpeg, Codec::Mp1 | Codec::Mp2 | Codec::Mp3) => Some(sound::Codec::Mpeg),
+        (Container::Ogg, Codec::Vorbis) => Some(sound::Codec::Vorbis),
+        (Container::Ogg, Codec::Opus) => Some(sound::Codec::Opus),
+        (Container::Wav, Codec::Pcm) => Some(sound::Codec::Wav),
+        (Container::Aiff, Codec::Pcm) => Some(sound::Codec::Aiff),
+        (Container::Mp4, Codec::Alac) => Some(sound::Codec::Alac),
+        _ => None,
+    };
+    Source {
+        codec,
+        bit_rate_kbps: track.bitrate_kbps.into(),
+        duration_ms: track.duration_ms.into(),
+        channels: u8::try_from(media.audio.channels).unwrap_or(u8::MAX),
+    }
+}
+
+impl Call<'_> {
+    fn heard(&self, parameter: &str) -> Result<Heard<'_>, Fault> {
+        let row = self.track_row(self.id(parameter)?);
+        let track = row.and_then(|row| self.index.track(row));
+        let track = track.ok_or_else(|| Fault::not_found("song"))?;
+        let entry = self.index.entry(track.file);
+        let (path, media) = match entry.map(|entry| (entry.path, entry.content)) {
+            Some((path, Content::Music(media))) => (path, media),
+            _ => return Err(Fault::not_found("song")),
+        };
+        Ok(Heard { path, track, media })
+    }
+
+    /// Where a track is to begin, in milliseconds.
+    fn offset_ms(&self, name: &str) -> Result<u64, Fault> {
+        const SECONDS_MAX: f64 = 1e9;
+        let seconds: f64 = self.number(name)?.unwrap_or(0.0);
+        match (0.0..=SECONDS_MAX).contains(&seconds) {
+            true => Ok((seconds * 1_000.0).round() as u64),
+            false => Err(Fault::bad(name)),
+        }
+    }
+
+    fn sound_limits(&self) -> sound::Limits {
+        sound::Limits {
+            duration_ms_max: self.server.limits.transcoded_ms_max,
+        }
+    }
+
+    /// The plan with all that is told to players.
+    fn told(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
+        let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
+        Plan {
+            gain: Gain {
+                track: tagged.track_gain_cdb.map(Gain::of_replay_gain),
+                album: tagged.album_gain_cdb.map(Gain::of_replay_gain),
+            },
+            title: Plan::cut(heard.track.title),
+            artist: Plan::cut(heard.track.artist),
+            album: Plan::cut(tagged.album.as_deref().unwrap_or("")),
+            ..plan
+        }
+    }
+
+    fn transcoded(&self, heard: &Heard<'_>, plan: Plan, raw_will_do: bool) -> Answer {
+        Answer::Transcoded {
+            target: heard.target(),
+            plan: Box::new(self.told(plan, heard)),
+            raw_will_do,
+        }
+    }
+
+    /// Writes what this user's players get of a track, where that is not the file.
+    pub(crate) fn transcoded_members(
+        &self,
+        out: &mut Writer,
+        seen: &Seen<'_>,
+        media: &Media,
+        track: &Track<'_>,
+    ) {
+        let wish = Wish {
+            format: Format::Any,
+            bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
+            start_ms: 0,
+        };
+        // Most have no limit, and need no decision.
+        if wish.bit_rate_kbps_max != 0
+            && let Decision::Make(_) = decide(&wish, &source(media, track), &self.sound_limits())
+        {
+            out.text("transcodedContentType", CONTENT_TYPE);
+            out.text("transcodedSuffix", sound::SUFFIX);
+        }
+    }
+}
+
+/// Without its parameter, as players compare it.
+const CONTENT_TYPE: &str = "audio/ogg";
+
+/// The smaller of a user's own limit and what is asked for; 0 is none.
+fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
+    let own = user.map_or(0, |user| user.max_bit_rate_kbps);
+    match (own, asked) {
+        (0, only) | (only, 0) => only,
+        (own, asked) => own.min(asked),
+    }
+}
+
+/// The track, in the format and at the rate that are asked for, from where it is to begin. `estimateContentLength` is
+/// taken and changes nothing: lengths are known.
+pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    let heard = call.heard("id")?;
+    call.flag("estimateContentLength")?;
+    let wish = Wish {
+        format: Format::named(call.params.first("format").unwrap_or("")),
+        bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
+        start_ms: call.offset_ms("timeOffset")?,
+    };
+    match decide(&wish, &heard.source(), &call.sound_limits()) {
+        Decision::Raw(_) => Ok(heard.raw()),
+        Decision::Make(plan) => Ok(call.transcoded(&heard, plan, true)),
+        Decision::Behind => Err(Fault::bad("timeOffset")),
+    }
+}
+
+/// What a player that tells what it plays should ask for.
+pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let heard = song(call)?;
+    let client = Client::parse(call.body).map_err(|why| Fault::bad_body(&why))?;
+    let stream = Stream::of(&heard.media, &heard.track);
+    let verdict = profile::judge(&client, &stream, |kbps| {
+        let wish = Wish {
+            format: Format::Opus,
+            bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
+            start_ms: 0,
+        };
+        match decide(&wish, &heard.source(), &call.sound_limits()) {
+            Decision::Make(plan) => Some(plan),
+            Decision::Raw(_) | Decision::Behind => None,
+        }
+    });
+    out.object("transcodeDecision", |out| {
+        write_verdict(out, &stream, &verdict)
+    });
+    Ok(())
+}
+
+fn write_verdict(out: &mut Writer, source: &Stream<'_>, verdict: &Verdict) {
+    out.flag("canDirectPlay", verdict.can_direct_play());
+    out.flag("canTranscode", verdict.plan.is_some());
+    out.texts("transcodeReason", verdict.reasons.iter().copied());
+    let error = match (verdict.can_direct_play(), &verdict.plan) {
+        (false, None) => "neither the file nor what can be made of it is what the player plays",
+        _ => "",
+    };
+    out.text("errorReason", error);
+    if let Some(plan) = &verdict.plan {
+        out.text("transcodeParams", &parameters(plan));
+    }
+    out.object("sourceStream", |out| write_stream(out, source));
+    if let Some(plan) = &verdict.plan {
+        out.object("transcodeStream", |out| {
+            write_stream(out, &Stream::made(plan))
+        });
+    }
+}
+
+fn write_stream(out: &mut Writer, stream: &Stream<'_>) {
+    out.text("protocol", "http");
+    out.text("container", stream.container);
+    out.text("codec", stream.codec);
+    out.number("audioChannels", stream.channels);
+    out.number("audioBitrate", stream.bit_rate_bps as i64);
+    out.text("audioProfile", "");
+    out.number("audioSamplerate", stream.sample_rate_hz);
+    out.number("audioBitdepth", stream.bits);
+}
+
+/// What brings a plan back: the rate and the channels; the rest follows from the track.
+fn parameters(plan: &Plan) -> String {
+    format!("opus-{}-{}", plan.bit_rate_bps / 1_000, plan.channels)
+}
+
+/// The track as a decision had it.
+pub(crate) fn transcode_stream(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
+    let heard = song(call)?;
+    let malformed = || Fault::bad("transcodeParams");
+    let parameters = call.text("transcodeParams")?;
+    let parameters = parameters.strip_prefix("opus-").ok_or_else(malformed)?;
+    let (kbps, channels) = parameters.split_once('-').ok_or_else(malformed)?;
+    let bit_rate_kbps_max: u32 = kbps.parse().map_err(|_| malformed())?;
+    let channels: u8 = match channels {
+        "1" => 1,
+        "2" => 2,
+        _ => return Err(malformed()),
+    };
+    let wish = Wish {
+        format: Format::Opus,
+        bit_rate_kbps_max,
+        start_ms: call.offset_ms("offset")?,
+    };
+    match decide(&wish, &heard.source(), &call.sound_limits()) {
+        Decision::Make(plan) => {
+            let channels = channels.min(plan.channels);
+            Ok(call.transcoded(&heard, Plan { channels, ..plan }, false))
+        }
+        Decision::Raw(sound::Why::Wanted) => Ok(heard.raw()),
+        Decision::Raw(_) => Err(Fault::bad("mediaId")),
+        Decision::Behind => Err(Fault::bad("offset")),
+    }
+}
+
+/// The song that is meant, where podcasts could be meant too.
+fn song<'c>(call: &'c Call<'_>) -> Result<Heard<'c>, Fault> {
+    match call.text("mediaType")? {
+        "song" => match call.id("mediaId")? {
+            Id::Track(_) => call.heard("mediaId"),
+            _ => Err(Fault::not_found("song")),
+        },
+        _ => Err(Fault::bad("mediaType")),
+    }
+}

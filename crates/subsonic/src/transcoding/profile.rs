@@ -1,0 +1,349 @@
+//! What a player tells of itself, and whether a stream is something for it.
+//!
+//! Two forms of it are out there: lists as JSON arrays, as the documents have them now, and as texts with commas, or bars
+//! where values are meant, as they had them before. Both are read; `*` and nothing at all stand for everything.
+
+use catalog::Track;
+use serde_json::Value;
+use sound::{Plan, SAMPLE_RATE_HZ};
+use tags::{Codec, Container, Media};
+
+/// Profiles and limitations that are read; a player has a few.
+const ROWS_MAX: usize = 64;
+
+/// A player.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Client {
+    /// The most it plays; 0 for no limit.
+    bps_max: u64,
+    /// The most it wants where something is made for it; 0 for no limit.
+    transcoding_bps_max: u64,
+    direct: Vec<Profile>,
+    transcoding: Vec<Profile>,
+    codecs: Vec<(String, Vec<Limitation>)>,
+}
+
+/// Streams that it plays. An empty list stands for everything.
+#[derive(Debug, Default, PartialEq)]
+struct Profile {
+    containers: Vec<String>,
+    codecs: Vec<String>,
+    protocols: Vec<String>,
+    channels_max: Option<u64>,
+}
+
+/// What it demands of a codec.
+#[derive(Debug, PartialEq)]
+struct Limitation {
+    name: String,
+    comparison: String,
+    values: Vec<String>,
+    required: bool,
+}
+
+/// A stream, in the words of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stream<'a> {
+    pub(super) container: &'a str,
+    pub(super) codec: &'a str,
+    pub(super) channels: u8,
+    pub(super) bit_rate_bps: u64,
+    pub(super) sample_rate_hz: u32,
+    pub(super) bits: u8,
+}
+
+/// What a player should do.
+#[derive(Debug, PartialEq)]
+pub(super) struct Verdict {
+    /// Why it does not play the file, one for each of its profiles; empty where it does.
+    pub(super) reasons: Vec<&'static str>,
+    direct: bool,
+    /// What is made for it, where that is possible.
+    pub(super) plan: Option<Plan>,
+}
+
+impl Verdict {
+    pub(super) fn can_direct_play(&self) -> bool {
+        self.direct
+    }
+}
+
+impl Client {
+    /// Reads what a player sent.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(body: &str) -> Result<Client, String> {
+        let json: Value = serde_json::from_str(body).map_err(|err| err.to_string())?;
+        if !json.is_object() {
+            return Err("it is no object".to_owned());
+        }
+        let rows = |name: &str| {
+            let rows = json[name].as_array().into_iter().flatten();
+            rows.take(ROWS_MAX).collect::<Vec<_>>()
+        };
+        let profiles = |name| rows(name).into_iter().map(Profile::read).collect();
+        let codecs = rows("codecProfiles").into_iter().filter_map(|row| {
+            let limitations = row["limitations"].as_array().into_iter().flatten();
+            let limitations = limitations.take(ROWS_MAX).map(Limitation::read);
+            let name = row["name"].as_str()?.to_ascii_lowercase();
+            Some((name, limitations.collect()))
+        });
+        Ok(Client {
+            bps_max: json["maxAudioBitrate"].as_u64().unwrap_or(0),
+            transcoding_bps_max: json["maxTranscodingAudioBitrate"].as_u64().unwrap_or(0),
+            direct: profiles("directPlayProfiles"),
+            transcoding: profiles("transcodingProfiles"),
+            codecs: codecs.collect(),
+        })
+    }
+
+    /// Why it does not take a stream, whatever profile has it.
+    fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
+        if self.bps_max != 0 && self.bps_max < stream.bit_rate_bps {
+            return Some("AudioBitrateNotSupported");
+        }
+        let of_codec = self.codecs.iter().filter(|(name, _)| name == stream.codec);
+        let mut limitations = of_codec.flat_map(|(_, limitations)| limitations);
+        limitations.find_map(|limitation| limitation.objection(stream))
+    }
+}
+
+impl Profile {
+    fn read(row: &Value) -> Profile {
+        Profile {
+            containers: texts(row, ["container", "containers"]),
+            codecs: texts(row, ["audioCodec", "audioCodecs"]),
+            protocols: texts(row, ["protocol", "protocols"]),
+            channels_max: row["maxAudioChannels"].as_u64().filter(|max| *max != 0),
+        }
+    }
+
+    fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
+        let has = |list: &[String], names: &[&str]| {
+            list.is_empty() || list.iter().any(|word| names.contains(&&**word))
+        };
+        if !has(&self.protocols, &["http"]) {
+            return Some("ProtocolNotSupported");
+        }
+        if !has(&self.containers, containers(stream.container)) {
+            return Some("ContainerNotSupported");
+        }
+        if !has(&self.codecs, codecs(stream.codec)) {
+            return Some("AudioCodecNotSupported");
+        }
+        let channels = u64::from(stream.channels);
+        match self.channels_max.is_some_and(|max| max < channels) {
+            true => Some("AudioChannelsNotSupported"),
+            false => None,
+        }
+    }
+}
+
+impl Limitation {
+    fn read(row: &Value) -> Limitation {
+        let text = |name: &str| row[name].as_str().unwrap_or("").to_owned();
+        Limitation {
+            name: text("name"),
+            comparison: text("comparison"),
+            values: texts(row, ["value", "values"]),
+            required: row["required"].as_bool().unwrap_or(false),
+        }
+    }
+
+    /// What is not required, or not known to us, stands in nobody's way.
+    fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
+        let (number, reason) = match &*self.name {
+            "audioChannels" => (u64::from(stream.channels), "AudioChannelsNotSupported"),
+            "audioBitrate" => (stream.bit_rate_bps, "AudioBitrateNotSupported"),
+            "audioSamplerate" => (stream.sample_rate_hz.into(), "AudioSamplerateNotSupported"),
+            "audioBitdepth" => (stream.bits.into(), "AudioBitdepthNotSupported"),
+            _ => return None,
+        };
+        let values = self.values.iter();
+        let values: Vec<u64> = values.filter_map(|value| value.parse().ok()).collect();
+        let first = *values.first()?;
+        let holds = match &*self.comparison {
+            "LessThanEqual" => number <= first,
+            "GreaterThanEqual" => first <= number,
+            "Equals" | "EqualsAny" => values.contains(&number),
+            "NotEquals" | "NotEqualsAny" => !values.contains(&number),
+            _ => return None,
+        };
+        (self.required && !holds).then_some(reason)
+    }
+}
+
+impl<'a> Stream<'a> {
+    /// A track's file.
+    pub(super) fn of(media: &Media, track: &Track<'_>) -> Stream<'static> {
+        let container = match media.container {
+            Container::Flac => "flac",
+            Container::Mpeg => "mp3",
+            Container::Mp4 => "mp4",
+            Container::Ogg => "ogg",
+            Container::Wav => "wav",
+            Container::Aiff => "aiff",
+            Container::WavPack => "wv",
+            Container::Monkey => "ape",
+            Container::Musepack => "mpc",
+            Container::Adts => "aac",
+            Container::Dsf => "dsf",
+            Container::TrueAudio => "tta",
+        };
+        let codec = match media.audio.codec {
+            Codec::Flac => "flac",
+            Codec::Mp1 => "mp1",
+            Codec::Mp2 => "mp2",
+            Codec::Mp3 => "mp3",
+            Codec::Aac => "aac",
+            Codec::Alac => "alac",
+            Codec::Vorbis => "vorbis",
+            Codec::Opus => "opus",
+            Codec::Pcm => "pcm",
+            Codec::WavPack => "wavpack",
+            Codec::Monkey => "ape",
+            Codec::Musepack => "musepack",
+            Codec::Speex => "speex",
+            Codec::Dsd => "dsd",
+            Codec::TrueAudio => "tta",
+            Codec::Other => "unknown",
+        };
+        Stream {
+            container,
+            codec,
+            channels: u8::try_from(media.audio.channels).unwrap_or(u8::MAX),
+            bit_rate_bps: u64::from(track.bitrate_kbps) * 1_000,
+            sample_rate_hz: media.audio.sample_rate_hz,
+            bits: media.audio.bits,
+        }
+    }
+
+    /// What a plan makes.
+    pub(super) fn made(plan: &Plan) -> Stream<'static> {
+        Stream {
+            container: "ogg",
+            codec: "opus",
+            channels: plan.channels,
+            bit_rate_bps: plan.bit_rate_bps.into(),
+            sample_rate_hz: SAMPLE_RATE_HZ,
+            bits: 0,
+        }
+    }
+}
+
+/// What `client` should do with a track that is `source`; `plan` makes one of it at no more than so many kilobits.
+pub(super) fn judge(
+    client: &Client,
+    source: &Stream<'_>,
+    plan: impl Fn(u32) -> Option<Plan>,
+) -> Verdict {
+    let objections = client.direct.iter();
+    let objections: Vec<_> = objections
+        .map(|profile| {
+            profile
+                .objection(source)
+                .or_else(|| client.objection(source))
+        })
+        .collect();
+    let direct = objections.contains(&None);
+    let reasons = match direct {
+        true => Vec::new(),
+        false => objections.into_iter().flatten().collect(),
+    };
+    let limits = [client.bps_max, client.transcoding_bps_max];
+    let limits = limits.into_iter().filter(|limit| *limit != 0);
+    let of_codec = client.codecs.iter().filter(|(name, _)| name == "opus");
+    let of_codec = of_codec.flat_map(|(_, limitations)| limitations);
+    let of_codec = of_codec.filter(|limitation| {
+        limitation.name == "audioBitrate" && limitation.comparison == "LessThanEqual"
+    });
+    let of_codec = of_codec.filter_map(|limitation| limitation.values.first()?.parse().ok());
+    let kbps = limits
+        .chain(of_codec)
+        .min()
+        .map_or(0, |bps| (bps / 1_000).max(1));
+    let plan = plan(u32::try_from(kbps).unwrap_or(0)).and_then(|plan| {
+        let mut profiles = client.transcoding.iter();
+        profiles.find_map(|profile| {
+            let channels = match profile.channels_max {
+                Some(1) => 1,
+                _ => plan.channels,
+            };
+            let plan = Plan {
+                channels,
+                ..plan.clone()
+            };
+            let made = Stream::made(&plan);
+            let objection = profile.objection(&made).or_else(|| client.objection(&made));
+            objection.is_none().then_some(plan)
+        })
+    });
+    Verdict {
+        reasons,
+        direct,
+        plan,
+    }
+}
+
+/// What players call a container.
+fn containers(name: &str) -> &[&str] {
+    match name {
+        "mp4" => &["mp4", "m4a", "m4b"],
+        "ogg" => &["ogg", "oga", "opus"],
+        "aiff" => &["aiff", "aif"],
+        "mp3" => &["mp3", "mpeg"],
+        "flac" => &["flac"],
+        "wav" => &["wav"],
+        "aac" => &["aac", "adts"],
+        "wv" => &["wv"],
+        "ape" => &["ape"],
+        "mpc" => &["mpc"],
+        "dsf" => &["dsf"],
+        "tta" => &["tta"],
+        _ => &[],
+    }
+}
+
+/// What they call a codec.
+fn codecs(name: &str) -> &[&str] {
+    match name {
+        "pcm" => &["pcm", "wav", "aiff"],
+        "mp3" => &["mp3"],
+        "mp2" => &["mp2"],
+        "flac" => &["flac"],
+        "aac" => &["aac"],
+        "alac" => &["alac"],
+        "vorbis" => &["vorbis", "ogg"],
+        "opus" => &["opus"],
+        "wavpack" => &["wavpack", "wv"],
+        "ape" => &["ape"],
+        "musepack" => &["musepack", "mpc"],
+        "dsd" => &["dsd"],
+        "tta" => &["tta"],
+        _ => &[],
+    }
+}
+
+/// The words under either name, in lower case.
+fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
+    let found = names.map(|name| &row[name]);
+    let given = found.iter().flat_map(|value| match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        Value::String(text) => vec![&**text],
+        _ => Vec::new(),
+    });
+    let words = given.flat_map(|text| text.split([',', '|'])).map(str::trim);
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .take(ROWS_MAX)
+        .map(str::to_ascii_lowercase)
+        .collect();
+    match words.iter().any(|word| word == "*") {
+        true => Vec::new(),
+        false => words,
+    }
+}
+
+#[cfg(test)]
+mod tests;
