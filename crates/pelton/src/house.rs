@@ -182,7 +182,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
         },
         transcode: origin::transcode::Limits {
             concurrency: transcodings(config)?,
-            waiting_max: config.transcoding.queue_max as usize,
+            waiting_max: config.transcoding.waiting_max as usize,
             waiters_max: limits.waiters_max as usize,
             memory_bytes_max: config.transcoding.max_memory.0,
         },
@@ -235,6 +235,11 @@ pub(crate) const COVERS: &str = "covers";
 /// The path under which the service finds them; only targets of our own lead there.
 pub(crate) const ART: &str = "/-/art";
 
+/// The folder in the data directory of users' pictures.
+pub(crate) const AVATARS: &str = "avatars";
+/// The path under which the service finds them; only targets of our own lead there.
+pub(crate) const AVATAR: &str = "/-/avatar";
+
 /// What cuts a text of several names.
 pub(crate) fn splits(config: &Config) -> Splits {
     let library = &config.library;
@@ -272,14 +277,19 @@ fn mounts(config: &Config) -> Vec<Mount> {
             directory: mapping.directory.clone(),
         })
         .collect();
-    let covers = config.data.join(COVERS);
-    match std::fs::create_dir_all(&covers) {
-        Ok(()) => mounts.push(Mount {
-            prefix: ART.trim_matches('/').to_owned(),
-            directory: covers,
-        }),
-        Err(err) => {
-            tracing::warn!(folder = %covers.display(), %err, "covers inside music are not shown");
+    for (folder, path, what) in [
+        (COVERS, ART, "covers inside music"),
+        (AVATARS, AVATAR, "users' pictures"),
+    ] {
+        let directory = config.data.join(folder);
+        match std::fs::create_dir_all(&directory) {
+            Ok(()) => mounts.push(Mount {
+                prefix: path.trim_matches('/').to_owned(),
+                directory,
+            }),
+            Err(err) => {
+                tracing::warn!(folder = %directory.display(), %err, "{what} are not shown");
+            }
         }
     }
     mounts.push(Mount {

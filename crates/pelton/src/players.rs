@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,6 +44,8 @@ struct Shelf {
     covers: Arc<Covers>,
     /// None where it cannot be opened; then there are no lyrics.
     library: Option<Library>,
+    /// Where users' pictures are.
+    avatars: PathBuf,
 }
 
 impl Players {
@@ -66,6 +68,7 @@ impl Players {
             keeper: Arc::clone(keeper),
             covers: Arc::clone(covers),
             library: library.ok(),
+            avatars: config.data.join(house::AVATARS),
         };
         let (shelf, store) = (Arc::new(shelf), Arc::new(store));
         let limits = Limits {
@@ -162,6 +165,11 @@ impl House for Shelf {
     fn look_of_file(&self, path: &[u8]) -> Option<Look> {
         let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
         self.covers.look_at(&path)
+    }
+
+    fn avatar(&self, name: &str) -> Option<String> {
+        let is_there = self.avatars.join(name).is_file();
+        is_there.then(|| format!("{}/{name}", house::AVATAR))
     }
 
     fn lyrics(&self, path: &[u8]) -> Option<String> {

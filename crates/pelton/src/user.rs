@@ -1,17 +1,24 @@
 //! `pelton user`: who may come in.
 
+use std::fmt::Display;
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::time::SystemTime;
 
+use origin::FileSource;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use subsonic::{Store, StoreError, UserError};
 
 use crate::config::Resolved;
 use crate::flags::UserDoes;
+use crate::house;
 use crate::players::{self, unix_ms};
 use crate::print;
 use crate::report::{self, EXIT_OK, Error};
 
+/// Bytes of a picture.
+const AVATAR_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of a password.
 const PASSWORD_BYTES_MAX: usize = 1024;
 
@@ -20,6 +27,7 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(players::FOLDER);
     let store = Store::open(&folder).map_err(|err| vec![told(&UserError::Store(err))])?;
+    let avatars = resolved.config.data.join(house::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
     let failed = |err: UserError| vec![told(&err)];
     match does {
@@ -33,7 +41,21 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
             let set = store.set_password(&whose.name, &password, now_ms);
             set.map_err(failed)?;
         }
-        UserDoes::Remove(whose) => store.remove_user(&whose.name).map_err(failed)?,
+        UserDoes::Remove(whose) => {
+            let avatar = store.avatar(&whose.name).map_err(failed)?;
+            store.remove_user(&whose.name).map_err(failed)?;
+            // Nobody finds it any more; one that stays takes room and nothing else.
+            drop(fs::remove_file(avatars.join(avatar)));
+        }
+        UserDoes::Avatar(portrait) => {
+            let name = store.avatar(&portrait.name).map_err(failed)?;
+            keep_avatar(&portrait.file, &avatars, &name).map_err(|err| vec![err])?;
+        }
+        UserDoes::RemoveAvatar(whose) => {
+            let path = avatars.join(store.avatar(&whose.name).map_err(failed)?);
+            let removed = fs::remove_file(&path);
+            removed.map_err(|err| vec![not_there(&whose.name, &err)])?;
+        }
         UserDoes::List(_) => return list(&store),
         UserDoes::Key(key) => {
             let key = store
@@ -44,6 +66,41 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
         UserDoes::RemoveKey(key) => store.remove_key(&key.name, &key.label).map_err(failed)?,
     }
     Ok(EXIT_OK)
+}
+
+fn not_there(name: &str, err: &io::Error) -> Error {
+    match err.kind() {
+        io::ErrorKind::NotFound => Error::usage(format!("user: {name} has no avatar")),
+        _ => Error::host(format!("user: remove the avatar of {name}: {err}")),
+    }
+}
+
+/// Keeps a copy of the picture in `file` as `name`, written beside it and renamed: a server may read it at the moment.
+fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
+    let unfit = |why: &dyn Display| Error::usage(format!("user: {}: {why}", file.display()));
+    let picture = File::open(file).map_err(|err| unfit(&err))?;
+    let bytes = picture.metadata().map_err(|err| unfit(&err))?.len();
+    if AVATAR_BYTES_MAX < bytes {
+        let mib = AVATAR_BYTES_MAX >> 20;
+        return Err(unfit(&"the picture is too large").hint(format!("{mib} MiB are the most")));
+    }
+    let facts = picture::probe(&FileSource(&picture), bytes).map_err(|err| unfit(&err))?;
+    if facts.unsupported.is_some() {
+        return Err(unfit(&"pictures of this kind are not converted")
+            .hint("JPEG, PNG, WebP, AVIF, GIF and BMP are"));
+    }
+    let failed = |err: io::Error| Error::host(format!("user: {}: {err}", avatars.display()));
+    fs::create_dir_all(avatars).map_err(failed)?;
+    let partial = avatars.join(format!("{name}.{}", std::process::id()));
+    let copied = File::create(&partial).and_then(|mut copy| {
+        io::copy(&mut io::Read::take(&picture, bytes), &mut copy)?;
+        copy.sync_all()?;
+        fs::rename(&partial, avatars.join(name))
+    });
+    copied.map_err(|err| {
+        drop(fs::remove_file(&partial));
+        failed(err)
+    })
 }
 
 /// A user a line: the name, what they may change, and the labels of their keys.

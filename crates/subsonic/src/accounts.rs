@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::fault::{Code, Fault};
-use crate::server::{Call, Changes, Seen};
+use crate::server::{Answer, Call, Changes, Seen};
 use crate::store::{Change, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
 
@@ -55,6 +55,28 @@ pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     let user = user.ok_or_else(|| Fault::not_found("user"))?;
     out.object("user", |out| describe(out, name, user));
     Ok(())
+}
+
+/// The picture that the operator gave a user, for everybody who comes in.
+pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    let name = call.text("username")?;
+    let user = seen.state.users.get(name);
+    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let target = call.server.house.avatar(&avatar_name(name, user));
+    Ok(Answer::File {
+        target: target.ok_or_else(|| Fault::not_found("avatar"))?,
+        disposition: None,
+    })
+}
+
+/// The name of a user's picture: nothing of theirs can be read from it, and nobody who is called so later has it.
+fn avatar_name(name: &str, user: &User) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"avatar");
+    hasher.update(&user.created_ms.to_le_bytes());
+    hasher.update(name.as_bytes());
+    let hash = hasher.finalize();
+    hash.to_hex()[..32].to_owned()
 }
 
 pub(crate) fn users(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
@@ -251,6 +273,17 @@ impl Store {
                 admin: user.admin,
                 at_ms: now_ms,
             }])
+        })?
+    }
+
+    /// The name that the file of a user's picture has.
+    ///
+    /// # Errors
+    /// [`UserError`]
+    pub fn avatar(&self, name: &str) -> Result<String, UserError> {
+        self.read(|state| {
+            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            Ok(avatar_name(name, user))
         })?
     }
 

@@ -80,6 +80,7 @@ const ENDPOINTS: &[Endpoint] = &[
     ),
     row("download", Does::Give(media::download)),
     row("getCoverArt", Does::Give(media::cover_art)),
+    row("getAvatar", Does::Give(accounts::avatar)),
     row("getLyrics", Does::Read(media::lyrics)),
     row("getLyricsBySongId", Does::Read(media::lyrics_by_song)),
     row("star", Does::Change(marks::star)),

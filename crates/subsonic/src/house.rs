@@ -34,6 +34,9 @@ pub trait House: Send + Sync {
     /// What the picture at a path of the library looks like, where that is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Look>;
 
+    /// The target at which the picture of this name is served, which [`Store::avatar`](crate::Store::avatar) gives.
+    fn avatar(&self, name: &str) -> Option<String>;
+
     /// The lyrics of a music file: those beside it, else those inside. May read it.
     fn lyrics(&self, path: &[u8]) -> Option<String>;
 }

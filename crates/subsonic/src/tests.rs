@@ -560,3 +560,21 @@ fn who_guesses_passwords_has_to_wait() {
     assert_eq!(status("u=ann&p=sesame"), (429, true));
     assert_eq!(status("u=bob&p=secret"), (200, false));
 }
+
+#[test]
+fn a_users_picture_is_theirs_alone_and_goes_with_them() {
+    let scene = Scene::new("avatar");
+    scene.give_avatar(scene.store().avatar("bob").expect("a user"));
+    let target = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
+        Answer::File { target, .. } => target,
+        Answer::Document { body, .. } => body,
+        other => panic!("{other:?}"),
+    };
+    assert!(target("getAvatar?username=bob").starts_with("/avatar/"));
+    assert!(target("getAvatar?username=ann").contains("code=\"70\""));
+    assert!(target("getAvatar?username=cid").contains("code=\"70\""));
+    assert!(target("getAvatar").contains("code=\"10\""));
+    scene.ok("deleteUser?username=bob");
+    scene.ok("createUser?username=bob&password=other");
+    assert!(target("getAvatar?username=bob").contains("code=\"70\""));
+}

@@ -216,7 +216,7 @@ settings! {
         /// Tracks at the same time; auto is one for every two cores.
         concurrency: PerCore = PerCore::Auto, "tracks";
         /// Tracks that may wait for their turn; beyond, the answer is 429.
-        queue_max: u32 = 4, "tracks";
+        waiting_max: u32 = 4, "tracks";
         /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. One hour takes about a
         /// minute of a core, and no job may take more than cell.max_request_time.
         longest: Freshness = Freshness::seconds(3_600), "time";

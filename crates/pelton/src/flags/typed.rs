@@ -157,6 +157,12 @@ pub(crate) enum UserDoes {
     Key(Labelled),
     /// Take such a key away
     RemoveKey(Labelled),
+    /// Give a user a picture, which players show
+    #[command(after_help = "Examples:
+  pelton user avatar ann portrait.jpg")]
+    Avatar(Portrait),
+    /// Take it away
+    RemoveAvatar(Whose),
 }
 
 impl UserDoes {
@@ -164,7 +170,10 @@ impl UserDoes {
     pub(crate) fn settings(&self) -> &SettingFlags {
         match self {
             UserDoes::Add(typed) => &typed.settings,
-            UserDoes::Password(typed) | UserDoes::Remove(typed) => &typed.settings,
+            UserDoes::Password(typed) | UserDoes::Remove(typed) | UserDoes::RemoveAvatar(typed) => {
+                &typed.settings
+            }
+            UserDoes::Avatar(typed) => &typed.settings,
             UserDoes::List(typed) => &typed.settings,
             UserDoes::Key(typed) | UserDoes::RemoveKey(typed) => &typed.settings,
         }
@@ -190,6 +199,19 @@ pub(crate) struct Whose {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// A user's picture.
+#[derive(Args)]
+pub(crate) struct Portrait {
+    /// Name of the user
+    #[arg(value_name = "NAME", id = "NAME")]
+    pub(crate) name: String,
+    /// The picture: JPEG, PNG, WebP, AVIF, GIF or BMP
+    #[arg(value_name = "FILE", id = "FILE")]
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }

@@ -80,6 +80,10 @@ fn every_key_and_limit_is_listed() {
         library.cover_artist            artist.*,album                                 sources            default
         library.cover_sizes             300,600                                        pixels             default
         library.covers_bytes_max        1GiB                                           bytes              default
+        transcoding.concurrency         auto                                           tracks             default
+        transcoding.waiting_max         4                                              tracks             default
+        transcoding.longest             1h                                             time               default
+        transcoding.max_memory          256MiB                                         bytes              default
         store.listen                    off                                            address or off     default
         store.url                       off                                            URL or off         default
         store.max_memory                64MiB                                          bytes              default

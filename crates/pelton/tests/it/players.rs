@@ -179,6 +179,53 @@ fn users_and_keys_are_made_listed_and_removed() {
 }
 
 #[test]
+fn a_user_has_the_picture_that_the_operator_gave() {
+    let home = Home::with(&[
+        ("face.png", &media::png(96, 64)),
+        ("text.txt", b"no picture"),
+    ]);
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let target = format!("/rest/getAvatar?username=ann&{ANN}");
+    assert_eq!(ask(&server, "getAvatar?username=ann")["error"]["code"], 70);
+    let file = |name: &str| home.library().join(name).to_str().expect("text").to_owned();
+    for wrong in ["text.txt", "none.png"] {
+        assert_eq!(
+            user(&home, &["avatar", "ann", &file(wrong)], "").0,
+            Some(2),
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        user(&home, &["avatar", "bob", &file("face.png")], "").0,
+        Some(2)
+    );
+    assert_eq!(
+        user(&home, &["avatar", "ann", &file("face.png")], "").0,
+        Some(0)
+    );
+    // As every picture is: negotiated, with validators.
+    let plain = server.get(&target);
+    assert_eq!(
+        (plain.status, plain.content_type(), plain.size()),
+        (200, "image/png", (96, 64))
+    );
+    assert_eq!(plain.field("vary"), Some("Accept"));
+    let webp = server.send("GET", &target, "accept: image/webp\r\n");
+    assert_eq!((webp.status, webp.size()), (200, (96, 64)));
+    let held = server.send(
+        "GET",
+        &target,
+        &format!("if-none-match: {}\r\n", plain.etag()),
+    );
+    assert_eq!(held.status, 304);
+    assert_eq!(user(&home, &["remove-avatar", "ann"], "").0, Some(0));
+    assert_eq!(user(&home, &["remove-avatar", "ann"], "").0, Some(2));
+    assert_eq!(ask(&server, "getAvatar?username=ann")["error"]["code"], 70);
+    server.stop();
+}
+
+#[test]
 fn what_was_answered_outlives_a_kill() {
     let home = home();
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));

@@ -216,7 +216,7 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     let flags = [
         "--transcoding-concurrency",
         "1",
-        "--transcoding-queue-max",
+        "--transcoding-waiting-max",
         "0",
     ];
     let (server, ids) = serve(&home, &flags);

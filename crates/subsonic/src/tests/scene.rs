@@ -18,8 +18,8 @@ use crate::{
 
 const NOW_MS: i64 = 1_000_000;
 
-/// An index, and the folders that were to be scanned.
-struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>);
+/// An index, the folders that were to be scanned, and the name of the only avatar.
+struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
 impl House for Shelf {
     fn index(&self) -> Arc<Index> {
@@ -76,6 +76,10 @@ impl House for Shelf {
         path.ends_with(b"cover.jpg").then(seen)
     }
 
+    fn avatar(&self, name: &str) -> Option<String> {
+        (name == self.2.lock().expect("one thread").as_str()).then(|| format!("/avatar/{name}"))
+    }
+
     fn lyrics(&self, path: &[u8]) -> Option<String> {
         let text = "[ar:Björk]\n[00:01.5]Erste <Zeile>\n[01:02.003] zweite\nohne Zeit\n";
         path.ends_with(b"1.flac").then(|| text.to_owned())
@@ -127,7 +131,7 @@ impl Scene {
     fn open(folder: PathBuf, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
         let index = Catalog::open(build(library(), &Splits::default()).into()).expect("an index");
-        let house = Arc::new(Shelf(Arc::new(index), Mutex::default()));
+        let house = Arc::new(Shelf(Arc::new(index), Mutex::default(), Mutex::default()));
         let limits = Limits::default();
         let server = Server::new(house.clone(), Arc::clone(&store), Splits::default(), limits);
         Scene {
@@ -145,6 +149,11 @@ impl Scene {
 
     pub(super) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Gives the picture of this name.
+    pub(super) fn give_avatar(&self, name: String) {
+        *self.house.2.lock().expect("one thread") = name;
     }
 
     /// The folders that were to be scanned last.
