@@ -335,6 +335,22 @@ impl Pool {
         self.run_with(task, None)
     }
 
+    /// The same, and `begun` gets the answer's file as soon as a worker has the job: what it holds by and by is the
+    /// worker's word, and may change until the job is done.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    ///
+    /// # Panics
+    /// Likewise.
+    pub fn run_watched(
+        &self,
+        task: Task<'_>,
+        begun: &mut dyn FnMut(File),
+    ) -> Result<Finished, Failure> {
+        self.kept(&task, self.attempt(task, None, Some(begun)))
+    }
+
     /// The same with a service for the program at [`SERVICE_FD`](crate::SERVICE_FD), which this thread gives. Workers, and
     /// programs that are kept, do not ask for any.
     ///
@@ -348,9 +364,14 @@ impl Pool {
         task: Task<'_>,
         service: Option<&mut dyn Service>,
     ) -> Result<Finished, Failure> {
-        match (self.attempt(task, service), &self.crashes) {
+        self.kept(&task, self.attempt(task, service, None))
+    }
+
+    /// Keeps a job that failed, where such are kept.
+    fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
+        match (ended, &self.crashes) {
             (Err(failure), Some(crashes)) if reproducer::is_fault(failure.kind) => {
-                Err(crashes.keep(&self.runs, self.shared.backend, &task, failure))
+                Err(crashes.keep(&self.runs, self.shared.backend, task, failure))
             }
             (ended, _) => ended,
         }
@@ -367,6 +388,7 @@ impl Pool {
         &self,
         task: Task<'_>,
         service: Option<&mut dyn Service>,
+        begun: Option<&mut dyn FnMut(File)>,
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
@@ -394,6 +416,11 @@ impl Pool {
         let (mut slot, permit, acquired) =
             self.hand_over(&job.to_bytes(), &descriptors, task.idle)?;
         drop(end);
+        if let Some(begun) = begun
+            && let Ok(file) = reopen(answer.as_fd())
+        {
+            begun(File::from(file));
+        }
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
         let deadline = begin + Duration::from_millis(u64::from(wall_ms));

@@ -13,6 +13,7 @@ use picture::Accepts;
 use crate::convert::Sealed;
 use crate::core::{Core, ask};
 use crate::gallery::{PAGE, POLICY};
+use crate::growing::Growing;
 use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::mount::{Came, Field};
@@ -20,6 +21,7 @@ use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
+use crate::variants::Key;
 
 /// What a request gets.
 #[derive(Debug)]
@@ -55,12 +57,15 @@ pub(crate) enum Payload {
     Memory(Arc<[u8]>, Range<usize>),
     File(Arc<File>, Range<u64>),
     Sealed(Arc<Sealed>, Range<u64>),
+    /// What is still being made, as long as it turns out to be.
+    Growing(Arc<Growing>),
 }
 
 impl Payload {
     pub(crate) fn len(&self) -> u64 {
         match self {
-            Payload::None => 0,
+            // What has gone out is told when it has.
+            Payload::None | Payload::Growing(_) => 0,
             Payload::Owned(bytes) => bytes.len() as u64,
             Payload::Memory(_, range) => range.len() as u64,
             Payload::File(_, range) | Payload::Sealed(_, range) => range.end - range.start,
@@ -255,6 +260,29 @@ impl Core {
             },
             added: Vec::new(),
             payload,
+            request_id: None,
+        }
+    }
+
+    /// What is being made, and will be under `key`.
+    pub(crate) fn answer_growing(&self, key: &Key, growing: Arc<Growing>) -> Answer {
+        let age_s = self.service.settings.max_age_s;
+        Answer {
+            status: 200,
+            served: Served::Miss,
+            fields: Fields::Listed(vec![
+                ("content-type".into(), sound::MEDIA_TYPE.into()),
+                ("etag".into(), format!("\"{key}\"").into()),
+                (
+                    "cache-control".into(),
+                    format!("public, max-age={age_s}").into(),
+                ),
+                ("accept-ranges".into(), "bytes".into()),
+                ("x-content-type-options".into(), "nosniff".into()),
+                ("cache-status".into(), "Pelton; fwd=uri-miss; stored".into()),
+            ]),
+            added: Vec::new(),
+            payload: Payload::Growing(growing),
             request_id: None,
         }
     }

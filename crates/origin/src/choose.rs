@@ -14,15 +14,20 @@ use std::sync::atomic::Ordering;
 
 use picture::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
+use tokio::time::timeout;
+
 use crate::clock;
 use crate::convert::{Outcome, Pace, Sealed, Task};
 use crate::flight::Refused;
+use crate::growing::{Growing, LOOK_TIME};
 use crate::library::{Identity, LibraryPath};
 use crate::problem::Problem;
 use crate::service::{Known, Service, blocking};
 use crate::transcode;
 use crate::variants::{Key, Kind, Variant, Verdict};
 
+/// So much of a track is to be there before it is sent while it is made; shorter ones are sent whole.
+const HEARD_BYTES: u64 = 16 << 10;
 /// How often we start over because the original, or what was made of it, changed under us.
 const ATTEMPTS_MAX: usize = 3;
 
@@ -39,6 +44,17 @@ pub struct Choice {
     pub provisional: bool,
     /// It was made for this request.
     pub made: bool,
+}
+
+/// What answers a player.
+#[derive(Clone, Debug)]
+pub enum SoundChoice {
+    /// This.
+    Whole(Choice),
+    /// What will be under this key, as it grows.
+    Growing(Key, Arc<Growing>),
+    /// The original is another one by now: choose again.
+    Changed,
 }
 
 /// As Content-Type has it.
@@ -265,8 +281,8 @@ impl Service {
 }
 
 impl Service {
-    /// Chooses what answers a player that gets what `plan` makes of the track at `path`, making it where need be. `None`
-    /// when the original changed meanwhile.
+    /// Chooses what answers a player that gets what `plan` makes of the track at `path`, making it where need be. With
+    /// `pieces_do` it need not be whole.
     ///
     /// # Errors
     /// The [`Problem`] to answer with.
@@ -274,7 +290,8 @@ impl Service {
         &self,
         path: &LibraryPath,
         plan: &sound::Plan,
-    ) -> Result<Option<Choice>, Problem> {
+        pieces_do: bool,
+    ) -> Result<SoundChoice, Problem> {
         let identity = self.identify(path).await?;
         let key = Key::of_sound(&identity, plan);
         let choice = |body, made| Choice {
@@ -288,7 +305,7 @@ impl Service {
             Kind::Sound => {
                 variant.touch(clock::unix_ms());
                 let body = Body::Variant(variant, sound::MEDIA_TYPE);
-                Ok(Some(choice(body, made)))
+                Ok(SoundChoice::Whole(choice(body, made)))
             }
             // Nothing else is kept under such a key.
             Kind::Picture(_) => Err(Problem::Host),
@@ -303,20 +320,34 @@ impl Service {
             path: path.clone(),
             identity,
         };
-        let landing = self.transcoder.join(task).map_err(|busy| {
+        let mut landing = self.transcoder.join(task).map_err(|busy| {
             let refused = &self.metrics.transcodings_refused;
             refused.fetch_add(1, Ordering::Relaxed);
             Problem::Busy {
                 retry_after_s: busy.retry_after_s,
             }
         })?;
-        match landing.await {
+        let outcome = loop {
+            match timeout(LOOK_TIME, &mut landing.outcome).await {
+                Ok(outcome) => break outcome,
+                // Once there is something to hear, it is being made: what cannot be decoded has come to that by then.
+                Err(_) if pieces_do => {
+                    if let Some(growing) = landing.growing.get()
+                        && HEARD_BYTES <= growing.look()
+                    {
+                        return Ok(SoundChoice::Growing(key, Arc::clone(growing)));
+                    }
+                }
+                Err(_) => {}
+            }
+        };
+        match outcome {
             Ok(transcode::Outcome::Kept(variant)) => of(variant, true),
             Ok(transcode::Outcome::Uncached(sealed)) => {
                 let body = Body::Uncached(sealed, key, sound::MEDIA_TYPE);
-                Ok(Some(choice(body, true)))
+                Ok(SoundChoice::Whole(choice(body, true)))
             }
-            Ok(transcode::Outcome::Changed) => Ok(None),
+            Ok(transcode::Outcome::Changed) => Ok(SoundChoice::Changed),
             // The sender is dropped unsent only while the server stops.
             Ok(transcode::Outcome::Refused) | Err(_) => Err(Problem::Host),
         }

@@ -1,5 +1,6 @@
 //! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -8,14 +9,16 @@ use std::time::Instant;
 
 use http1::body::{Drain, Drained};
 use http1::head::CONTINUE;
-use http1::{Connection, Framing, Limits, Method, Reject, Request};
+use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
 use reactor::{Conn, Ended, Wait};
 
 use crate::access::{Asked, Said};
-use crate::answer::{Answer, Payload, Shape};
+use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::batch::{Batch, Entry};
+use crate::chunks::CHUNK_BYTES;
 use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
+use crate::growing::{Growing, Pieces};
 use crate::input::Input;
 use crate::metrics::{Answered, Protocol};
 use crate::mount::Came;
@@ -236,6 +239,7 @@ impl Exchange {
         self.asked(|peer| Asked::of(request, head, peer), conn);
         self.method = request.method;
         let mut came = self.core.came(self.listener, conn.remote());
+        came.takes_pieces = request.version == Version::Http11;
         // Only mounts want a body. A client that asks first is told by the answer, and then the connection closes.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
@@ -277,6 +281,10 @@ impl Exchange {
         } else {
             request.connection()
         };
+        if let (Payload::Growing(_), Fields::Listed(fields)) = (&answer.payload, &mut answer.fields)
+        {
+            fields.push(("transfer-encoding".into(), "chunked".into()));
+        }
         self.write_head(&answer, connection);
         self.note(&answer);
         Ok(Step {
@@ -378,7 +386,7 @@ impl Exchange {
             Payload::None => return None,
             Payload::Owned(bytes) => &**bytes,
             Payload::Memory(bytes, range) => &bytes[range.clone()],
-            Payload::File(..) | Payload::Sealed(..) => return Some(payload),
+            Payload::File(..) | Payload::Sealed(..) | Payload::Growing(_) => return Some(payload),
         };
         if COPY_BYTES_MAX < bytes.len() {
             return Some(payload);
@@ -402,6 +410,8 @@ impl Exchange {
             }
             Payload::File(file, range) => conn.write_file(out, &file, range).await?,
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await?,
+            // Boxed, so that its state adds nothing to a connection's task.
+            Payload::Growing(growing) => Box::pin(send_pieces(conn, out, growing)).await?,
         }
         out.clear();
         Ok(())
@@ -447,6 +457,38 @@ impl Exchange {
             asked.write(access.field_bytes_max(), &mut self.batch.asked);
             self.trace = asked.traceparent.as_ref().map(TraceId::of);
         }
+    }
+}
+
+/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length.
+async fn send_pieces(
+    conn: &mut impl Transport,
+    head: &[u8],
+    growing: Arc<Growing>,
+) -> Result<(), Ended> {
+    let mut pieces = Pieces::new(growing);
+    let mut head = head;
+    loop {
+        let next = poll_fn(|context| pieces.poll_next(CHUNK_BYTES, context));
+        let (piece, is_last) = next.await?;
+        let begin = format!("{:x}\r\n", piece.len());
+        let (begin, behind) = match piece.is_empty() {
+            true => ("", ""),
+            false => (&*begin, "\r\n"),
+        };
+        let end = if is_last { "0\r\n\r\n" } else { "" };
+        let parts = [
+            head,
+            begin.as_bytes(),
+            &piece,
+            behind.as_bytes(),
+            end.as_bytes(),
+        ];
+        conn.write_all(&mut parts.map(IoSlice::new)).await?;
+        if is_last {
+            return Ok(());
+        }
+        head = &[];
     }
 }
 

@@ -13,6 +13,8 @@ use http1::Target;
 use lru::LruCache;
 use picture::{Accepts, Ask};
 
+use crate::choose::SoundChoice;
+use crate::growing::Growing;
 use crate::library::LibraryPath;
 use crate::live::Live;
 use crate::mount::{Came, Upload};
@@ -22,6 +24,7 @@ use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
 use crate::tls::Handshakes;
+use crate::variants::Key;
 
 /// How often a representation may vanish between choice and opening before we give up.
 const ATTEMPTS_MAX: usize = 3;
@@ -145,22 +148,25 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// What `plan` makes of the track at `path`, made where need be.
+    /// What `plan` makes of the track at `path`, made where need be; while it is made, where that will do.
     pub(crate) async fn transcoded(
         &self,
         path: &str,
         plan: &sound::Plan,
-    ) -> Result<Rc<Representation>, Problem> {
+        pieces_do: bool,
+    ) -> Result<Heard, Problem> {
         let path = LibraryPath::from_target(path).ok_or(Problem::NotFound)?;
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            let Some(choice) = self.service.choose_sound(&path, plan).await? else {
-                continue;
+            let choice = match self.service.choose_sound(&path, plan, pieces_do).await? {
+                SoundChoice::Whole(choice) => choice,
+                SoundChoice::Growing(key, growing) => return Ok(Heard::Growing(key, growing)),
+                SoundChoice::Changed => continue,
             };
             let (service, path, took) = (Arc::clone(&self.service), path.clone(), begun.elapsed());
             let prepared = blocking(move || service.prepare(&choice, &path, took)).await;
             match prepared {
-                Ok(representation) => return Ok(Rc::new(representation)),
+                Ok(representation) => return Ok(Heard::Whole(Rc::new(representation))),
                 Err(err) => {
                     tracing::debug!(%err, "a transcoded track is gone");
                 }
@@ -214,6 +220,7 @@ impl Core {
     pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> Came {
         Came {
             body: Upload::new(&self.upload_bytes),
+            takes_pieces: false,
             peer,
             secure: matches!(self.scheme(listener), Scheme::Https(_)),
         }
@@ -233,6 +240,15 @@ impl Core {
     fn trusted_until_ms(&self) -> u64 {
         self.reactor.clock().now_ms() + self.service.settings.limits.core_trust_ms
     }
+}
+
+/// What a player gets.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// All there is.
+    Whole(Rc<Representation>),
+    /// What will be under this key.
+    Growing(Key, Arc<Growing>),
 }
 
 /// Reads the query of a target.

@@ -42,6 +42,7 @@ pub mod flight;
 
 pub mod convert;
 
+mod growing;
 pub mod transcode;
 
 pub mod representation;

@@ -19,7 +19,7 @@ use http::header::HeaderName;
 use http1::{Fields as RequestFields, Method, Reject, Request, Target};
 
 use crate::answer::{Answer, Fields, Payload, Shape};
-use crate::core::Core;
+use crate::core::{Core, Heard};
 use crate::metrics::Served;
 use crate::problem::Problem;
 
@@ -79,19 +79,26 @@ pub enum Reply {
         /// Fields more, or instead of those of the same name.
         fields: Vec<Field>,
     },
-    /// What a plan makes of the track at this target, as any file is sent.
-    Transcoded {
-        /// As of [`Reply::Internal`].
-        target: String,
-        /// The plan.
-        plan: Box<sound::Plan>,
-        /// Whether the track as it is will do where it cannot be made; otherwise that is a problem document.
-        raw_will_do: bool,
-        /// What goes with 429, when as many are made as may be.
-        busy: Apology,
-        /// As of [`Reply::Internal`].
-        fields: Vec<Field>,
-    },
+    /// What a plan makes of a track, as any file is sent.
+    Transcoded(Transcoding),
+}
+
+/// A track in fewer bytes.
+#[derive(Clone, Debug)]
+pub struct Transcoding {
+    /// As of [`Reply::Internal`].
+    pub target: String,
+    /// The plan.
+    pub plan: Box<sound::Plan>,
+    /// Whether it may be sent while it is made, by and by and without its length, where the request has neither
+    /// ranges nor conditions.
+    pub pieces_do: bool,
+    /// Whether the track as it is will do where it cannot be made; otherwise that is a problem document.
+    pub raw_will_do: bool,
+    /// What goes with 429, when as many are made as may be.
+    pub busy: Apology,
+    /// As of [`Reply::Internal`].
+    pub fields: Vec<Field>,
 }
 
 /// What a player is told whose track cannot be made at the moment.
@@ -174,6 +181,8 @@ pub(crate) struct Came {
     pub(crate) body: Upload,
     pub(crate) peer: IpAddr,
     pub(crate) secure: bool,
+    /// The client's protocol has bodies of unknown length.
+    pub(crate) takes_pieces: bool,
 }
 
 /// The body of a request to a mount. It counts with its core's until its request is answered.
@@ -255,41 +264,56 @@ impl Core {
                     ..self.answer_file(&internal).await
                 }
             }
-            Reply::Transcoded {
-                target,
-                plan,
-                raw_will_do,
-                busy,
-                fields,
-            } => {
-                let mut internal = *request;
-                internal.target = split(&target);
-                if request.method != Method::Head {
-                    internal.method = Method::Get;
-                }
-                let answer = match self.transcoded(internal.target.path, &plan).await {
-                    Ok(representation) => self.answer_with(representation, &internal),
-                    Err(Problem::Busy { retry_after_s }) => {
-                        return sorry(&busy, retry_after_s, request.method == Method::Head);
-                    }
-                    Err(problem) if raw_will_do && problem.is_of_media() => {
-                        self.answer_file(&internal).await
-                    }
-                    Err(problem) => self.answer_problem(
-                        &problem,
-                        Shape {
-                            bodiless: request.method == Method::Head,
-                            negotiable: false,
-                        },
-                    ),
-                };
-                Answer {
-                    added: admitted(fields),
-                    ..answer
-                }
+            Reply::Transcoded(wanted) => {
+                self.answer_transcoded(wanted, request, came.takes_pieces)
+                    .await
             }
         }
     }
+
+    async fn answer_transcoded(
+        &self,
+        wanted: Transcoding,
+        request: &Request<'_>,
+        takes_pieces: bool,
+    ) -> Answer {
+        let pieces_do = wanted.pieces_do && takes_pieces && is_plain(request);
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let mut internal = *request;
+        internal.target = split(&wanted.target);
+        if request.method != Method::Head {
+            internal.method = Method::Get;
+        }
+        let heard = self.transcoded(internal.target.path, &wanted.plan, pieces_do);
+        let answer = match heard.await {
+            Ok(Heard::Whole(representation)) => self.answer_with(representation, &internal),
+            Ok(Heard::Growing(key, growing)) => self.answer_growing(&key, growing),
+            Err(Problem::Busy { retry_after_s }) => {
+                return sorry(&wanted.busy, retry_after_s, shape.bodiless);
+            }
+            Err(problem) if wanted.raw_will_do && problem.is_of_media() => {
+                self.answer_file(&internal).await
+            }
+            Err(problem) => self.answer_problem(&problem, shape),
+        };
+        Answer {
+            added: admitted(wanted.fields),
+            ..answer
+        }
+    }
+}
+
+/// Whether a request wants all of something, whatever it has already.
+fn is_plain(request: &Request<'_>) -> bool {
+    let mut names = request.fields().map(|(name, _)| name);
+    let is_part = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name == "range" || name.starts_with("if-")
+    };
+    request.method != Method::Head && !names.any(is_part)
 }
 
 fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use cell::{Failure, FailureKind};
@@ -26,6 +26,7 @@ use tokio::sync::oneshot;
 use crate::clock;
 use crate::convert::{Converter, Sealed};
 use crate::flight::Flights;
+use crate::growing::Growing;
 use crate::library::{Identity, LibraryPath, Missing};
 use crate::variants::{Key, Kind, Variant, Verdict};
 
@@ -124,7 +125,17 @@ struct State {
 #[derive(Debug)]
 struct Flight {
     task: Task,
+    growing: Arc<OnceLock<Arc<Growing>>>,
     waiters: Vec<oneshot::Sender<Outcome>>,
+}
+
+/// What somebody who joined a flight waits for. Dropping it is free.
+#[derive(Debug)]
+pub struct Landing {
+    /// What comes of it.
+    pub outcome: oneshot::Receiver<Outcome>,
+    /// What there is of it, once it is begun.
+    pub growing: Arc<OnceLock<Arc<Growing>>>,
 }
 
 /// Figures for the metrics.
@@ -161,13 +172,13 @@ impl Transcoder {
         Ok(transcoder)
     }
 
-    /// Joins the flight for the task's key, or opens it. The receiver yields the outcome; dropping it is free.
+    /// Joins the flight for the task's key, or opens it.
     ///
     /// # Errors
     /// [`Busy`], at once.
-    pub fn join(&self, task: Task) -> Result<oneshot::Receiver<Outcome>, Busy> {
+    pub fn join(&self, task: Task) -> Result<Landing, Busy> {
         let limits = &self.shared.limits;
-        let (sender, receiver) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let mut state = self.shared.lock();
         state.drop_abandoned();
         let busy = Busy {
@@ -179,7 +190,8 @@ impl Transcoder {
                 return Err(busy);
             }
             flight.waiters.push(sender);
-            return Ok(receiver);
+            let growing = Arc::clone(&flight.growing);
+            return Ok(Landing { outcome, growing });
         }
         if limits.concurrency == 0 || limits.concurrency + limits.waiting_max <= state.flights.len()
         {
@@ -187,11 +199,16 @@ impl Transcoder {
         }
         state.cpu_ms += task.plan.cost().cpu_ms;
         state.waiting.push_back(task.key);
-        let waiters = vec![sender];
-        state.flights.insert(task.key, Flight { task, waiters });
+        let growing = Arc::default();
+        let flight = Flight {
+            growing: Arc::clone(&growing),
+            waiters: vec![sender],
+            task,
+        };
+        state.flights.insert(flight.task.key, flight);
         drop(state);
         self.shared.changed.notify_one();
-        Ok(receiver)
+        Ok(Landing { outcome, growing })
     }
 
     /// Figures for the metrics.
@@ -242,8 +259,9 @@ impl Shared {
     }
 
     fn serve(&self) {
-        while let Some(task) = self.next() {
-            let outcome = self.flights.converter().transcode(&task, &self.limits);
+        while let Some((task, growing)) = self.next() {
+            let converter = self.flights.converter();
+            let outcome = converter.transcode(&task, &self.limits, &growing);
             let mut state = self.lock();
             state.cpu_ms -= task.plan.cost().cpu_ms;
             let flight = state.flights.remove(&task.key);
@@ -256,7 +274,7 @@ impl Shared {
     }
 
     /// The next flight somebody still waits for. `None` when stopping.
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<(Task, Arc<OnceLock<Arc<Growing>>>)> {
         let mut state = self.lock();
         loop {
             if state.stopping {
@@ -264,7 +282,8 @@ impl Shared {
             }
             state.drop_abandoned();
             if let Some(key) = state.waiting.pop_front() {
-                return Some(state.flights[&key].task.clone());
+                let flight = &state.flights[&key];
+                return Some((flight.task.clone(), Arc::clone(&flight.growing)));
             }
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
@@ -274,7 +293,7 @@ impl Shared {
 
 impl Converter {
     /// Does `task`, however it ends.
-    fn transcode(&self, task: &Task, limits: &Limits) -> Outcome {
+    fn transcode(&self, task: &Task, limits: &Limits, growing: &OnceLock<Arc<Growing>>) -> Outcome {
         let path = task.path.as_path().display();
         let original = match self.library.open_original(&task.path) {
             Ok((file, identity)) if identity == task.identity => file,
@@ -288,7 +307,11 @@ impl Converter {
             self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
             return self.keep_verdict(task, Verdict::Faulty);
         }
-        match self.run_transcode(task, &original, limits) {
+        let ended = self.run_transcode(task, &original, limits, growing);
+        if let Some(growing) = growing.get() {
+            growing.end(ended.as_ref().ok().map(|body| body.bytes));
+        }
+        match ended {
             Ok(body) => {
                 self.metrics.transcodings.fetch_add(1, Ordering::Relaxed);
                 let cpu_us = &self.metrics.transcoding_cpu_us;
@@ -330,13 +353,15 @@ impl Converter {
         task: &Task,
         original: &File,
         limits: &Limits,
+        growing: &OnceLock<Arc<Growing>>,
     ) -> Result<Sealed, Failure> {
         let plan = &task.plan;
+        let bytes = plan.to_bytes();
         let cpu_ms = plan.cost().cpu_ms * CPU_FACTOR + CPU_FLOOR_MS;
         let cpu_ms_max = u32::try_from(cpu_ms).unwrap_or(u32::MAX);
-        let finished = self.pool.run(cell::Task {
+        let job = cell::Task {
             original: original.as_fd(),
-            plan: &plan.to_bytes(),
+            plan: &bytes,
             size_px: None,
             limits: job::JobLimits {
                 answer_bytes_max: plan.answer_bytes_max(),
@@ -345,7 +370,12 @@ impl Converter {
             },
             wall_ms_max: self.wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
             idle: false,
-        })?;
+        };
+        let mut begun = |file| {
+            let begun = growing.set(Arc::new(Growing::new(file, plan)));
+            assert!(begun.is_ok(), "one job a flight");
+        };
+        let finished = self.pool.run_watched(job, &mut begun)?;
         if !finished.remark.is_empty() {
             let path = task.path.as_path().display();
             tracing::info!(%path, remark = %finished.remark, "track transcoded in part");
@@ -392,6 +422,3 @@ impl Sealed {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
 use origin::library::{Library, LibraryPath, Mount as Directory};
-use origin::mount::{Apology, Field, Mount, Reply, Visit};
+use origin::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 use picture::Look;
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
@@ -347,6 +347,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
         Answer::Transcoded {
             target,
             plan,
+            pieces_do,
             raw_will_do,
         } => {
             let Answer::Document {
@@ -355,16 +356,17 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             else {
                 unreachable!("an error is a document");
             };
-            Reply::Transcoded {
+            Reply::Transcoded(Transcoding {
                 target,
                 plan,
+                pieces_do,
                 raw_will_do,
                 busy: Apology {
                     media_type,
                     body: body.into(),
                 },
                 fields: fields(&[ANYWHERE]),
-            }
+            })
         }
         other => said(other),
     }

@@ -75,13 +75,27 @@ impl Checker {
     /// The first [`Lie`].
     pub fn take(&mut self, bytes: &[u8]) -> Result<usize, Lie> {
         let mut taken = 0;
-        while let Some(page) = page(&bytes[taken..])? {
-            self.judge(&page)?;
-            taken += page.bytes.len();
+        loop {
+            match self.take_page(&bytes[taken..])? {
+                0 => return Ok(taken),
+                page => taken += page,
+            }
         }
-        match PAGE_BYTES_MAX <= bytes.len() - taken {
-            true => Err(Lie::NoPage),
-            false => Ok(taken),
+    }
+
+    /// The same for the first page alone: 0 where it is not whole. After an error, this checker knows no more what it has
+    /// seen.
+    ///
+    /// # Errors
+    /// The first [`Lie`].
+    pub fn take_page(&mut self, bytes: &[u8]) -> Result<usize, Lie> {
+        match page(bytes)? {
+            Some(page) => {
+                self.judge(&page)?;
+                Ok(page.bytes.len())
+            }
+            None if PAGE_BYTES_MAX <= bytes.len() => Err(Lie::NoPage),
+            None => Ok(0),
         }
     }
 

@@ -80,6 +80,8 @@ pub enum Answer {
         target: String,
         /// The plan.
         plan: Box<sound::Plan>,
+        /// Whether it may be sent while it is made, without its length.
+        pieces_do: bool,
         /// Whether the file will do where nothing can be made of it.
         raw_will_do: bool,
     },

@@ -103,11 +103,12 @@ impl Call<'_> {
         }
     }
 
-    fn transcoded(&self, heard: &Heard<'_>, plan: Plan, raw_will_do: bool) -> Answer {
+    fn transcoded(&self, heard: &Heard<'_>, plan: Plan, will_do: WillDo) -> Answer {
         Answer::Transcoded {
             target: heard.target(),
             plan: Box::new(self.told(plan, heard)),
-            raw_will_do,
+            pieces_do: will_do.pieces,
+            raw_will_do: will_do.raw,
         }
     }
 
@@ -134,6 +135,12 @@ impl Call<'_> {
     }
 }
 
+/// What a player is content with.
+struct WillDo {
+    pieces: bool,
+    raw: bool,
+}
+
 /// Without its parameter, as players compare it.
 const CONTENT_TYPE: &str = "audio/ogg";
 
@@ -146,11 +153,15 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     }
 }
 
-/// The track, in the format and at the rate that are asked for, from where it is to begin. `estimateContentLength` is
-/// taken and changes nothing: lengths are known.
+/// The track, in the format and at the rate that are asked for, from where it is to begin. Who asks for an estimate
+/// of its length gets the length itself, and so waits for the end of it.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let heard = call.heard("id")?;
-    call.flag("estimateContentLength")?;
+    let wants_length = call.flag("estimateContentLength")?.unwrap_or(false);
+    let will_do = WillDo {
+        pieces: !wants_length,
+        raw: true,
+    };
     let wish = Wish {
         format: Format::named(call.params.first("format").unwrap_or("")),
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
@@ -158,7 +169,7 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
     };
     match decide(&wish, &heard.source(), &call.sound_limits()) {
         Decision::Raw(_) => Ok(heard.raw()),
-        Decision::Make(plan) => Ok(call.transcoded(&heard, plan, true)),
+        Decision::Make(plan) => Ok(call.transcoded(&heard, plan, will_do)),
         Decision::Behind => Err(Fault::bad("timeOffset")),
     }
 }
@@ -242,7 +253,11 @@ pub(crate) fn transcode_stream(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, 
     match decide(&wish, &heard.source(), &call.sound_limits()) {
         Decision::Make(plan) => {
             let channels = channels.min(plan.channels);
-            Ok(call.transcoded(&heard, Plan { channels, ..plan }, false))
+            let will_do = WillDo {
+                pieces: true,
+                raw: false,
+            };
+            Ok(call.transcoded(&heard, Plan { channels, ..plan }, will_do))
         }
         Decision::Raw(sound::Why::Wanted) => Ok(heard.raw()),
         Decision::Raw(_) => Err(Fault::bad("mediaId")),

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-/// What is written at once of what is made piece by piece.
-const WRITE_BYTES: usize = 64 << 10;
+/// What is written at once of what is made piece by piece. Somebody may hear it as it grows.
+const WRITE_BYTES: usize = 32 << 10;
 
 /// What is to be written, and said of it.
 struct Done {

@@ -53,6 +53,7 @@ impl Making {
                 text,
                 mut came,
             } = order;
+            came.takes_pieces = true;
             let core = Rc::clone(core);
             let handle = self.tasks.spawn_local(async move {
                 let limits = &core.service.settings.http;

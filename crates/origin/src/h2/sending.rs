@@ -13,6 +13,7 @@ use super::told::Told;
 use crate::answer::Payload;
 use crate::chunks::Chunks;
 use crate::convert::Sealed;
+use crate::growing::Pieces;
 
 /// One answer.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ enum Left {
     /// This stream's own memory, so it keeps its turn until that is handed over.
     Owned(Bytes),
     File(Opened, Chunks),
+    Growing(Pieces),
 }
 
 #[derive(Debug)]
@@ -57,6 +59,7 @@ impl Sending {
             Payload::Sealed(sealed, range) => {
                 Left::File(Opened::Sealed(sealed), Chunks::new(range))
             }
+            Payload::Growing(growing) => Left::Growing(Pieces::new(growing)),
         };
         Ok(Sending { stream, told, left })
     }
@@ -68,7 +71,7 @@ impl Sending {
 
     /// Whether it has to be read from a file.
     pub(super) fn is_read(&self) -> bool {
-        matches!(self.left, Left::File(..))
+        matches!(self.left, Left::File(..) | Left::Growing(_))
     }
 
     /// The next part, of `bytes_max` at most, which must be more than nothing.
@@ -108,6 +111,14 @@ impl Sending {
                     Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
                 }
             }
+            Left::Growing(pieces) => match pieces.poll_next(bytes_max, context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok((piece, is_last))) => {
+                    let length = piece.len();
+                    (Piece::Chunk(piece), length, usize::from(!is_last))
+                }
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+            },
         };
         self.told.answered.body_bytes += bytes as u64;
         Poll::Ready(Ok(Part {

@@ -20,7 +20,7 @@ use super::sending::Sending;
 use super::told::{Asker, Told};
 use super::upload::{TOO_SLOW, Upload};
 use super::{Carrier, translate};
-use crate::answer::{Answer, Shape};
+use crate::answer::{Answer, Payload, Shape};
 use crate::core::Core;
 use crate::input::Input;
 use crate::problem::Problem;
@@ -452,7 +452,8 @@ impl<'c, S: Carrier> Session<'c, S> {
             Some((of, line)) if *of == clock => line,
             date => &mut date.insert((clock, Line::shared(b"date", &clock))).1,
         };
-        let ends = answer.payload.len() == 0;
+        let grows = matches!(answer.payload, Payload::Growing(_));
+        let ends = answer.payload.len() == 0 && !grows;
         self.http2
             .send_head(stream, ends, self.out.text(), |block, encoder| {
                 answer.write_block(block, encoder, date);

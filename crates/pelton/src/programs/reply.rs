@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cell::{Failure, FailureKind};
 use cgi::{Answer, Limits};
-use origin::mount::{Field, Mount, Reply, Visit};
+use origin::mount::{Field, Mount, Reply, Transcoding, Visit};
 use picture::Format;
 
 use super::unit::Unit;
@@ -261,7 +261,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     }
     let (Reply::Whole { fields, .. }
     | Reply::Internal { fields, .. }
-    | Reply::Transcoded { fields, .. }) = &mut reply;
+    | Reply::Transcoded(Transcoding { fields, .. })) = &mut reply;
     fields.push(("server-timing".into(), timing.into()));
     reply
 }

@@ -221,10 +221,8 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     ];
     let (server, ids) = serve(&home, &flags);
     let target = |name: &str, kbps: u32| {
-        format!(
-            "/rest/stream?id={}&format=opus&maxBitRate={kbps}&{ANN}",
-            ids[name]
-        )
+        let words = format!("format=opus&maxBitRate={kbps}&estimateContentLength=true");
+        format!("/rest/stream?id={}&{words}&{ANN}", ids[name])
     };
     let mut first = server.connect();
     first.request("GET", &target("long.wav", 32), "");
@@ -254,6 +252,101 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_transcodings_refused_total"), 1);
     assert_eq!(metrics.get("pelton_transcodings_total"), 2);
+    server.stop();
+}
+
+/// The body of an answer in chunks, which must come to its end.
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = bytes.windows(2).position(|two| two == b"\r\n");
+        let (size, rest) = bytes.split_at(end.expect("a chunk's size"));
+        let size = usize::from_str_radix(str::from_utf8(size).expect("ASCII"), 16);
+        let size = size.expect("a size");
+        let (data, rest) = rest[2..].split_at(size);
+        body.extend_from_slice(data);
+        bytes = rest.strip_prefix(b"\r\n").expect("a chunk's end");
+        if size == 0 {
+            assert_eq!(bytes, b"");
+            return body;
+        }
+    }
+}
+
+#[test]
+fn a_long_track_is_heard_while_it_is_made() {
+    for backend in backends() {
+        let home = Home::with(&[("long.wav", &noise(900))]);
+        let (server, ids) = serve(&home, &["--cell-backend", backend]);
+        let target = |words: &str| {
+            format!(
+                "/rest/stream?id={}&format=opus&{words}&{ANN}",
+                ids["long.wav"]
+            )
+        };
+        let mut player = server.connect();
+        let fast = target("maxBitRate=64");
+        player.request("GET", &fast, "connection: close\r\n");
+        let head = player.head();
+        assert_eq!(
+            server.metrics().get("pelton_transcodings_running"),
+            1,
+            "{backend}"
+        );
+        assert_eq!(
+            (head.status, head.content_type()),
+            (200, "audio/ogg; codecs=opus")
+        );
+        assert_eq!(head.field("transfer-encoding"), Some("chunked"));
+        assert_eq!(head.field("content-length"), None);
+        let heard = unchunked(&player.rest());
+        assert_eq!(opus(&heard), (1, 900 * 48_000));
+        // What is kept is the same to the byte, and has the tag that was told.
+        let kept = server.get(&fast);
+        assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
+        assert!(kept.body == heard, "{backend}");
+        assert_eq!(kept.etag(), head.etag());
+        // HTTP/2 has no chunks; its streams end by themselves.
+        let slow = target("maxBitRate=48");
+        let mut http2 = Http2::connect(server.address());
+        let heard = http2.send("GET", &slow, "");
+        assert_eq!((heard.status, heard.field("content-length")), (200, None));
+        assert!(server.get(&slow).body == heard.body, "{backend}");
+        // Who wants a part, a condition or a length waits for all of it, and so does HTTP/1.0.
+        let part = server.send("GET", &target("maxBitRate=40"), "range: bytes=0-99\r\n");
+        assert_eq!((part.status, part.body.len()), (206, 100));
+        let whole = server.get(&target("maxBitRate=36&estimateContentLength=true"));
+        assert_eq!(opus(&whole.body), (1, 900 * 48_000));
+        let mut old = server.connect();
+        let request = format!("GET {} HTTP/1.0\r\n\r\n", target("maxBitRate=34"));
+        old.send(request);
+        let answer = old.rest();
+        let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        assert_eq!(
+            opus(&answer[body.expect("a head") + 4..]),
+            (1, 900 * 48_000)
+        );
+        server.stop();
+    }
+}
+
+#[test]
+fn who_goes_while_a_track_is_made_leaves_it_to_the_next() {
+    let home = Home::with(&[("long.wav", &noise(900))]);
+    let (server, ids) = serve(&home, &[]);
+    let target = format!("/rest/stream?id={}&format=opus&{ANN}", ids["long.wav"]);
+    let mut player = server.connect();
+    player.request("GET", &target, "");
+    assert_eq!(player.head().status, 200);
+    drop(player);
+    eventually("it is made all the same, and kept", || {
+        let metrics = server.metrics();
+        (metrics.get("pelton_transcodings_total") == 1
+            && metrics.get("pelton_transcodings_running") == 0)
+            .then_some(())
+    });
+    let made = server.get(&target);
+    assert_eq!(made.field("cache-status"), Some("Pelton; hit"));
     server.stop();
 }
 

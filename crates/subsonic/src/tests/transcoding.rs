@@ -12,9 +12,13 @@ fn heard(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
         Answer::File { .. } => "raw".to_owned(),
         Answer::Transcoded {
-            plan, raw_will_do, ..
+            plan,
+            raw_will_do,
+            pieces_do,
+            ..
         } => format!(
-            "{} bit/s, {} ch, from {} ms of {}, {} by {} on {}, {:?}{}",
+            "{}{} bit/s, {} ch, from {} ms of {}, {} by {} on {}, {:?}{}",
+            if pieces_do { "" } else { "whole, " },
             plan.bit_rate_bps,
             plan.channels,
             plan.start_ms,
@@ -49,7 +53,11 @@ fn a_stream_is_what_is_asked_for() {
         ("&maxBitRate=0", "raw".to_owned()),
         ("&maxBitRate=2000", "raw".to_owned()),
         ("&format=flac", "raw".to_owned()),
-        ("&maxBitRate=192&estimateContentLength=true", made(192, 0)),
+        ("&maxBitRate=192&estimateContentLength=false", made(192, 0)),
+        (
+            "&maxBitRate=192&estimateContentLength=true",
+            format!("whole, {}", made(192, 0)),
+        ),
         ("&format=mp3&maxBitRate=192", made(192, 0)),
         ("&format=opus", made(128, 0)),
         ("&timeOffset=30", made(128, 30_000)),
