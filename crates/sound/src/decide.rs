@@ -50,7 +50,7 @@ pub struct Wish {
 /// What is taken on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest track. Default 1 hour, for which an encoder takes about a minute of a core.
+    /// Longest track. Default 1 hour.
     pub duration_ms_max: u64,
 }
 

@@ -217,8 +217,8 @@ settings! {
         concurrency: PerCore = PerCore::Auto, "tracks";
         /// Tracks that may wait for their turn; beyond, the answer is 429.
         waiting_max: u32 = 4, "tracks";
-        /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. One hour takes about a
-        /// minute of a core, and no job may take more than cell.max_request_time.
+        /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. No track may take more
+        /// than cell.max_request_time.
         longest: Freshness = Freshness::seconds(3_600), "time";
         /// Memory that one may take beyond a worker's own.
         max_memory: Bytes = Bytes::mib(256), "bytes";
