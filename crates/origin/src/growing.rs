@@ -12,6 +12,7 @@
 //! check [`LOOK_BYTES`] of memory.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -136,7 +137,7 @@ impl Pieces {
     /// The next piece, of `bytes_max` and [`CHUNK_BYTES`] at most, and whether it is the last; that may be empty.
     ///
     /// # Errors
-    /// [`Ended::ShortFile`], when it does not come to its end.
+    /// [`Ended::File`], when it does not come to its end.
     pub(crate) fn poll_next(
         &mut self,
         bytes_max: usize,
@@ -153,8 +154,9 @@ impl Pieces {
             let is_last = end == End::Whole && self.at + length == believed;
             if length == 0 && !is_last {
                 if end == End::Failed {
-                    let missing_bytes = 1;
-                    return Poll::Ready(Err(Ended::ShortFile { missing_bytes }));
+                    let why =
+                        io::Error::other("a track that was heard already was not made to its end");
+                    return Poll::Ready(Err(Ended::File(why)));
                 }
                 self.pause = Some(Box::pin(sleep(LOOK_TIME)));
                 continue;
