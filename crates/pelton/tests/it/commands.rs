@@ -192,7 +192,7 @@ fn prefetch_shows_on_a_terminal_how_far_it_is() {
         let name = format!("{seed}.jpg");
         home.put(&name, &media::photo(400, 300, seed));
     }
-    let command = pelton(&home, &["prefetch", "library", "--data", "data"]);
+    let command = pelton(&home, ["prefetch", "library", "--data", "data"]);
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     let mut terminal = Command::new("script");
