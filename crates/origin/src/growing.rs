@@ -1,12 +1,13 @@
 //! A track that is being made, sent as it grows: nobody waits for its end to hear its beginning.
 //!
 //! ```text
-//! worker ─ writes ─► memory file ─ whole pages that fit, by their checksums ─► believed ─► whoever asked for it
+//! worker ─ writes ─► memory file ─ whole pages that fit, by their checksums ─► a copy ─► whoever asked for it
 //! ```
 //!
 //! A memory file has no bytes where nothing was written, and a worker writes from the beginning on, so what lies before the
 //! first hole is there. Of that only pages are given out that [`Checker`] believes: the beginning of one that is still being
-//! written is none yet. Once the job is done and all of it was read, everything is.
+//! written is none yet. They are copied before they are checked, since the worker may still write to them. Once the job is
+//! done, its file is sealed, and all of it was checked, the rest is read from there.
 //!
 //! Threads: a meeting place of the thread that has it made and of the cores that send it. The one lock is held to read and
 //! check [`LOOK_BYTES`] of memory.
@@ -20,7 +21,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use reactor::Ended;
-use rustix::fs::{SeekFrom, seek};
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use sound::{Checker, Plan};
 use tokio::time::{Sleep, sleep};
 
@@ -34,48 +35,63 @@ const LOOK_BYTES: usize = 64 << 10;
 /// One track.
 #[derive(Debug)]
 pub struct Growing {
+    /// The worker's.
     file: File,
+    /// What was checked, of nobody else's.
+    copy: File,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     checker: Checker,
-    believed_bytes: u64,
+    copied_bytes: u64,
     end: End,
+}
+
+impl State {
+    /// How much may be given out.
+    fn believed_bytes(&self) -> u64 {
+        match self.end {
+            End::Whole(bytes) => bytes,
+            End::Open | End::Failed => self.copied_bytes,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    Whole,
+    /// So many bytes, sealed and checked.
+    Whole(u64),
     Failed,
 }
 
 impl Growing {
     /// What `plan` makes, written into `file` from now on.
-    pub(crate) fn new(file: File, plan: &Plan) -> Growing {
-        Growing {
+    ///
+    /// # Errors
+    /// The host gives no memory file.
+    pub(crate) fn new(file: File, plan: &Plan) -> io::Result<Growing> {
+        let copy = memfd_create("heard", MemfdFlags::CLOEXEC)?;
+        Ok(Growing {
             file,
+            copy: File::from(copy),
             state: Mutex::new(State {
                 checker: Checker::new(plan),
-                believed_bytes: 0,
+                copied_bytes: 0,
                 end: End::Open,
             }),
-        }
+        })
     }
 
-    /// It has so many bytes, all of them believed; or nothing more comes.
+    /// It has so many bytes, sealed and checked; or nothing more comes.
     pub(crate) fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
-        match bytes {
-            // What was given out already was believed page by page.
-            Some(bytes) if state.believed_bytes <= bytes => {
-                state.believed_bytes = bytes;
-                state.end = End::Whole;
-            }
-            _ => state.end = End::Failed,
-        }
+        state.end = match bytes {
+            Some(bytes) if state.copied_bytes <= bytes => End::Whole(bytes),
+            _ => End::Failed,
+        };
     }
 
     /// Looks how much more there is, and tells how much is believed.
@@ -84,11 +100,11 @@ impl Growing {
         if state.end == End::Open {
             self.read_on(&mut state);
         }
-        state.believed_bytes
+        state.believed_bytes()
     }
 
     fn read_on(&self, state: &mut State) {
-        let begin = state.believed_bytes;
+        let begin = state.copied_bytes;
         // Behind the last byte that there may be, it has no hole; nor is there anything.
         let Ok(hole) = seek(&self.file, SeekFrom::Hole(begin)) else {
             return;
@@ -98,18 +114,23 @@ impl Growing {
             return;
         }
         let mut taken = 0;
+        let mut believed = state.checker.clone();
         loop {
-            let mut checker = state.checker.clone();
+            let mut checker = believed.clone();
             match checker.take_page(&piece[taken..]) {
                 // Not whole, or not written to its end.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
                     taken += bytes;
-                    state.checker = checker;
+                    believed = checker;
                 }
             }
         }
-        state.believed_bytes += taken as u64;
+        // Without memory for it, it is looked at again, or comes when all of it is made.
+        if self.copy.write_all_at(&piece[..taken], begin).is_ok() {
+            state.checker = believed;
+            state.copied_bytes += taken as u64;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -148,10 +169,17 @@ impl Pieces {
                 ready!(pause.as_mut().poll(context));
                 self.pause = None;
             }
-            let believed = self.growing.look();
-            let end = self.growing.lock().end;
-            let length = (believed - self.at).min(CHUNK_BYTES.min(bytes_max) as u64);
-            let is_last = end == End::Whole && self.at + length == believed;
+            self.growing.look();
+            let (copied, believed, end) = {
+                let state = self.growing.lock();
+                (state.copied_bytes, state.believed_bytes(), state.end)
+            };
+            let (file, there) = match copied <= self.at {
+                true => (&self.growing.file, believed),
+                false => (&self.growing.copy, copied),
+            };
+            let length = (there - self.at).min(CHUNK_BYTES.min(bytes_max) as u64);
+            let is_last = end == End::Whole(self.at + length);
             if length == 0 && !is_last {
                 if end == End::Failed {
                     let why =
@@ -162,7 +190,7 @@ impl Pieces {
                 continue;
             }
             let mut piece = vec![0; length as usize];
-            let read = self.growing.file.read_exact_at(&mut piece, self.at);
+            let read = file.read_exact_at(&mut piece, self.at);
             read.map_err(Ended::File)?;
             self.at += length;
             return Poll::Ready(Ok((piece, is_last)));

@@ -372,8 +372,11 @@ impl Converter {
             idle: false,
         };
         let mut begun = |file| {
-            let begun = growing.set(Arc::new(Growing::new(file, plan)));
-            assert!(begun.is_ok(), "one job a flight");
+            // Without memory for it, all wait for the whole.
+            if let Ok(begun) = Growing::new(file, plan) {
+                let begun = growing.set(Arc::new(begun));
+                assert!(begun.is_ok(), "one job a flight");
+            }
         };
         let finished = self.pool.run_watched(job, &mut begun)?;
         if !finished.remark.is_empty() {

@@ -30,7 +30,7 @@ fn answer() -> (File, Growing) {
         album: String::new(),
     };
     let growing = Growing::new(file.try_clone().expect("a descriptor"), &plan);
-    (file, growing)
+    (file, growing.expect("memory"))
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -80,6 +80,21 @@ fn what_is_no_page_is_never_believed() {
     file.write_all_at(&bytes, 0).expect("memory");
     assert_eq!(growing.look(), first as u64);
     assert_eq!(growing.look(), first as u64);
+}
+
+#[test]
+fn what_is_changed_once_it_was_checked_is_heard_as_it_was() {
+    let (file, growing) = answer();
+    let first = ends()[0] as usize;
+    file.write_all_at(&OPUS[..first], 0).expect("memory");
+    assert_eq!(growing.look(), first as u64);
+    file.write_all_at(&vec![b'x'; first], 0).expect("memory");
+    let mut pieces = Pieces::new(Arc::new(growing));
+    let next = run(poll_fn(|context| pieces.poll_next(1 << 20, context)));
+    assert_eq!(
+        next.expect("what is there"),
+        (OPUS[..first].to_vec(), false)
+    );
 }
 
 #[test]
