@@ -57,14 +57,18 @@ pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     Ok(())
 }
 
+/// Longest side of a user's picture: players do not say how large they show it, and that is beside a name.
+const AVATAR_PX: u32 = 320;
+
 /// The picture that the operator gave a user, for everybody who comes in.
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let name = call.text("username")?;
     let user = seen.state.users.get(name);
     let user = user.ok_or_else(|| Fault::not_found("user"))?;
     let target = call.server.house.avatar(&avatar_name(name, user));
+    let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
     Ok(Answer::File {
-        target: target.ok_or_else(|| Fault::not_found("avatar"))?,
+        target: format!("{target}?w={AVATAR_PX}&h={AVATAR_PX}&fit=inside"),
         disposition: None,
     })
 }

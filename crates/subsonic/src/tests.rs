@@ -570,7 +570,9 @@ fn a_users_picture_is_theirs_alone_and_goes_with_them() {
         Answer::Document { body, .. } => body,
         other => panic!("{other:?}"),
     };
-    assert!(target("getAvatar?username=bob").starts_with("/avatar/"));
+    let given = target("getAvatar?username=bob");
+    assert!(given.starts_with("/avatar/"), "{given}");
+    assert!(given.ends_with("?w=320&h=320&fit=inside"), "{given}");
     assert!(target("getAvatar?username=ann").contains("code=\"70\""));
     assert!(target("getAvatar?username=cid").contains("code=\"70\""));
     assert!(target("getAvatar").contains("code=\"10\""));

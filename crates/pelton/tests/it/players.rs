@@ -181,7 +181,7 @@ fn users_and_keys_are_made_listed_and_removed() {
 #[test]
 fn a_user_has_the_picture_that_the_operator_gave() {
     let home = Home::with(&[
-        ("face.png", &media::png(96, 64)),
+        ("face.png", &media::png(640, 320)),
         ("text.txt", b"no picture"),
     ]);
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
@@ -208,11 +208,11 @@ fn a_user_has_the_picture_that_the_operator_gave() {
     let plain = server.get(&target);
     assert_eq!(
         (plain.status, plain.content_type(), plain.size()),
-        (200, "image/png", (96, 64))
+        (200, "image/png", (320, 160))
     );
     assert_eq!(plain.field("vary"), Some("Accept"));
     let webp = server.send("GET", &target, "accept: image/webp\r\n");
-    assert_eq!((webp.status, webp.size()), (200, (96, 64)));
+    assert_eq!((webp.status, webp.size()), (200, (320, 160)));
     let held = server.send(
         "GET",
         &target,
