@@ -271,9 +271,9 @@ impl Linux {
         self.space.peak_bytes()
     }
 
-    /// Where the program was given memory.
-    pub(crate) fn given(&self) -> [Range<u64>; 2] {
-        self.space.given()
+    /// Memory that the program might have had and did not ask for.
+    pub(crate) fn spare(&self) -> Range<u64> {
+        self.space.spare()
     }
 
     /// Calls that failed because there is no such call here.

@@ -151,7 +151,7 @@ const CANARY_EVERY: u64 = 64;
 /// What a wipe took away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wiped {
-    /// Fresh memory that the job had asked for and used, given back.
+    /// Fresh memory that the job used, given back; what it had not asked for is not counted.
     pub(crate) dirty_bytes: u64,
     /// A canary was still there.
     pub(crate) leaked: bool,
@@ -283,7 +283,7 @@ impl Running<'_> {
 
     /// Brings the machine back to its wait. Now and then a canary shows that this took away what was there.
     pub(crate) fn wipe(&mut self) -> Result<Wiped, String> {
-        let used = self.machine.memory.used_bytes(&self.linux.given());
+        let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
         let chance = draw()?;
         let canary = chance

@@ -46,9 +46,9 @@ impl Space {
         self.heap.end - self.heap.start + mapped
     }
 
-    /// What the program has been given, with what it gave back between: its heap, and its mappings.
-    pub(super) fn given(&self) -> [Range<u64>; 2] {
-        [self.heap.clone(), self.mappings.clone()]
+    /// What was never given: what lies between the heap and the mappings, in whole pages.
+    pub(super) fn spare(&self) -> Range<u64> {
+        self.heap.end.next_multiple_of(PAGE_BYTES)..self.mappings.start
     }
 
     pub(super) fn bytes_max(&self) -> u64 {
