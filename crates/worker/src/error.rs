@@ -1,7 +1,8 @@
 //! Why a job has no answer.
 
-use job::Status;
 use std::fmt;
+
+use job::Status;
 
 /// What the server does about an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +58,7 @@ impl Error {
         };
         Error::new(kind, format!("{step}: {}", error.detail))
     }
-}
 
-impl Error {
     /// An error of `audio`.
     pub(crate) fn audio(error: &audio::Error) -> Error {
         let kind = match error.kind {

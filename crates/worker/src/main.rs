@@ -42,7 +42,9 @@ type Make = Box<dyn Fn(&[u8]) -> Result<Made, String>>;
 
 /// One job, `times` over; the answer is that of the last run, as all are equal.
 fn once(plan: &str, times: &str) -> ExitCode {
-    let plan = bytes_of_hex(plan).unwrap_or_default();
+    let Some(plan) = bytes_of_hex(plan) else {
+        return usage("PLAN_HEX is not hexadecimal");
+    };
     let make: Make = match Plan::from_bytes(&plan) {
         Ok(plan) => Box::new(move |original| {
             let made = worker::convert(&plan, original).map_err(|error| error.to_string())?;

@@ -2,41 +2,33 @@
 
 use std::io::{Read, Seek};
 
-use ogg::PacketReader;
 use sound::SAMPLE_RATE_HZ;
 
+use super::packets::Packets;
 use super::{Decoder, Order, Shape};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
 pub(super) struct OggOpus<R: Read + Seek> {
-    packets: PacketReader<R>,
-    serial: u32,
+    packets: Packets<R>,
     decoder: opus::Decoder,
     shape: Shape,
     /// Frames that are still to be left out at the beginning.
     pre_skip: usize,
-    /// Frames decoded, those left out included.
-    frames: u64,
-    ended: bool,
 }
 
 impl<R: Read + Seek> OggOpus<R> {
     pub(super) fn open(original: R) -> Result<OggOpus<R>, Error> {
-        let mut packets = PacketReader::new(original);
-        let mut header = || packets.read_packet_expected().map_err(Error::undecodable);
-        let first = header()?;
-        let head = Head::parse(&first.data)?;
-        header()?;
+        let mut packets = Packets::new(original);
+        let head = Head::parse(&packets.read_header()?)?;
+        // The comments.
+        packets.read_header()?;
         let channels = u32::from(head.layout.channels);
         Ok(OggOpus {
             shape: Shape::new(SAMPLE_RATE_HZ, channels, Order::Vorbis)?,
-            serial: first.stream_serial(),
             decoder: opus::Decoder::new(&head.layout, head.gain)?,
             packets,
             pre_skip: head.pre_skip,
-            frames: 0,
-            ended: false,
         })
     }
 }
@@ -47,25 +39,12 @@ impl<R: Read + Seek> Decoder for OggOpus<R> {
     }
 
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
-        if self.ended {
-            return Ok(false);
-        }
-        let Some(packet) = self.packets.read_packet().map_err(Error::undecodable)? else {
+        let Some(packet) = self.packets.read()? else {
             return Ok(false);
         };
-        if packet.stream_serial() != self.serial {
-            return Ok(true);
-        }
-        self.ended = packet.last_in_stream();
         let channels = usize::from(self.shape.channels);
-        let samples = self.decoder.decode(&packet.data)?;
-        let mut end = samples.len() / channels;
-        if self.ended {
-            // RFC 7845 §4.4: the last page's granule tells how much of the last packet counts.
-            let left = packet.absgp_page().saturating_sub(self.frames);
-            end = end.min(usize::try_from(left).unwrap_or(end));
-        }
-        self.frames += end as u64;
+        let samples = self.decoder.decode(&packet)?;
+        let end = self.packets.count(samples.len() / channels);
         let begin = self.pre_skip.min(end);
         self.pre_skip -= begin;
         block.extend_from_slice(&samples[begin * channels..end * channels]);

@@ -4,6 +4,7 @@ mod alac;
 mod flac;
 mod mpeg;
 mod ogg_opus;
+mod packets;
 mod pcm;
 mod vorbis;
 
