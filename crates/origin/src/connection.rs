@@ -150,11 +150,11 @@ impl Exchange {
         while came {
             let begun = Instant::now();
             self.batch = Batch::take();
-            let next = self.answer_all(conn).await?;
-            self.write(conn).await?;
+            let next = self.answer_and_write(conn).await;
+            // One that was broken off counts, too.
             let answered = self.count(begun);
             std::mem::take(&mut self.batch).give_back();
-            if next == Next::Close {
+            if next? == Next::Close {
                 return Ok(());
             }
             if self.input.is_empty() {
@@ -176,6 +176,13 @@ impl Exchange {
             conn.readable().await?;
         }
         Ok(self.input.read(conn).await? != 0)
+    }
+
+    /// Answers what is in the input, and writes it.
+    async fn answer_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+        let next = self.answer_all(conn).await?;
+        self.write(conn).await?;
+        Ok(next)
     }
 
     /// Answers every whole request in the input; what is left of it is the begin of one.
@@ -395,26 +402,35 @@ impl Exchange {
         None
     }
 
-    /// Writes what is in `out`, the head of this body at its end, and the body.
+    /// Writes what is in `out`, the head of this body at its end, and the body. What counts of that is what was handed over.
     async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
         let out = &mut self.batch.out;
-        match payload {
-            Payload::None => return Ok(()),
+        let length = payload.len();
+        let begin = conn.written_bytes() + out.len() as u64;
+        let mut pieces_bytes = 0;
+        let sent = match payload {
+            Payload::None => Ok(()),
             Payload::Owned(bytes) => {
                 let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes)];
-                conn.write_all(parts).await?;
+                conn.write_all(parts).await
             }
             Payload::Memory(bytes, range) => {
                 let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes[range])];
-                conn.write_all(parts).await?;
+                conn.write_all(parts).await
             }
-            Payload::File(file, range) => conn.write_file(out, &file, range).await?,
-            Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await?,
+            Payload::File(file, range) => conn.write_file(out, &file, range).await,
+            Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
             // Boxed, so that its state adds nothing to a connection's task.
-            Payload::Growing(growing) => Box::pin(send_pieces(conn, out, growing)).await?,
-        }
+            Payload::Growing(growing) => {
+                Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
+            }
+        };
         out.clear();
-        Ok(())
+        if let Some(entry) = self.batch.answered.last_mut() {
+            let written = conn.written_bytes().saturating_sub(begin);
+            entry.answered.body_bytes = pieces_bytes.max(written.min(length));
+        }
+        sent
     }
 
     async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
@@ -460,11 +476,13 @@ impl Exchange {
     }
 }
 
-/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length.
+/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length. Adds to `sent_bytes` what of the
+/// body was written.
 async fn send_pieces(
     conn: &mut impl Transport,
     head: &[u8],
     growing: Arc<Growing>,
+    sent_bytes: &mut u64,
 ) -> Result<(), Ended> {
     let mut pieces = Pieces::new(growing);
     let mut head = head;
@@ -485,6 +503,7 @@ async fn send_pieces(
             end.as_bytes(),
         ];
         conn.write_all(&mut parts.map(IoSlice::new)).await?;
+        *sent_bytes += piece.len() as u64;
         if is_last {
             return Ok(());
         }

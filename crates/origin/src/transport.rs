@@ -44,6 +44,9 @@ pub(crate) trait Transport {
     /// When it is to be ended.
     fn deadline(&self) -> &Deadline;
 
+    /// As [`Conn::written_bytes`].
+    fn written_bytes(&self) -> u64;
+
     /// As [`Conn::readable`].
     async fn readable(&mut self) -> Result<(), Ended>;
 
@@ -78,6 +81,10 @@ impl Transport for Conn<TcpStream> {
 
     fn deadline(&self) -> &Deadline {
         &self.deadline
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
     }
 
     async fn readable(&mut self) -> Result<(), Ended> {
@@ -127,6 +134,10 @@ impl Transport for Conn<Secured> {
         &self.deadline
     }
 
+    fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
+    }
+
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
         // What was decrypted already is no socket's to announce.
@@ -153,10 +164,7 @@ impl Transport for Conn<Secured> {
         let mut left = parts;
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
-            let written = writing(self, |stream, context| {
-                stream.poll_write_vectored(context, left)
-            })
-            .await?;
+            let written = write_some(self, left).await?;
             IoSlice::advance_slices(&mut left, written);
             let queued = left.iter().map(|part| part.len());
             self.deadline.set_queued(queued.sum());
@@ -183,10 +191,7 @@ impl Transport for Conn<Secured> {
             let mut left = &mut parts[..];
             IoSlice::advance_slices(&mut left, 0);
             while !left.is_empty() {
-                let written = writing(self, |stream, context| {
-                    stream.poll_write_vectored(context, left)
-                })
-                .await?;
+                let written = write_some(self, left).await?;
                 IoSlice::advance_slices(&mut left, written);
             }
             head = &[];
@@ -230,6 +235,17 @@ impl Transport for Conn<Secured> {
     fn abandon(self) {
         reactor::reset_when_closed(self.stream.tls.get_ref().0.get_ref());
     }
+}
+
+/// Hands over some of `parts`, and tells how much.
+async fn write_some(conn: &mut Conn<Secured>, parts: &[IoSlice<'_>]) -> Result<usize, Ended> {
+    let written = writing(conn, |stream, context| {
+        stream.poll_write_vectored(context, parts)
+    })
+    .await?;
+    let before = conn.written_bytes.get();
+    conn.written_bytes.set(before + written as u64);
+    Ok(written)
 }
 
 /// Writes with `poll`, and waits for as long as the client keeps pace, as [`Conn::room`] does.

@@ -31,6 +31,8 @@ pub struct Conn<S = TcpStream> {
     pub deadline: Deadline,
     /// The core that serves it.
     pub core: Core,
+    /// Bytes of answers that were handed over so far: to the socket, or to what encrypts them before it.
+    pub written_bytes: Cell<u64>,
     /// What the client had acknowledged when the time for its answer last began.
     acked_bytes: Cell<u64>,
     /// Counts it with its address.
@@ -56,6 +58,7 @@ impl Conn {
             listener: accepted.listener,
             deadline: Deadline::new(core),
             core: core.clone(),
+            written_bytes: Cell::new(0),
             acked_bytes: Cell::new(0),
             _place: place,
         }
@@ -241,7 +244,11 @@ impl Conn {
     ) -> Result<usize, Ended> {
         loop {
             match write() {
-                Ok(written) => return Ok(written),
+                Ok(written) => {
+                    let before = self.written_bytes.get();
+                    self.written_bytes.set(before + written as u64);
+                    return Ok(written);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // No TCP socket says EIO: `sendfile` passes on what the disk said.
@@ -292,6 +299,7 @@ impl<S> Conn<S> {
             listener: self.listener,
             deadline: self.deadline,
             core: self.core,
+            written_bytes: self.written_bytes,
             acked_bytes: self.acked_bytes,
             _place: self._place,
         };

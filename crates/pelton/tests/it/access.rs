@@ -4,9 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
+use rustls::version::TLS13;
 use serde_json::Value;
 
-use crate::harness::{Home, Http2, Server, eventually, media, signal};
+use crate::harness::{
+    Certificate, Client, Home, Http2, Server, eventually, media, signal, trusting,
+};
 
 fn path(home: &Home) -> PathBuf {
     home.directory().join("access.log")
@@ -97,6 +100,36 @@ fn every_answer_has_its_line() {
     assert_eq!(metrics.get("pelton_access_log_dropped_total"), 0);
     server.stop();
     drop(home);
+}
+
+#[test]
+fn who_leaves_before_the_end_has_a_line_with_what_was_sent() {
+    const LARGE_BYTES: usize = 16 << 20;
+    let home = Home::with(&[("large.txt", &vec![b'.'; LARGE_BYTES])]);
+    let certificate = Certificate::issue(&home, "localhost", &["localhost"]);
+    let tls = Certificate::flags(&[&certificate]);
+    let path = path(&home);
+    let mut flags = vec!["--allowed-types", "txt", "--access-log"];
+    flags.push(path.to_str().expect("paths of tests are text"));
+    flags.extend(tls.iter().map(String::as_str));
+    let server = Server::plain(&home, &flags);
+    let mut plain = server.connect();
+    plain.request("GET", "/large.txt", "");
+    assert_eq!(plain.head().status, 200);
+    drop(plain);
+    lines(path.clone(), 1);
+    let config = trusting(&[&certificate], &["http/1.1"], &[&TLS13]);
+    let secure = Client::secure(server.secure_address(), &config, "localhost");
+    let mut secure = secure.expect("the server is trusted");
+    secure.request("GET", "/large.txt", "");
+    assert_eq!(secure.head().status, 200);
+    drop(secure);
+    for line in lines(path, 2) {
+        assert_eq!(line["status"], 200);
+        let bytes = line["bytes"].as_u64().expect("a number") as usize;
+        assert!(0 < bytes && bytes < LARGE_BYTES, "{bytes}");
+    }
+    server.stop();
 }
 
 #[test]

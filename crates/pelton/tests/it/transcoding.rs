@@ -301,6 +301,8 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(head.field("content-length"), None);
         let heard = unchunked(&player.rest());
         assert_eq!(opus(&heard), (1, 900 * 48_000));
+        let told = server.metrics().get("pelton_http_body_bytes_total");
+        assert!(heard.len() as u64 <= told, "{backend}: {told} bytes sent");
         // What is kept is the same to the byte, and has the tag that was told.
         let kept = server.get(&fast);
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
