@@ -1,7 +1,9 @@
 //! The page: folders and pictures of the library, for people who open the server's URL. Plain HTML, no script; what it
-//! shows goes through the same variants as every other request.
+//! shows goes through the same variants as every other request. A folder is shown by its first picture.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
@@ -17,6 +19,10 @@ const FOLDERS: &str = "/-/at/";
 const MUSIC: &str = "/-/music";
 /// Nothing but our own pictures and the style in the page itself.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// How many folders of a page are shown by a picture; a disk that rotates takes 10 ms for each. Others are links.
+const FRONTS_MAX: usize = 100;
+/// How many entries of a folder are looked at for that.
+const FRONT_ENTRIES_MAX: usize = 100;
 /// Extensions of files that are shown as pictures; what is inside is judged when it is asked for.
 const SHOWN: [&str; 9] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
@@ -25,8 +31,9 @@ const SHOWN: [&str; 9] = [
 const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
 a{color:inherit}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}\
 ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem;padding:0;list-style:none}\
-img{width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:.4rem;background:#222}\
-span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:.85rem;color:#999}";
+img{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:.4rem;background:#222}\
+span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:.85rem;color:#999}\
+.folder{color:#ddd;font-size:1rem}";
 
 impl Service {
     /// The page of the folder that `target` names, which begins with [`PAGE`].
@@ -50,7 +57,8 @@ impl Service {
                 let identity = library.identify(path, Wait::Allowed).ok()?;
                 Some(looks.find(&identity)?.colour())
             };
-            Ok(render(folder.as_ref(), &listed, has_music, colour))
+            let fronts = fronts(&library, folder.as_ref(), &listed.folders, limit);
+            Ok(render(folder.as_ref(), &listed, &fronts, has_music, colour))
         };
         match blocking(page).await {
             Ok(page) => Ok(page),
@@ -63,18 +71,41 @@ impl Service {
     }
 }
 
-/// `colour` is that of a picture, as CSS has it, where it is known: it stands there until the picture does.
+/// The first picture in each of the `folders` of `folder`, where it has one. At most `entries_max` entries are looked at.
+fn fronts(
+    library: &Library,
+    folder: Option<&LibraryPath>,
+    folders: &[OsString],
+    entries_max: usize,
+) -> Vec<Option<OsString>> {
+    let mut left = entries_max;
+    let front = |(index, name): (usize, &OsString)| {
+        if FRONTS_MAX <= index || left == 0 {
+            return None;
+        }
+        let path = target_of(folder, name);
+        let listed = library.list_folder(
+            Some(&LibraryPath::from_target(&path)?),
+            left.min(FRONT_ENTRIES_MAX),
+        );
+        let listed = listed.ok()?;
+        left -= listed.folders.len() + listed.files.len();
+        listed.files.into_iter().find(|name| is_shown(name))
+    };
+    folders.iter().enumerate().map(front).collect()
+}
+
+/// `fronts` has a picture of each folder that has one. `colour` is that of a picture, as CSS has it, where it is known: it stands
+/// there until the picture does.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,
+    fronts: &[Option<OsString>],
     has_music: bool,
     colour: impl Fn(&LibraryPath) -> Option<String>,
 ) -> String {
     let path = folder.map_or(String::new(), |folder| {
         folder.as_path().to_string_lossy().into_owned()
-    });
-    let base = folder.map_or(String::new(), |folder| {
-        format!("{}/", encode(folder.as_path()))
     });
     let mut out = String::with_capacity(4096);
     let title = if path.is_empty() {
@@ -102,10 +133,11 @@ fn render(
         let target = parent.map_or_else(|| PAGE.to_owned(), |parent| format!("{FOLDERS}{parent}/"));
         link(&mut out, &target, "↑");
     }
-    for name in &listed.folders {
+    let folders = listed.folders.iter().zip(fronts);
+    for (name, _) in folders.clone().filter(|(_, front)| front.is_none()) {
         link(
             &mut out,
-            &format!("{FOLDERS}{base}{}/", encode(name.as_ref())),
+            &page_of(folder, name),
             &escaped(&name.to_string_lossy()),
         );
     }
@@ -113,19 +145,32 @@ fn render(
         link(&mut out, MUSIC, "♪ Music");
     }
     out.push_str("</nav><ul>");
-    let pictures = listed.files.iter().filter(|name| is_shown(name.as_ref()));
-    for name in pictures {
-        let target = format!("/{base}{}", encode(name.as_ref()));
-        let label = escaped(&name.to_string_lossy());
-        let style = LibraryPath::from_target(&target).and_then(|path| colour(&path));
+    let mut tile = |leads: &str, picture: &str, class: &str, label: &str| {
+        let style = LibraryPath::from_target(picture).and_then(|path| colour(&path));
         let style = style.map_or_else(String::new, |colour| {
             format!(" style=\"background:{colour}\"")
         });
         write!(
             out,
-            "<li><a href=\"{target}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{target}?w=480&amp;h=360&amp;fit=cover\"></a><span>{label}</span>"
+            "<li><a href=\"{leads}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{picture}?w=480&amp;h=360&amp;fit=cover\"></a><span{class}>{label}</span>"
         )
         .expect("strings take everything");
+    };
+    for (name, front) in folders {
+        if let Some(front) = front {
+            let picture = target_of(folder, Path::new(name).join(front));
+            let label = format!("{}/", escaped(&name.to_string_lossy()));
+            tile(
+                &page_of(folder, name),
+                &picture,
+                " class=\"folder\"",
+                &label,
+            );
+        }
+    }
+    for name in listed.files.iter().filter(|name| is_shown(name)) {
+        let picture = target_of(folder, name);
+        tile(&picture, &picture, "", &escaped(&name.to_string_lossy()));
     }
     out.push_str("</ul>");
     if listed.cut {
@@ -138,8 +183,22 @@ fn link(out: &mut String, target: &str, label: &str) {
     write!(out, "<a href=\"{target}\">{label}</a>").expect("strings take everything");
 }
 
-fn is_shown(name: &std::path::Path) -> bool {
-    let extension = name.extension().and_then(|extension| extension.to_str());
+/// Where an entry of a folder is.
+fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
+    let folder = folder.map_or(Path::new(""), LibraryPath::as_path);
+    format!("/{}", encode(&folder.join(name)))
+}
+
+/// Where the page of a folder in a folder is.
+fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
+    format!("{FOLDERS}{}/", &target_of(folder, name)[1..])
+}
+
+fn is_shown(name: impl AsRef<Path>) -> bool {
+    let extension = name
+        .as_ref()
+        .extension()
+        .and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
         SHOWN
             .iter()

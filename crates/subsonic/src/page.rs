@@ -17,7 +17,7 @@ const PAGE_ALBUMS: usize = 60;
 const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
 a{color:inherit;text-decoration:none}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}input{font:inherit}\
 ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:1.2rem;padding:0;list-style:none}\
-img{width:100%;aspect-ratio:1;object-fit:cover;border-radius:.4rem;background:#222}\
+img{display:block;width:100%;aspect-ratio:1;object-fit:cover;border-radius:.4rem;background:#222}\
 i{display:grid;place-items:center;aspect-ratio:1;border-radius:.4rem;background:#222;font-size:3rem;color:#555}\
 header{display:flex;gap:1.5rem;align-items:end}header img,header i{width:15rem}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\

@@ -12,7 +12,8 @@ fn names_of_files_stay_text() {
         cut: true,
     };
     let folder = LibraryPath::from_target("/holiday & more");
-    let page = render(folder.as_ref(), &listed, true, |path| {
+    let fronts = [None, Some("a?.jpg".into())];
+    let page = render(folder.as_ref(), &listed, &fronts, true, |path| {
         path.as_path()
             .ends_with("a b.jpg")
             .then(|| "#102030".to_owned())
@@ -26,6 +27,8 @@ fn names_of_files_stay_text() {
         "<title>holiday &amp; more · Pelton</title>",
         "<a href=\"/-/\">↑</a>",
         "<a href=\"/-/at/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
+        "<a href=\"/-/at/holiday%20%26%20more/tag%22s/\"><img loading=\"lazy\" alt=\"tag&quot;s/\" \
+         src=\"/holiday%20%26%20more/tag%22s/a%3F.jpg?w=480&amp;h=360&amp;fit=cover\">",
         "src=\"/holiday%20%26%20more/a%20b.jpg?w=480&amp;h=360&amp;fit=cover\"",
         "alt=\"x&quot;&gt;&lt;script&gt;.png\"",
         "href=\"/holiday%20%26%20more/100%25.WEBP\"",
@@ -36,11 +39,11 @@ fn names_of_files_stay_text() {
         assert!(page.contains(expected), "{expected} in {page}");
     }
     let deep = LibraryPath::from_target("/a b/c");
-    let page = render(deep.as_ref(), &listed, false, |_| None);
+    let page = render(deep.as_ref(), &listed, &fronts, false, |_| None);
     assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
     // The music is linked from the first page.
     assert!(!page.contains("/-/music"));
-    let first = |has_music| render(None, &listed, has_music, |_| None);
+    let first = |has_music| render(None, &listed, &fronts, has_music, |_| None);
     assert!(first(true).contains("<a href=\"/-/music\">♪ Music</a>"));
     assert!(!first(false).contains("/-/music"));
 }

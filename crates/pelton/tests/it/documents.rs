@@ -100,6 +100,7 @@ fn the_root_leads_to_the_page() {
         ">a b&amp;c.jpg<",
         "href=\"/moving.gif\"",
         "href=\"/-/at/folder/\"",
+        "src=\"/folder/inside.png?w=480&amp;h=360&amp;fit=cover\"",
     ] {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
