@@ -325,18 +325,19 @@ impl Pair {
             b"+OK\r\n" if name == "MULTI" => self.queued.clear(),
             _ => {}
         }
-        let name = if shown.iter().any(|word| word == "BY") {
-            "BY"
-        } else {
-            &name
+        let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
+        // Of a text it compares what stands before a NUL, and leaves what is the same up to there in any order.
+        let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
+        let name = match has("by") || is_cut {
+            true => "BY",
+            false => &name,
         };
         if raw == ours || is_same(name, &theirs, &ours) {
             return Ok(None);
         }
         // Some elements of what has no order: any will do.
-        let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        if has("nosort") && has("limit") && counts(&raw).is_some_and(|it| Some(it) == counts(&ours))
-        {
+        let is_part = (has("nosort") || is_cut) && has("limit");
+        if is_part && counts(&raw).is_some_and(|it| Some(it) == counts(&ours)) {
             return Ok(None);
         }
         let is_excused = STRICTER.contains(&name) && ours.starts_with(b"-ERR")
