@@ -182,6 +182,7 @@ impl Writer {
                     .to_le_bytes(),
             );
             out.extend([kind, 0]);
+            out.extend(entry.stat.born_ns.to_le_bytes());
         }
         let out = self.section(Section::Devices);
         devices

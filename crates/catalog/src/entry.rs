@@ -19,6 +19,8 @@ pub struct Stat {
     pub inode: u64,
     pub size: u64,
     pub mtime_ns: i64,
+    /// When the file was made; 0 where the file system does not say.
+    pub born_ns: i64,
 }
 
 /// What is in a file.

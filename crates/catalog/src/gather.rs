@@ -127,21 +127,24 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
     songs.collect()
 }
 
-/// Of files with the same audio, the oldest keeps the id that the audio gives.
+/// Of files with the same audio, the one that was made first has the id that the audio gives. Another has one by when it was
+/// made: neither new tags nor a new name change that, nor what becomes of the others.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
-    let mut order: Vec<usize> = (0..songs.len()).collect();
-    // Entries are in the order of paths.
-    order.sort_unstable_by_key(|&song| {
-        let Song { entry, id, .. } = songs[song];
-        (id, entries[entry].stat.mtime_ns, entry)
-    });
-    let mut before = (0, 0);
-    for song in order {
-        let essence = songs[song].id;
-        let copy = if before.0 == essence { before.1 + 1 } else { 1 };
-        before = (essence, copy);
-        if copy != 1 {
-            songs[song].id = hash(&[b"copy", &essence.to_le_bytes(), &u64::to_le_bytes(copy)]);
+    let mut order: Vec<(u64, i64, usize, usize)> = (0..)
+        .zip(&*songs)
+        .map(|(row, song)| (song.id, entries[song.entry].stat.born_ns, song.entry, row))
+        .collect();
+    // Entries are in the order of paths: what tells those apart that were made at once, or nobody knows when.
+    order.sort_unstable();
+    for same in order.chunk_by(|one, next| one.0 == next.0) {
+        let first = same[0].1;
+        for at_once in same.chunk_by(|one, next| one.1 == next.1) {
+            for (place, &(essence, born_ns, _, row)) in (0_u64..).zip(at_once) {
+                if (born_ns, place) != (first, 0) {
+                    let (essence, born) = (essence.to_le_bytes(), born_ns.to_le_bytes());
+                    songs[row].id = hash(&[b"copy", &essence, &born, &place.to_le_bytes()]);
+                }
+            }
         }
     }
 }

@@ -398,6 +398,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             inode: found.u64(8),
             size: found.u64(16),
             mtime_ns: found.u64(24) as i64,
+            born_ns: found.u64(40) as i64,
         };
         Some((parts.join(&b'/'), stat))
     }

@@ -4,6 +4,8 @@ mod broken;
 mod cover;
 mod search;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::{Catalog, Content, Entry, Photo, Stat, build};
 use expect_test::expect;
 use proptest::prelude::*;
@@ -50,6 +52,7 @@ fn entry(number: u64, path: &str, content: Content) -> Entry {
         inode: number,
         size: 30_000_000 + number,
         mtime_ns: 1_700_000_000_000_000_000 + number as i64,
+        born_ns: 1_600_000_000_000_000_000 + number as i64,
     };
     Entry {
         path: path.as_bytes().to_vec(),
@@ -341,19 +344,44 @@ fn ids_survive_moves_and_new_tags() {
     assert_eq!(after.album_row(album), Some(1));
 }
 
+/// The id of the track at each path.
+fn ids(catalog: &Catalog<Vec<u8>>) -> BTreeMap<Vec<u8>, u64> {
+    let rows = 0..catalog.counts().tracks;
+    let tracks = rows.filter_map(|row| catalog.track(row));
+    let ids = tracks.map(|track| (catalog.file(track.file).expect("a file").0, track.id.0));
+    ids.collect()
+}
+
 #[test]
 fn a_copy_gets_an_id_of_its_own_and_takes_none() {
-    let original = music(1, "z.flac", &[(Field::Title, "A")]);
-    let mut copy = music(1, "a.flac", &[(Field::Title, "A")]);
-    copy.stat.mtime_ns += 1;
-    let id = open(vec![original.clone()]).track(0).expect("one track").id;
-    let both = open(vec![original, copy]);
-    let row = both.track_row(id).expect("the original");
-    let file = both.track(row).expect("a row that was found").file;
-    assert_eq!(both.file(file).expect("a file").0, b"z.flac");
-    let other = both.track(1 - row).expect("the copy").id;
-    assert_ne!(other, id);
-    assert_eq!(both.track_row(other), Some(1 - row));
+    let file = |path: &str, born: i64| {
+        let mut file = music(1, path, &[(Field::Title, "A")]);
+        file.stat.born_ns += born;
+        file
+    };
+    let (original, copy, other) = (file("z.flac", 0), file("a.flac", 1), file("b.flac", 2));
+    let alone = ids(&open(vec![original.clone()]));
+    let all = ids(&open(vec![original.clone(), copy.clone(), other.clone()]));
+    assert_eq!(all[&b"z.flac"[..]], alone[&b"z.flac"[..]]);
+    assert_eq!(all.values().collect::<BTreeSet<_>>().len(), 3);
+    // What becomes of one changes none of the others: other tags, another name, or its end.
+    let mut retagged = music(1, "z.flac", &[(Field::Title, "B")]);
+    retagged.stat.mtime_ns += 1_000;
+    assert_eq!(ids(&open(vec![retagged, copy, other.clone()])), all);
+    let moved = file("c.flac", 1);
+    let after = ids(&open(vec![original.clone(), moved, other.clone()]));
+    assert_eq!(after[&b"c.flac"[..]], all[&b"a.flac"[..]]);
+    let without = ids(&open(vec![original, other]));
+    assert_eq!(without[&b"b.flac"[..]], all[&b"b.flac"[..]]);
+    // Where nobody knows when they were made, their order is that of their paths.
+    let unknown = ["b.flac", "a.flac"].map(|path| {
+        let mut file = file(path, 0);
+        file.stat.born_ns = 0;
+        file
+    });
+    let unknown = ids(&open(unknown.to_vec()));
+    assert_eq!(unknown[&b"a.flac"[..]], alone[&b"z.flac"[..]]);
+    assert_ne!(unknown[&b"b.flac"[..]], unknown[&b"a.flac"[..]]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
         .filter_map(|row| Some((row, last?.file(row)?)))
         .peekable();
     let mut gone: HashMap<Stat, u32> = HashMap::new();
+    let mut changed: HashMap<Stat, u32> = HashMap::new();
     let mut new = Vec::new();
     for (number, file) in seen.iter().enumerate() {
         while let Some((row, (_, stat))) = known.next_if(|(_, (path, _))| *path < file.path) {
@@ -44,7 +45,7 @@ pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
             // Its old content may have gone elsewhere: two files that changed places.
             Some((row, (_, stat))) => {
-                gone.insert(stat, row);
+                changed.insert(stat, row);
                 new.push(number);
             }
             None => new.push(number),
@@ -54,7 +55,8 @@ pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
         gone.insert(stat, row);
     }
     for number in new {
-        match gone.remove(&seen[number].stat) {
+        let stat = &seen[number].stat;
+        match gone.remove(stat).or_else(|| changed.remove(stat)) {
             Some(row) => plan.moved.push((number, row)),
             None => plan.to_read.push(number),
         }

@@ -53,6 +53,7 @@ mod tests {
                 inode,
                 size: 1,
                 mtime_ns: 1,
+                born_ns: 1,
             },
             kind: Kind::Music,
         });

@@ -6,7 +6,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use catalog::Stat;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, openat, statx};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, StatxTimestamp, openat, statx,
+};
 use rustix::io::Errno;
 
 use crate::ignore::{self, Rules, Word};
@@ -289,17 +291,19 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
         folder,
         name,
         AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH,
-        StatxFlags::BASIC_STATS,
+        StatxFlags::BASIC_STATS | StatxFlags::BTIME,
     )?;
+    let ns = |time: StatxTimestamp| {
+        let s = time.tv_sec.saturating_mul(1_000_000_000);
+        s.saturating_add(time.tv_nsec.into())
+    };
+    let says_born = found.stx_mask & StatxFlags::BTIME.bits() != 0;
     Ok(Stat {
         device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
         inode: found.stx_ino,
         size: found.stx_size,
-        mtime_ns: found
-            .stx_mtime
-            .tv_sec
-            .saturating_mul(1_000_000_000)
-            .saturating_add(found.stx_mtime.tv_nsec.into()),
+        mtime_ns: ns(found.stx_mtime),
+        born_ns: if says_born { ns(found.stx_btime) } else { 0 },
     })
 }
 

@@ -212,6 +212,7 @@ fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
             inode: number.into(),
             size: 30_000_000,
             mtime_ns: 1_700_000_000_000_000_000,
+            born_ns: 1_700_000_000_000_000_000,
         },
         content: Content::Music(Box::new(media)),
     }

@@ -294,6 +294,7 @@ fn entry(number: u64, path: &str, content: Content) -> Entry {
         inode: number,
         size: 30_000_000 + number,
         mtime_ns: 1_000_000_000 * number as i64,
+        born_ns: 0,
     };
     Entry {
         path: path.as_bytes().to_vec(),
