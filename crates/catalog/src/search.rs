@@ -5,7 +5,8 @@
 //! postings  │ row │ row │ row │          with a fact each, which is all that a score needs
 //! ```
 //! One word: its postings in one sweep, of which the best stay. Several: what the rarest finds, held against a sweep over
-//! the postings of each of the others. A sweep reads six bytes a posting and no name, so that even a query of one letter in a
+//! the postings of each of the others. Where no track has all of them, its album may have some: who looks for a song by its title and
+//! its artist finds it, though an artist's name alone does not bring up all his tracks. A sweep reads six bytes a posting and no name, so that even a query of one letter in a
 //! million tracks costs a few milliseconds.
 
 use crate::Catalog;
@@ -63,6 +64,10 @@ struct Candidate {
 }
 
 impl Candidate {
+    fn is_track(&self) -> bool {
+        self.posting >> 30 == layout::TRACK_KIND
+    }
+
     /// What is called exactly so comes first, then what has the words whole, early and among few others.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
@@ -84,7 +89,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         let found = match &wanted[..] {
             [] => return Found::default(),
             [only] => self.best(only, limits.found_max),
-            [rarest, others @ ..] => self.having_all(rarest, others, limits),
+            [rarest, others @ ..] => {
+                let mut found = self.having_all(rarest, others, limits);
+                if !found.iter().any(Candidate::is_track) {
+                    found.append(&mut self.tracks_with_albums(&wanted, limits));
+                }
+                found
+            }
         };
         self.ordered(found, wanted.len(), limits.found_max)
     }
@@ -243,6 +254,50 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             candidate.is_whole &= is_whole;
             true
         });
+    }
+
+    /// Tracks with some of the words, whose albums have the others: they are called so, or their artists are.
+    fn tracks_with_albums(&self, wanted: &[Wanted<'_>], limits: &Limits) -> Vec<Candidate> {
+        if wanted.iter().any(|word| word.postings.is_empty()) {
+            return Vec::new();
+        }
+        let rows: Vec<Rows> = wanted.iter().map(|word| self.rows_with(word)).collect();
+        let mut all: Vec<Candidate> = Vec::new();
+        for word in wanted {
+            let mut tracks = Vec::new();
+            self.sweep(word, |found| {
+                if !found.is_track() || limits.candidates_max <= tracks.len() {
+                    return;
+                }
+                let Some(album) = self.album_of(row(found.posting)) else {
+                    return;
+                };
+                let has = |rows: &Rows| rows.has(found.posting) || rows.has(album);
+                if rows.iter().all(has) {
+                    tracks.push(Candidate {
+                        is_whole: false,
+                        ..found
+                    });
+                }
+            });
+            keep_best_of_each(&mut tracks);
+            all.append(&mut tracks);
+        }
+        all.sort_unstable_by_key(|it| it.posting);
+        all.dedup_by(|next, first| {
+            let is_same = next.posting == first.posting;
+            if is_same {
+                first.score += next.score;
+            }
+            is_same
+        });
+        all
+    }
+
+    /// What the postings of a track's album are.
+    fn album_of(&self, track: u32) -> Option<u32> {
+        let [.., album, _, _, _, _, _, _] = self.numbers::<12>(Section::Tracks, track)?;
+        Some(layout::ALBUM_KIND << 30 | row(album))
     }
 
     /// The rows that have a word.
