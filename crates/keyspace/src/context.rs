@@ -140,12 +140,26 @@ impl<'a> Context<'a> {
         Some(self.ks.dbs[self.db].dict.at(slot))
     }
 
+    /// Looks at what is no use of a key: counts a hit or a miss all the same.
+    pub(crate) fn look(&mut self, key: &[u8]) -> Option<&Entry> {
+        let Some(slot) = self.find(key) else {
+            self.missed(key);
+            return None;
+        };
+        self.ks.stats.hits += 1;
+        Some(self.ks.dbs[self.db].dict.at(slot))
+    }
+
+    fn missed(&mut self, key: &[u8]) {
+        self.ks.stats.misses += 1;
+        self.ks.note(self.db, Class::KeyMiss, "keymiss", key);
+    }
+
     /// Reads a value: counts a hit or a miss, and the use.
     #[inline]
     pub(crate) fn read(&mut self, key: &[u8]) -> Option<&Value> {
         let Some(slot) = self.find(key) else {
-            self.ks.stats.misses += 1;
-            self.ks.note(self.db, Class::KeyMiss, "keymiss", key);
+            self.missed(key);
             return None;
         };
         self.ks.stats.hits += 1;

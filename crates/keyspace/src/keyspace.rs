@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::command::{Command, Flags, Handler};
+use crate::commands::server;
 use crate::context::{Context, Journal};
 use crate::db::{Db, NEVER};
 use crate::dict::Seed;
@@ -163,7 +164,9 @@ impl Keyspace {
                 run(&mut context, out).map(|block| block.map_or(Outcome::Done, Outcome::Block))
             }
             Handler::Exec => return context.exec(out),
-            Handler::Service | Handler::Container => return Outcome::Service(command),
+            Handler::Service => return Outcome::Service(command),
+            // COMMAND alone: the others of that sort take no fewer than two words.
+            Handler::Container => server::command(&mut context, out).map(|()| Outcome::Done),
         };
         context.finish();
         result.unwrap_or_else(|fault| {
@@ -211,7 +214,8 @@ impl Keyspace {
             return Err(Fault::of("ERR Command not allowed inside a transaction"));
         }
         let queued = session.queue.as_ref().is_some_and(Queue::needs_memory);
-        let needs = command.flags.has(Flags::DENYOOM) || command.name == "exec" && queued;
+        let queues = session.queue.is_some() && !table::runs_at_once(command.name);
+        let needs = command.flags.has(Flags::DENYOOM) || queues || command.name == "exec" && queued;
         let denies = needs && !session.replay && !session.in_exec;
         if denies && !self.make_room(now_ms) {
             return Err(Fault::OUT_OF_MEMORY);

@@ -82,18 +82,21 @@ impl Notify {
         if all {
             letters.push('A');
         }
-        for (letter, class) in LETTERS {
-            let in_all = ALL & (1 << class as u32) != 0;
-            if wants(class) && !(all && in_all) {
-                letters.push(char::from(letter));
-            }
-        }
+        let in_all = |class: Class| ALL & (1 << class as u32) != 0;
+        let of = |is_wanted: &dyn Fn(Class) -> bool| {
+            let wanted = LETTERS.iter().filter(|(_, class)| is_wanted(*class));
+            wanted
+                .map(|(letter, _)| char::from(*letter))
+                .collect::<String>()
+        };
+        letters += &of(&|class| wants(class) && in_all(class) && !all);
         if self.0 & KEYSPACE != 0 {
             letters.push('K');
         }
         if self.0 & KEYEVENT != 0 {
             letters.push('E');
         }
+        letters += &of(&|class| wants(class) && !in_all(class));
         letters
     }
 

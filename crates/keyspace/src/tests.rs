@@ -205,6 +205,67 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
+    // What is queued takes memory, too.
+    assert_eq!(client.send("MULTI"), "+OK");
+    assert!(client.send("EXISTS a").starts_with("-OOM"));
+    assert_eq!(client.send("DISCARD"), "+OK");
+}
+
+#[test]
+fn events_are_those_of_redis() {
+    let mut client = Client::new();
+    let notify = Notify::parse(b"g$lshzxetdKEmn").expect("letters");
+    assert_eq!(notify.letters(), "AKEmn");
+    client.keyspace.set_notify(notify);
+    let mut told = |line: &str| {
+        client.send(line);
+        let events = std::mem::take(&mut client.keyspace.effects.events);
+        let events = events.iter().map(|event| event.name.to_string());
+        events.collect::<Vec<_>>().join(" ")
+    };
+    for line in [
+        "EXISTS none",
+        "TTL none",
+        "PTTL none",
+        "EXPIRETIME none",
+        "TYPE none",
+        "DUMP none",
+        "GET none",
+        "COPY none k",
+    ] {
+        assert_eq!(told(line), "keymiss", "{line}");
+    }
+    assert_eq!(told("SET k v"), "new set");
+    assert_eq!(told("MOVE k 1"), "new move_from move_to");
+}
+
+#[test]
+fn a_payload_without_a_checksum_is_refused() {
+    let mut client = Client::new();
+    let mut restore = |payload: &[u8], options: &[&'static str]| {
+        let mut args: Vec<Bytes> = ["RESTORE", "k", "0"].map(Bytes::from).to_vec();
+        args.push(Bytes::copy_from_slice(payload));
+        args.extend(options.iter().map(|word| Bytes::from(*word)));
+        let mut out = Out::new(Proto::Resp2);
+        client.run(&args, &mut out);
+        out.to_bytes()
+    };
+    let wrong = "-ERR DUMP payload version or checksum are wrong\r\n";
+    assert_eq!(restore(b"\0\x011\x0a\0\0\0\0\0\0\0\0\0", &[]), wrong);
+    for both in [
+        ["FREQ", "1", "IDLETIME", "1"],
+        ["IDLETIME", "1", "FREQ", "1"],
+    ] {
+        assert_eq!(restore(b"", &both), "-ERR syntax error\r\n");
+    }
+}
+
+#[test]
+fn command_alone_tells_all_commands() {
+    let mut client = Client::new();
+    let count = client.send("COMMAND COUNT");
+    assert!(client.send("COMMAND").starts_with(&count.replace(':', "*")));
+    assert_eq!(client.send("COMMAND INFO nothing"), "*1 $-1");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::block::Parked;
 use crate::client::{ClientKey, Closing, Replies};
 use crate::command;
 use crate::latency::Sample;
+use crate::redact::redacted;
 use crate::slowlog::{self, Slow};
 use crate::state::{Flow, State};
 
@@ -37,6 +38,12 @@ impl State {
         let now_ms = self.now_ms();
         let client = &mut self.clients[key];
         client.active_ms = now_ms;
+        if is_of_http(&args[0]) {
+            let peer = &client.peer.address;
+            tracing::warn!(%peer, "a client speaks HTTP: a page of somebody's browser, perhaps; connection closed");
+            client.close(Closing::Now);
+            return Flow::Next;
+        }
         let guarded = !client.authenticated || client.only_subscribes();
         if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
             match self.gate(key, args) {
@@ -178,7 +185,7 @@ impl State {
             id: 0,
             unix_secs: self.now_ms() / 1000,
             took_us,
-            args: slowlog::shorten(args),
+            args: slowlog::shorten(&redacted(args)),
             peer: client.peer.address.clone(),
             name: client.name.clone(),
         };
@@ -199,36 +206,29 @@ impl State {
     /// Whether a command may run, asked only when something is in its way: no password yet, pub/sub mode, a pause, a
     /// disk that takes nothing.
     fn gate(&mut self, key: ClientKey, args: &[Bytes]) -> Gate {
-        // What is no command at all is refused by `execute`, with its own text.
-        let Some(command) = keyspace::command(args) else {
-            return match self.clients[key].authenticated {
-                true => Gate::Open,
-                false => self.refuse(key, None, "NOAUTH Authentication required."),
-            };
+        // What is no command at all, or has too few words, is refused by `execute`, with its own text.
+        let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
+            return Gate::Open;
         };
         let client = &self.clients[key];
         if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
-            return self.refuse(key, Some(command), "NOAUTH Authentication required.");
+            return self.refuse(key, command, "NOAUTH Authentication required.");
         }
         if client.only_subscribes() && !WHILE_LISTENING.contains(&command.name) {
             let text = format!(
                 "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
                 command.name
             );
-            return self.refuse(key, Some(command), &text);
+            return self.refuse(key, command, &text);
         }
-        if command.flags.has(Flags::WRITE)
+        // A PING is how others look whether all is well.
+        if (command.flags.has(Flags::WRITE) || command.name == "ping")
             && let Some(text) = self.persist.refuses_writes(&self.config)
         {
-            return self.refuse(key, Some(command), &text);
+            return self.refuse(key, command, &text);
         }
         match self.pause {
-            // What is written wrongly is told at once.
-            Some(pause)
-                if command.takes(args.len()) && (pause.all || self.changes_data(key, command)) =>
-            {
-                Gate::Postponed
-            }
+            Some(pause) if pause.all || self.changes_data(key, command) => Gate::Postponed,
             _ => Gate::Open,
         }
     }
@@ -242,21 +242,19 @@ impl State {
         }
     }
 
-    fn refuse(&mut self, key: ClientKey, command: Option<&'static Command>, text: &str) -> Gate {
+    fn refuse(&mut self, key: ClientKey, command: &'static Command, text: &str) -> Gate {
         let client = &mut self.clients[key];
         client.session.abort_multi();
         client.out.error(text);
         self.stats
             .error(text.as_bytes(), self.limits.error_names_max);
-        if let Some(command) = command {
-            self.stats.calls_of(command).rejected += 1;
-        }
+        self.stats.calls_of(command).rejected += 1;
         Gate::Refused
     }
 
     /// Shows a command to those who monitor, unless it is being queued or is nobody's business.
     fn monitor(&mut self, key: ClientKey, args: &[Bytes]) {
-        let Some(command) = keyspace::command(args) else {
+        let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
             return;
         };
         let hidden = command.flags.has(Flags::SKIP_MONITOR) || command.flags.has(Flags::ADMIN);
@@ -321,4 +319,11 @@ impl State {
         self.stats
             .error(text.as_bytes(), self.limits.error_names_max);
     }
+}
+
+/// Whether a request is a line of HTTP's. A web page can have a browser send such lines to a server on its own machine, and
+/// commands behind them.
+fn is_of_http(name: &[u8]) -> bool {
+    matches!(name.len(), 4 | 5)
+        && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))
 }

@@ -46,6 +46,7 @@ mod local;
 mod persist;
 mod process;
 mod pubsub;
+mod redact;
 mod remote;
 mod service;
 mod settings;

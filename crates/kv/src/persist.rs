@@ -205,8 +205,10 @@ impl Persist {
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(
-                "MISCONF the last snapshot could not be written, and stop-writes-on-bgsave-error says that nothing \
-                 may be changed then; the log has the reason"
+                "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. \
+                 Commands that may modify the data set are disabled, because this instance is configured to report \
+                 errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check \
+                 the Redis logs for details about the RDB error."
                     .to_owned(),
             );
         }
@@ -541,12 +543,16 @@ impl State {
             }
             Err(error) => {
                 tracing::error!(%error, "the snapshot could not be written");
-                if persist.stops {
+                let stops = persist.stops;
+                if stops {
                     tracing::error!("so the server does not stop, which would lose what it holds");
                     persist.stops = false;
                     self.unpause();
                 }
-                Err("ERR the snapshot could not be written; the log has the reason")
+                Err(match stops {
+                    true => "ERR Errors trying to SHUTDOWN. Check logs.",
+                    false => "ERR",
+                })
             }
         };
         for key in std::mem::take(&mut self.persist.savers) {

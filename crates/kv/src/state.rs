@@ -17,6 +17,7 @@ use crate::config::{Config, OutputLimit};
 use crate::latency::Latency;
 use crate::persist::Persist;
 use crate::pubsub::Hub;
+use crate::redact::redacted;
 use crate::slowlog::Slowlog;
 use crate::stats::Stats;
 
@@ -280,7 +281,7 @@ impl State {
             client.session.db(),
             client.peer.address
         );
-        for arg in args {
+        for arg in redacted(args).iter() {
             line.push(' ');
             crate::text::quote(arg, &mut line);
         }

@@ -34,6 +34,11 @@ use crate::{Config, Limits, settings};
 
 /// Plays a script against a server with these directives.
 fn check(directives: &str, script: &str) {
+    heard_last(directives, script, None);
+}
+
+/// The same; gives what a client hears then, which may be different each time.
+fn heard_last(directives: &str, script: &str, name: Option<&str>) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -51,7 +56,11 @@ fn check(directives: &str, script: &str) {
                 stage.play(line, index + 1).await;
             }
         }
-    });
+        match name {
+            Some(name) => stage.talker(name).hear().await,
+            None => String::new(),
+        }
+    })
 }
 
 impl Stream for DuplexStream {

@@ -21,8 +21,8 @@ const TAIL_BYTES: usize = 10;
 
 pub(crate) fn dump(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
-    match cx.entry(&args[1]) {
-        Some(entry) => out.blob(&Bytes::from(payload(&entry.value))),
+    match cx.read(&args[1]) {
+        Some(value) => out.blob(&Bytes::from(payload(value))),
         None => out.null(),
     }
     Ok(())
@@ -43,7 +43,7 @@ fn body(payload: &[u8]) -> Option<&[u8]> {
     let (body, tail) = payload.split_at_checked(payload.len().checked_sub(TAIL_BYTES)?)?;
     let version = u16::from_le_bytes(tail[..2].try_into().expect("two bytes"));
     let crc = u64::from_le_bytes(tail[2..].try_into().expect("eight bytes"));
-    let is_sound = crc == 0 || crc == crc64(0, &payload[..payload.len() - 8]);
+    let is_sound = crc == crc64(0, &payload[..payload.len() - 8]);
     (version <= VERSION_MAX && is_sound).then_some(body)
 }
 
@@ -64,13 +64,13 @@ fn parse(cx: &Context<'_>) -> Result<Options, Fault> {
             options.replace = true;
         } else if cx.is(at, "absttl") {
             options.is_absolute = true;
-        } else if cx.is(at, "idletime") && has_value {
+        } else if cx.is(at, "idletime") && has_value && !matches!(options.used, Use::Frequency(_)) {
             at += 1;
             let idle_s = u32::try_from(cx.int(at)?);
             options.used = idle_s
                 .map(Use::Idle)
                 .map_err(|_| Fault::of("ERR Invalid IDLETIME value, must be >= 0"))?;
-        } else if cx.is(at, "freq") && has_value {
+        } else if cx.is(at, "freq") && has_value && !matches!(options.used, Use::Idle(_)) {
             at += 1;
             let frequency = u8::try_from(cx.int(at)?);
             options.used = frequency

@@ -29,22 +29,10 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn exists(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let found = cx.args[1..].iter().filter(|key| is_found(cx, key)).count();
+    let args = &cx.args[1..];
+    let found = args.iter().filter(|key| cx.look(key).is_some()).count();
     out.int(found as i64);
     Ok(())
-}
-
-/// EXISTS is no use of a key, but its misses and hits count.
-fn is_found(cx: &mut Context<'_>, key: &[u8]) -> bool {
-    let found = cx.exists(key);
-    let stats = &mut cx.ks.stats;
-    let counter = if found {
-        &mut stats.hits
-    } else {
-        &mut stats.misses
-    };
-    *counter += 1;
-    found
 }
 
 pub(crate) fn touch(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -59,7 +47,7 @@ pub(crate) fn touch(cx: &mut Context<'_>, out: &mut Out) -> Done {
 pub(crate) fn type_of(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     out.simple(
-        cx.entry(&args[1])
+        cx.look(&args[1])
             .map_or("none", |entry| entry.value.type_name()),
     );
     Ok(())
@@ -173,11 +161,13 @@ pub(crate) fn move_to_db(cx: &mut Context<'_>, out: &mut Out) -> Done {
     }
     let tags = cx.tags_of(key);
     let (slot_before, entry) = cx.remove(key).expect("seen above");
-    cx.changed(key, Class::Generic, "move_from");
     cx.db = to;
     let slot = cx.insert(key, entry.value, entry.deadline_ms);
     cx.ks.moved((from, slot_before), entry.access, (to, slot));
     cx.ks.dbs[to].set_tags(slot, &tags);
+    cx.db = from;
+    cx.changed(key, Class::Generic, "move_from");
+    cx.db = to;
     cx.changed(key, Class::Generic, "move_to");
     cx.db = from;
     out.int(1);
@@ -202,6 +192,8 @@ pub(crate) fn copy(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if from == to && args[1] == args[2] {
         return Err(Fault::of("ERR source and destination objects are the same"));
     }
+    // A copy is a use.
+    cx.read(&args[1]);
     let source = cx
         .entry(&args[1])
         .map(|entry| (entry.value.clone(), entry.deadline_ms));

@@ -69,7 +69,7 @@ pub(crate) fn command_info(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for name in &cx.args[2..] {
         match table::named(name) {
             Some(command) => send_info(command, out),
-            None => out.null_array(),
+            None => out.null(),
         }
     }
     Ok(())

@@ -92,9 +92,9 @@ rows! {
 
     "acl" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "6.0.0", "see its subcommands",
         Service, "Who may do what: one user, who may do everything.";
-    "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_MULTI], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+    "bgrewriteaof" 1 [ADMIN NOSCRIPT], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
         Service, "Writes the append-only file anew.";
-    "bgsave" -1 [ADMIN NOSCRIPT NO_MULTI], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+    "bgsave" -1 [ADMIN NOSCRIPT], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
         Service, "Saves all data to a file, while the server goes on.";
     "command" -1 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
         Container, "What is known about commands.";

@@ -47,6 +47,9 @@ impl Places {
     }
 }
 
+/// How a snapshot begins.
+const MAGIC: &[u8] = b"REDIS";
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
@@ -69,7 +72,7 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
     }
     if places.snapshot.exists() {
         let mut replay = Replay::new(config, keyspace, now_ms);
-        replay.file(&places.snapshot, false)?;
+        replay.snapshot(&places.snapshot)?;
     }
     Ok(Loaded::default())
 }
@@ -167,6 +170,22 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// Loads a file that must be a snapshot.
+    fn snapshot(&mut self, path: &Path) -> Result<(), Error> {
+        let mut begin = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin));
+        read.map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
+        if begin != MAGIC {
+            let what = match MAGIC.starts_with(&begin) {
+                true => format!("the snapshot ends at byte {}, before its end", begin.len()),
+                false => "at byte 0: no snapshot begins so".to_owned(),
+            };
+            return Err(Error::data(format!("{}: {what}", path.display())));
+        }
+        self.file(path, false).map(drop)
+    }
+
     /// Loads one file: a snapshot, commands, or the one and then the other. The last one's torn end may be cut off.
     /// Returns the file's length.
     fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
@@ -175,7 +194,7 @@ impl<'a> Replay<'a> {
             Source::open(path).map_err(|error| Error::host(format!("open {show}: {error}")))?;
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         source.fill().map_err(read)?;
-        if source.input.starts_with(b"REDIS") {
+        if source.input.starts_with(MAGIC) {
             let mut loader = rdb::Loader::new(rdb::LoadOptions {
                 now_ms: self.now_ms,
                 check_crc: self.check_crc,

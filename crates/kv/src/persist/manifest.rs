@@ -48,7 +48,11 @@ impl Manifest {
                 _ => return Err(fault("a type that is none of b, i, h")),
             }
         }
-        Ok(manifest)
+        match manifest == Manifest::default() {
+            // To begin anew would leave the data of its files behind.
+            true => Err("it is empty".to_owned()),
+            false => Ok(manifest),
+        }
     }
 
     /// Its text.

@@ -177,6 +177,23 @@ fn damage_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_list_of_files_that_is_empty_is_no_empty_journal() {
+    let dir = Dir::new("manifest");
+    let config = dir.config("");
+    write(&config, &["SET a 1"]);
+    let manifest = dir.0.join("appendonlydir/appendonly.aof.manifest");
+    for text in ["", "\n", "# nothing\n"] {
+        fs::write(&manifest, text).expect("written");
+        let error = open(&config).expect_err("refused");
+        assert!(
+            error.ends_with("appendonly.aof.manifest: it is empty"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&manifest).expect("left as it was"), text);
+    }
+}
+
+#[test]
 fn a_new_journal_begins_with_the_snapshot_that_is_there() {
     let dir = Dir::new("base");
     let mut config = dir.config("appendonly no");
@@ -201,11 +218,18 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
     write_snapshot(&mut keyspace, &dir);
     let path = dir.0.join("dump.rdb");
     let whole = fs::read(&path).expect("written");
-    for cut in 5..whole.len() {
+    for cut in 0..whole.len() {
         fs::write(&path, &whole[..cut]).expect("written");
         let error = open(&config).expect_err("refused");
         assert!(error.contains("dump.rdb: "), "cut at {cut}: {error}");
     }
+    // Commands are no snapshot, whatever they would do.
+    fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
+    let error = open(&config).expect_err("refused");
+    assert!(
+        error.ends_with("dump.rdb: at byte 0: no snapshot begins so"),
+        "{error}"
+    );
     let mut damaged = whole.clone();
     let place = damaged.len() - 12;
     damaged[place] ^= 1;

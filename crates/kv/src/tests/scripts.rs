@@ -1,6 +1,6 @@
 //! What clients say and hear.
 
-use super::check;
+use super::{check, heard_last};
 
 #[test]
 fn commands_are_answered_in_order_whatever_their_protocol() {
@@ -489,6 +489,86 @@ fn who_waits_for_a_value_that_is_being_made_gets_it_or_makes_it() {
         c> RPUSH made x
         c< 1
         b< -WRONGTYPE Operation against a key holding the wrong kind of value
+        "#,
+    );
+}
+
+#[test]
+fn a_browser_that_was_sent_here_by_a_page_is_shown_out() {
+    for line in ["POST / HTTP/1.1", "host: 127.0.0.1", "Post"] {
+        let script = format!("a> {line}\na> SET k v\na closed\nb> EXISTS k\nb< 0");
+        check("", &script);
+    }
+    check("requirepass s", "a> POST / HTTP/1.1\na closed");
+}
+
+#[test]
+fn passwords_are_not_shown_to_others() {
+    let script = "a> MONITOR\na< OK\nb> HELLO 2 AUTH default secret";
+    let shown = heard_last(
+        "requirepass secret",
+        &script.replace("a> ", "a> AUTH secret\na< OK\na> "),
+        Some("a"),
+    );
+    assert!(
+        shown.ends_with(r#""HELLO" "2" "AUTH" "(redacted)" "(redacted)""#),
+        "{shown}"
+    );
+    let script = "a> CONFIG SET requirepass secret\na< OK\na> SLOWLOG GET 1";
+    let noted = heard_last("slowlog-log-slower-than 0", script, Some("a"));
+    assert!(noted.contains(r#""requirepass" "(redacted)""#), "{noted}");
+    assert!(!noted.contains("secret"), "{noted}");
+}
+
+#[test]
+fn what_is_wrong_is_told_before_what_is_forbidden() {
+    check(
+        "requirepass s",
+        "a> FOO
+         a< -ERR unknown command 'FOO', with args beginning with: 
+         a> GET
+         a< -ERR wrong number of arguments for 'get' command
+         a> GET k
+         a< -NOAUTH Authentication required.",
+    );
+}
+
+#[test]
+fn a_transaction_may_begin_snapshots_and_listen_but_not_to_shards() {
+    check(
+        "",
+        r#"
+        a> MULTI
+        a> BGSAVE SCHEDULE
+        a> BGREWRITEAOF
+        a> DISCARD
+        a< OK
+        a< QUEUED
+        a< QUEUED
+        a< OK
+        a> MULTI
+        a> SUBSCRIBE c
+        a> SSUBSCRIBE d
+        a> EXEC
+        a< OK
+        a< QUEUED
+        a< QUEUED
+        a< [["subscribe" "c" 1] -ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client]
+        "#,
+    );
+}
+
+#[test]
+fn listeners_are_counted_in_a_list_in_both_protocols() {
+    check(
+        "",
+        r#"
+        a> HELLO 3
+        a< {"server": "redis", "version": "7.2.4", "proto": 3, "id": 1, "mode": "standalone", "role": "master", "modules": []}
+        a> PUBSUB NUMSUB a b
+        a< ["a" 0 "b" 0]
+        a> PUBSUB SHARDNUMSUB a
+        a< ["a" 0]
         "#,
     );
 }
