@@ -157,10 +157,7 @@ impl State {
             return;
         };
         let took_us = self.clock.end_lap(begun);
-        let calls = self.stats.calls_of(command);
-        calls.calls += 1;
-        calls.took_us += took_us;
-        calls.failed += u64::from(failed);
+        self.stats.calls_of(command).ran(took_us, failed);
         self.clients[key].last = Some(command);
         let slower_than = self.config.slowlog_log_slower_than.0;
         if 0 <= slower_than && slower_than as u64 <= took_us {

@@ -7,6 +7,9 @@ use keyspace::Command;
 /// Samples a rate is the mean of.
 const RATE_SAMPLES: usize = 16;
 
+/// Ranges of time that calls are counted in. The last has all above 18 minutes.
+const RANGES: usize = 31;
+
 /// The calls of one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calls {
@@ -16,6 +19,39 @@ pub(crate) struct Calls {
     pub(crate) rejected: u64,
     /// Answered by an error.
     pub(crate) failed: u64,
+    /// Those that took up to 1,024 ns, up to twice that, and so on: the ranges that Redis shows.
+    by_time: [u64; RANGES],
+}
+
+impl Calls {
+    /// Counts a call that ran.
+    pub(crate) fn ran(&mut self, took_us: u64, failed: bool) {
+        self.calls += 1;
+        self.took_us += took_us;
+        self.failed += u64::from(failed);
+        let units = took_us.saturating_mul(1000).div_ceil(1024).max(1);
+        let range = units.next_power_of_two().trailing_zeros() as usize;
+        self.by_time[range.min(RANGES - 1)] += 1;
+    }
+
+    /// How many calls took so many microseconds at most, for each range that has any.
+    pub(crate) fn histogram(&self) -> Vec<(u64, u64)> {
+        let mut sum = 0;
+        let ranges = (0..).zip(&self.by_time).filter(|(_, count)| **count != 0);
+        let ranges = ranges.map(|(range, count)| {
+            sum += count;
+            ((1024 << range) / 1000, sum)
+        });
+        ranges.collect()
+    }
+
+    /// What so many of a thousand calls did not exceed, in microseconds, to the end of a range.
+    pub(crate) fn permille_us(&self, permille: u64) -> u64 {
+        let wanted = (self.calls * permille).div_ceil(1000);
+        let histogram = self.histogram();
+        let found = histogram.iter().find(|(_, sum)| wanted <= *sum);
+        found.map_or(0, |(us, _)| *us)
+    }
 }
 
 #[derive(Debug)]
@@ -81,8 +117,9 @@ impl Stats {
     }
 
     /// Every command that was called or refused.
-    pub(crate) fn all_calls(&self) -> impl Iterator<Item = (&'static str, Calls)> {
-        self.calls.iter().flatten().copied()
+    pub(crate) fn all_calls(&self) -> impl Iterator<Item = (&'static str, &Calls)> {
+        let calls = self.calls.iter().flatten();
+        calls.map(|(name, calls)| (*name, calls))
     }
 
     pub(crate) fn sample(&mut self, now_ms: u64) {

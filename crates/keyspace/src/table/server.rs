@@ -138,8 +138,8 @@ rows! {
         Service, "What took long, in sentences.";
     "latency|help" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "The subcommands.";
-    "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(1)",
-        Service, "Empty: times are counted by command in INFO.";
+    "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
+        Service, "How many calls took how long, by command.";
     "latency|history" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "When an event took long, and how long.";
     "latency|latest" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",

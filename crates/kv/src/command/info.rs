@@ -26,7 +26,7 @@ const DEFAULT: &[Section] = &[
 ];
 
 /// Shown by `all`, `everything` or their names.
-const MORE: &[Section] = &[("Commandstats", calls)];
+const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
 
 /// INFO \[section …\]
 pub(super) fn info(call: &mut Call<'_>) {
@@ -291,6 +291,14 @@ fn calls(state: &State, fields: &mut Fields) {
                 calls.calls, calls.took_us, calls.rejected, calls.failed
             ),
         );
+    }
+}
+
+fn latencies(state: &State, fields: &mut Fields) {
+    for (name, calls) in state.stats.all_calls().filter(|(_, it)| it.calls != 0) {
+        let [p50, p99, p99_9] = [500, 990, 999].map(|permille| calls.permille_us(permille));
+        let text = format_args!("p50={p50}.000,p99={p99}.000,p99.9={p99_9}.000");
+        fields.add(&format!("latency_percentiles_usec_{name}"), text);
     }
 }
 

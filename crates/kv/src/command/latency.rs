@@ -9,10 +9,12 @@ pub(super) fn latency(call: &mut Call<'_>) {
         ("history", 3) => history(call),
         ("reset", _) => reset(call),
         ("doctor", 2) => doctor(call),
-        ("histogram", _) => call.out().map(0),
+        ("histogram", _) => histogram(call),
         ("help", 2) => call.help(&[
             "DOCTOR",
             "    Return a human readable latency analysis report.",
+            "HISTOGRAM [COMMAND ...]",
+            "    Return a cumulative distribution of latencies of the specified commands, of all without any.",
             "HISTORY <event>",
             "    Return time-latency samples for the <event> class.",
             "LATEST",
@@ -50,6 +52,36 @@ fn history(call: &mut Call<'_>) {
         out.array(2);
         out.int(sample.unix_secs as i64);
         out.int(sample.took_ms as i64);
+    }
+}
+
+/// Of the commands that are named, those with subcommands meaning all of them; else of all that ran.
+fn histogram(call: &mut Call<'_>) {
+    let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
+    let is_wanted = |name: &str| {
+        let whole = name.split('|').next().unwrap_or(name);
+        names.is_empty() || names.iter().any(|wanted| wanted == name || wanted == whole)
+    };
+    let stats = &call.state.stats;
+    let rows = stats
+        .all_calls()
+        .filter(|(name, calls)| calls.calls != 0 && is_wanted(name));
+    let rows: Vec<_> = rows
+        .map(|(name, calls)| (name, calls.calls, calls.histogram()))
+        .collect();
+    let out = call.out();
+    out.map(rows.len());
+    for (name, calls, histogram) in rows {
+        out.bulk(name.as_bytes());
+        out.map(2);
+        out.bulk(b"calls");
+        out.int(calls as i64);
+        out.bulk(b"histogram_usec");
+        out.map(histogram.len());
+        for (us, sum) in histogram {
+            out.int(us as i64);
+            out.int(sum as i64);
+        }
     }
 }
 

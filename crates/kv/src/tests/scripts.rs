@@ -572,3 +572,26 @@ fn listeners_are_counted_in_a_list_in_both_protocols() {
         "#,
     );
 }
+
+#[test]
+fn times_of_commands_are_counted_by_range() {
+    let script = "a> SET k v\na< OK\na> GET k\na< \"v\"\na> LATENCY HISTOGRAM get config nothing";
+    let heard = heard_last("", script, Some("a"));
+    // In the time of tests, nothing takes any.
+    assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
+    let script = "a> GET k\na< nil\na> GET k\na< nil\na> INFO latencystats";
+    let heard = heard_last("", script, Some("a"));
+    assert!(
+        heard.contains("latency_percentiles_usec_get:p50=1.000,p99=1.000,p99.9=1.000"),
+        "{heard}"
+    );
+    let mut calls = crate::stats::Calls::default();
+    for took_us in [0, 1, 2, 3, 70, 70, u64::MAX / 2000] {
+        calls.ran(took_us, false);
+    }
+    assert_eq!(calls.histogram()[..4], [(1, 2), (2, 3), (4, 4), (131, 6)]);
+    assert_eq!(
+        [500, 990].map(|permille| calls.permille_us(permille)),
+        [4, (1024 << 30) / 1000]
+    );
+}
