@@ -115,27 +115,55 @@ fn unsynchronised(
             "the id3 tag is unsynchronised and longer than the limit; its beginning is kept",
         );
     }
-    let mut plain = Vec::new();
-    let mut after_ff = false;
+    let mut plain = Plain::default();
     let mut at = range.start;
     while at < end {
         let step = (end - at).min(STEP_BYTES as u64) as usize;
-        undo(input.bytes(at, step)?, &mut after_ff, &mut plain);
+        plain.extend(input.bytes(at, step)?);
         at += step as u64;
     }
     let (mut window, limits) = (Vec::new(), input.limits);
-    let (source, len) = (&plain[..], plain.len() as u64);
+    let (source, len) = (&plain.bytes[..], plain.bytes.len() as u64);
     let mut inner = Input::new(&source, len, &mut window, limits);
     let known = media.pictures.len();
     let walked = Walk::new(head).run(&mut inner, 0..len, media, tags);
     for picture in &mut media.pictures[known..] {
-        // Offsets in `plain` mean nothing in the file: the picture is in the tag, so many bytes into what it holds.
-        picture.skip = u32::try_from(picture.offset).unwrap_or(u32::MAX);
-        picture.offset = range.start;
-        picture.bytes = end - range.start;
+        // Offsets in `plain` mean nothing in the file.
+        let begin = plain.before(picture.offset);
+        picture.bytes = plain.before(picture.offset + picture.bytes) - begin;
+        picture.offset = range.start + begin;
         picture.stored = Stored::Unsynchronised;
     }
     walked
+}
+
+/// What a tag says without the zero bytes behind FF, and where those were.
+#[derive(Default)]
+struct Plain {
+    bytes: Vec<u8>,
+    /// For each that is left out, how many bytes are kept before it.
+    left_out: Vec<u32>,
+    after_ff: bool,
+}
+
+impl Plain {
+    fn extend(&mut self, stored: &[u8]) {
+        for byte in stored {
+            let kept = self.bytes.len();
+            undo(&[*byte], &mut self.after_ff, &mut self.bytes);
+            if self.bytes.len() == kept {
+                self.left_out.push(kept as u32);
+            }
+        }
+    }
+
+    /// How many stored bytes stand before the plain one with this number, those that are left out with it aside.
+    fn before(&self, plain: u64) -> u64 {
+        let left_out = self
+            .left_out
+            .partition_point(|kept| u64::from(*kept) <= plain);
+        plain + left_out as u64
+    }
 }
 
 /// Appends `bytes` to `out` without the zero bytes behind FF.

@@ -284,7 +284,6 @@ pub enum Stored {
     Base64 = 1,
     /// In base64, interrupted by the heads of Ogg pages.
     OggBase64 = 2,
-    /// With a zero byte behind each FF, as ID3v2 does it. Where that covers a whole tag, so do offset and length, and what
-    /// follows the picture in the tag follows it.
+    /// With a zero byte behind each FF, as ID3v2 does it.
     Unsynchronised = 3,
 }

@@ -152,3 +152,26 @@ fn a_tag_that_is_unsynchronised_as_a_whole() {
     assert_eq!(media.tags.first(Field::Title), Some("ÿàx"));
     assert_eq!(media.tags.first(Field::Album), Some("A"));
 }
+
+#[test]
+fn a_cover_in_such_a_tag_is_the_picture_alone() {
+    // Each FF of the picture is stored with a zero behind it, and a frame follows that is none of it.
+    let picture = b"\xff\xd8\xff\x00pixels\xff\xff\xe0\xff";
+    let stored = b"\xff\x00\xd8\xff\x00\x00pixels\xff\x00\xff\x00\xe0\xff\x00";
+    let body = b"\0image/jpeg\0\x03\xff\0description\0";
+    let length = (body.len() - 1 + picture.len()) as u8;
+    let frame = [b"APIC\0\0\0", &[length, 0, 0][..], body, stored].concat();
+    let disc = b"TPOS\0\0\0\x04\0\0\x001/2";
+    let file = |frames: &[&[u8]]| {
+        let frames = frames.concat();
+        let head = [&b"ID3\x03\0\x80\0\0\0"[..], &[frames.len() as u8]].concat();
+        [&head[..], &frames, sine("mp3")].concat()
+    };
+    for file in [file(&[&frame, disc]), file(&[disc, &frame])] {
+        let media = read(&file).expect("a sound file");
+        assert_eq!(media.tags.first(Field::DiscNumber), Some("1/2"));
+        let cover = media.cover().expect("the tag has one");
+        let read = read_cover(&file[..], file.len() as u64, cover, 100);
+        assert_eq!(read.expect("it is there"), picture);
+    }
+}
