@@ -3,11 +3,12 @@
 //! ```text
 //! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even
 //! "COMM": 0 channels u16 · 2 frames u32 · 6 bits u16 · 8 rate, an 80-bit float · 18 coding (AIFC)
+//! "SSND": 0 offset u32 · 4 block u32 · 8 samples
 //! ```
 //! Big-endian. Source: Apple's Audio Interchange File Format 1.3, and AIFF-C.
 
 use crate::input::Input;
-use crate::media::{Codec, Container};
+use crate::media::{Audio, Codec, Container};
 use crate::{Error, Field, Media, Tags, id3v2, text, wav};
 
 /// Whether a file begins like one.
@@ -15,6 +16,9 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
     let is_form = head.starts_with(b"FORM");
     is_form && matches!(head.get(8..12), Some(b"AIFF" | b"AIFC"))
 }
+
+/// What stands before the samples in their chunk.
+const DATA_HEAD_BYTES: u64 = 8;
 
 /// Chunks of text.
 const TEXTS: &[(&[u8; 4], Field)] = &[
@@ -69,9 +73,22 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     media.tags.fill(&texts);
     let frames = frames.ok_or(Error::malformed("aiff without a format"))?;
     let data = data.ok_or(Error::truncated("aiff without samples"))?;
-    media.audio.measure(frames, data.end - data.start);
+    let bytes = data.end - data.start;
+    media
+        .audio
+        .measure(frames.min(room(&media.audio, bytes)), bytes);
     media.essence = wav::sampled(input, "aiff", &data)?;
     Ok(media)
+}
+
+/// How many frames so many bytes of a chunk of samples hold, if the coding tells.
+fn room(audio: &Audio, bytes: u64) -> u64 {
+    // A sample takes whole bytes, whatever its bits.
+    let frame_bytes = u64::from(audio.channels) * u64::from(audio.bits.div_ceil(8));
+    match audio.codec {
+        Codec::Pcm if frame_bytes != 0 => bytes.saturating_sub(DATA_HEAD_BYTES) / frame_bytes,
+        _ => u64::MAX,
+    }
 }
 
 /// Reads the format; returns how many frames there are.

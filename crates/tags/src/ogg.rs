@@ -39,6 +39,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         other => other?,
     }
     let granule = last_granule(input, serial)?;
+    let was_searched_whole = input.len() <= TAIL_BYTES[TAIL_BYTES.len() - 1];
+    if granule.map_or(was_searched_whole, |end| end <= start.into()) {
+        return Err(Error::truncated("ogg that ends before its sound begins"));
+    }
     match granule {
         Some(granule) => {
             let samples = granule.saturating_sub(start.into());

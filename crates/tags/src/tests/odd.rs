@@ -123,6 +123,37 @@ fn reasons() {
 }
 
 #[test]
+fn ogg_without_a_page_of_sound_cannot_be_read() {
+    // Its three pages begin at 0, 58 and 3,536: the head, the comments with the setup, and all of the sound.
+    let vorbis = sine("ogg");
+    for end in [200, 3_536, 3_540] {
+        expect!["Truncated: ogg that ends before its sound begins"]
+            .assert_eq(&told(&vorbis[..end]));
+    }
+    // Opus has its comments alone in the second page, which ends at 841.
+    let opus = sine("opus");
+    for end in [100, 841] {
+        expect!["Truncated: ogg that ends before its sound begins"].assert_eq(&told(&opus[..end]));
+    }
+    // With broken comments, it is heard all the same.
+    let mut broken = vorbis.to_vec();
+    broken[58 + 27 + 15 + 7..][..4].copy_from_slice(&[0xff; 4]);
+    expect![[
+        r#"Vorbis 500 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures ["the comment packet is broken"]"#
+    ]]
+    .assert_eq(&told(&broken));
+}
+
+#[test]
+fn aiff_lasts_as_long_as_the_samples_that_are_there() {
+    // 4,000 samples of a byte at 8 kHz, behind 54 bytes; of which 1,000 are there.
+    expect![[
+        r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk says that it is longer than the file"]"#
+    ]]
+    .assert_eq(&told(&sine("aiff")[..1_054]));
+}
+
+#[test]
 fn a_disk_that_fails_is_no_verdict_on_the_file() {
     struct Failing;
     impl crate::ReadAt for Failing {
