@@ -16,6 +16,9 @@ use crate::{house, print};
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Files with broken tags that are named. They are tracks all the same, and one faulty writer may have made a whole library.
+const BROKEN_TAGS_TOLD_MAX: usize = 100;
+
 /// Scans, then says what it came to. Ended by a signal, it leaves the last whole index.
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
@@ -34,6 +37,12 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let report = watched(&order).map_err(|err| vec![told(&err)])?;
     for Fault { path, reason } in &report.faults {
         eprintln!("{}: {reason}", path.escape_ascii());
+    }
+    for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_TOLD_MAX) {
+        eprintln!("{}: a track all the same: {reason}", path.escape_ascii());
+    }
+    if let Some(more @ 1..) = report.broken_tags.len().checked_sub(BROKEN_TAGS_TOLD_MAX) {
+        eprintln!("{more} more tracks have broken tags");
     }
     for (path, target) in &report.missing {
         eprintln!("{}: not in the library: {target}", path.escape_ascii());
@@ -128,7 +137,7 @@ fn lines(report: &Report) -> String {
             } else {
                 "the disk does not rotate"
             },
-            report.with_issues,
+            report.broken_tags.len(),
         );
     }
     out += &format!(

@@ -24,8 +24,8 @@ pub struct Report {
     pub reads: u64,
     /// Bytes asked for in opened files.
     pub bytes: u64,
-    /// Of opened files, music with tags that are broken in part.
-    pub with_issues: u64,
+    /// Of opened files, music with tags that are broken in part, and what is wrong with them, by path.
+    pub broken_tags: Vec<Fault>,
     /// What could not be read, by path.
     pub faults: Vec<Fault>,
     /// Entries of playlists that are no track of the library: of which playlist, and what stands there.
@@ -67,11 +67,11 @@ impl Report {
     }
 }
 
-/// A file or folder that could not be read.
+/// A file or folder that could not be read, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Below the root.
     pub path: Vec<u8>,
-    /// Why not.
+    /// Why not; several reasons are parted by semicolons.
     pub reason: String,
 }

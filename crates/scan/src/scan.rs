@@ -266,8 +266,11 @@ impl Reading<'_> {
             report.bytes += read.bytes;
             let Seen { path, stat, .. } = &seen[number];
             let path = path.clone();
-            if let Ok(Content::Music(media)) = &read.content {
-                report.with_issues += u64::from(!media.issues.is_empty());
+            if let Ok(Content::Music(media)) = &read.content
+                && !media.issues.is_empty()
+            {
+                let (path, reason) = (path.clone(), media.issues.join("; "));
+                report.broken_tags.push(Fault { path, reason });
             }
             match read.content {
                 Ok(content) => entries.push(Entry {
@@ -278,6 +281,10 @@ impl Reading<'_> {
                 Err(reason) => report.faults.push(Fault { path, reason }),
             }
         }
+        // They were read in another order.
+        report
+            .broken_tags
+            .sort_unstable_by(|a, b| a.path.cmp(&b.path));
         drafts.extend(in_threads(threads, entries, |entry| {
             Draft::new(entry, self.splits)
         }));

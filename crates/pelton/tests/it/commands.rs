@@ -268,6 +268,23 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
 }
 
 #[test]
+fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
+    let tagged = [b"ID3\x09\0\0\0\0\0\0", FLAC].concat();
+    let names: Vec<String> = (0..103).map(|track| format!("{track:03}.flac")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (&name[..], &tagged[..])).collect();
+    let home = Home::with(&files);
+    let words = ["scan", "library", "--data", "data"];
+    let (code, stdout, stderr) = run(&home, &words);
+    let told: Vec<&str> = stderr.lines().collect();
+    assert_eq!((code, told.len()), (0, 101), "{stderr}");
+    let reason = "a track all the same: an id3 tag of a version nobody knows";
+    assert_eq!(told[0], format!("000.flac: {reason}"));
+    assert_eq!(told[99], format!("099.flac: {reason}"));
+    assert_eq!(told[100], "3 more tracks have broken tags");
+    assert!(stdout.contains("; 103 with broken tags\n"), "{stdout}");
+}
+
+#[test]
 fn cell_proves_its_isolation() {
     let home = Home::new();
     let (code, stdout, stderr) = run(&home, &["cell", "--probe"]);
