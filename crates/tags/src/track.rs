@@ -205,8 +205,10 @@ impl Track {
     fn loudness(&mut self, tags: &Tags) {
         let number = |field| {
             let text: &str = tags.first(field)?;
-            let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-' | '+'));
-            let number: f64 = text[..end.unwrap_or(text.len())].parse().ok()?;
+            let is_part = |letter| matches!(letter, '0'..='9' | '.' | ',' | '-' | '+');
+            let end = text.find(|letter| !is_part(letter)).unwrap_or(text.len());
+            // Some write a decimal comma. With another comma or a point it is no number.
+            let number: f64 = text[..end].replace(',', ".").parse().ok()?;
             number.is_finite().then_some(number)
         };
         let gain = |field, r128| {

@@ -203,6 +203,18 @@ fn numbers_and_loudness() {
 }
 
 #[test]
+fn a_decimal_comma_is_a_point_and_no_number_is_read_by_half() {
+    let loudness = |gain: &str, peak: &str| {
+        let media = media(&[(Field::TrackGain, gain), (Field::TrackPeak, peak)]);
+        let track = Track::new(&media, b"x.flac", &Splits::default());
+        (track.track_gain_cdb, track.track_peak_ppm)
+    };
+    assert_eq!(loudness("-6,50 dB", "0,98"), (Some(-650), Some(980_000)));
+    assert_eq!(loudness("+1.5dB", "1"), (Some(150), Some(1_000_000)));
+    assert_eq!(loudness("-1,006.50 dB", "0,9,8"), (None, None));
+}
+
+#[test]
 fn dates() {
     let shown = |text| Date::parse(text).map(|date| (date.year, date.month, date.day));
     assert_eq!(shown("1999"), Some((1999, 0, 0)));
