@@ -55,9 +55,10 @@ impl Shape {
 
 /// One file that is decoded from its beginning on.
 pub(crate) trait Decoder {
+    /// Of the frames that came last, and at first of those that come next: another part of a file may have another.
     fn shape(&self) -> Shape;
 
-    /// Appends the next frames, their channels side by side. `false` at the end, where it appends none.
+    /// Appends the next frames, their channels side by side, all of one shape. `false` at the end, where it appends none.
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error>;
 
     /// Goes to a frame without decoding all before it. `false` where it cannot; then it stays where it is.

@@ -6,7 +6,7 @@ use sound::{Codec, Gain, Plan, SAMPLE_RATE_HZ};
 
 use crate::decode::{self, Decoder};
 use crate::encode::OggOpus;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
@@ -24,17 +24,17 @@ pub struct Made<W> {
 /// Makes of `original`, which is read from its beginning, what `plan` says.
 ///
 /// # Errors
-/// [`ErrorKind`](crate::ErrorKind) says whose fault it is. What was written until then is worth nothing.
+/// [`ErrorKind`] says whose fault it is. What was written until then is worth nothing.
 pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
     sink: W,
 ) -> Result<Made<W>, Error> {
     let mut decoder = decode::open(plan.codec, original)?;
-    let shape = decoder.shape();
     let mut block = Vec::new();
     skip(decoder.as_mut(), plan, &mut block)?;
-    let mix = Mix::new(shape, plan.channels);
+    let mut shape = decoder.shape();
+    let mut mix = Mix::new(shape, plan.channels);
     let mut resampler = Resampler::new(shape.rate_hz, plan.channels)?;
     let mut file = OggOpus::new(plan, shape.rate_hz, sink)?;
     let mut remarks = Vec::new();
@@ -45,14 +45,29 @@ pub fn transcode<W: Write>(
         block.clear();
         match decoder.next(&mut block) {
             Ok(more) => over = !more,
-            Err(error) if file.frames() == 0 => return Err(error),
+            // Sound that is not decoded is heard in the original.
+            Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
+                return Err(error);
+            }
             Err(error) => {
                 remarks.push(format!("damaged, made as far as it goes: {error}"));
                 over = true;
             }
         }
+        let has_turned = decoder.shape() != shape;
         frames.clear();
-        resampler.run(over, &mut frames);
+        resampler.run(over || has_turned, &mut frames);
+        if has_turned {
+            shape = decoder.shape();
+            mix = Mix::new(shape, plan.channels);
+            resampler = Resampler::new(shape.rate_hz, plan.channels)?;
+        }
+        let room = (plan.samples_max() - file.frames()) * u64::from(plan.channels);
+        if room < frames.len() as u64 {
+            frames.truncate(room as usize);
+            remarks.push("longer than the plan says, made as far as that goes".to_owned());
+            over = true;
+        }
         file.push(&frames)?;
     }
     if file.frames() == 0 {
@@ -68,24 +83,31 @@ pub fn transcode<W: Write>(
 
 /// Leaves out what lies before the plan's beginning. What of the first block counts is left in `block`.
 fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<(), Error> {
-    let shape = decoder.shape();
+    let mut shape = decoder.shape();
     let begin = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
-    let begin = u64::try_from(begin).unwrap_or(u64::MAX);
-    if begin == 0 || decoder.seek(begin)? {
+    let mut left = u64::try_from(begin).unwrap_or(u64::MAX);
+    if left == 0 || decoder.seek(left)? {
         return Ok(());
     }
-    let channels = usize::from(shape.channels);
-    let mut at = 0;
-    while at < begin {
+    loop {
         block.clear();
         if !decoder.next(block)? {
             return Err(Error::undecodable("it ends before it begins"));
         }
-        at += (block.len() / channels) as u64;
+        let turned = decoder.shape();
+        if turned.rate_hz != shape.rate_hz {
+            let scaled = u128::from(left) * u128::from(turned.rate_hz) / u128::from(shape.rate_hz);
+            left = u64::try_from(scaled).unwrap_or(u64::MAX);
+        }
+        shape = turned;
+        let channels = usize::from(shape.channels);
+        let frames = (block.len() / channels) as u64;
+        if left <= frames {
+            block.drain(..left as usize * channels);
+            return Ok(());
+        }
+        left -= frames;
     }
-    let kept = (at - begin) as usize * channels;
-    block.drain(..block.len() - kept);
-    Ok(())
 }
 
 /// Encodes and decodes a moment of sound, so that what the library sets up on first use is there before a job.

@@ -7,7 +7,6 @@
 //! last    its flag 4 · the granule tells the length
 //! ```
 
-use crate::SAMPLE_RATE_HZ;
 use crate::plan::Plan;
 
 const HEAD_BYTES: usize = 27;
@@ -19,9 +18,6 @@ const OPUS_HEAD_BYTES: usize = 19;
 const CONTINUED: u8 = 1;
 const FIRST: u8 = 2;
 const LAST: u8 = 4;
-
-/// How much longer than the index says a track may turn out to be: durations of some formats are estimates.
-const LONGER_MS: u64 = 10_000;
 
 /// Something that no honest worker makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +52,9 @@ impl Checker {
     /// One for what `plan` makes.
     #[must_use]
     pub fn new(plan: &Plan) -> Checker {
-        let longer = LONGER_MS + plan.duration_ms / 8;
         Checker {
             channels: plan.channels,
-            samples_max: plan.playing_samples() + longer * u64::from(SAMPLE_RATE_HZ) / 1_000,
+            samples_max: plan.samples_max(),
             pages: 0,
             serial: 0,
             granule: 0,

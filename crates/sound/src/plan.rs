@@ -98,6 +98,15 @@ impl Plan {
         self.playing_ms() * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
+    /// The most samples a channel that are made: a track may turn out to be longer than the index says, as durations of some
+    /// formats are estimates.
+    #[must_use]
+    pub fn samples_max(&self) -> u64 {
+        const LONGER_MS: u64 = 10_000;
+        let longer = LONGER_MS + self.duration_ms / 8;
+        self.playing_samples() + longer * u64::from(SAMPLE_RATE_HZ) / 1_000
+    }
+
     /// What it takes, estimated: what is skipped is decoded, what is made also encoded.
     #[must_use]
     pub fn cost(&self) -> Cost {

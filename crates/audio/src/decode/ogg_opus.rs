@@ -9,44 +9,63 @@ use super::{Decoder, Order, Shape};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
+const MAGIC: &[u8] = b"OpusHead";
+
 pub(super) struct OggOpus<R: Read + Seek> {
     packets: Packets<R>,
+    link: Link,
+}
+
+/// The decoder of one stream.
+struct Link {
     decoder: opus::Decoder,
     shape: Shape,
     /// Frames that are still to be left out at the beginning.
     pre_skip: usize,
 }
 
-impl<R: Read + Seek> OggOpus<R> {
-    pub(super) fn open(original: R) -> Result<OggOpus<R>, Error> {
-        let mut packets = Packets::new(original);
-        let head = Head::parse(&packets.read_header()?)?;
+impl Link {
+    /// Of the stream that begins with `first`.
+    fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Link, Error> {
+        let head = Head::parse(first)?;
         // The comments.
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
-        Ok(OggOpus {
+        Ok(Link {
             shape: Shape::new(SAMPLE_RATE_HZ, channels, Order::Vorbis)?,
             decoder: opus::Decoder::new(&head.layout, head.gain)?,
-            packets,
             pre_skip: head.pre_skip,
         })
     }
 }
 
+impl<R: Read + Seek> OggOpus<R> {
+    pub(super) fn open(original: R) -> Result<OggOpus<R>, Error> {
+        let mut packets = Packets::new(original);
+        let first = packets.read_header()?;
+        let link = Link::open(&first, &mut packets)?;
+        Ok(OggOpus { packets, link })
+    }
+}
+
 impl<R: Read + Seek> Decoder for OggOpus<R> {
     fn shape(&self) -> Shape {
-        self.shape
+        self.link.shape
     }
 
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
         let Some(packet) = self.packets.read()? else {
-            return Ok(false);
+            let Some(first) = self.packets.read_link(MAGIC)? else {
+                return Ok(false);
+            };
+            self.link = Link::open(&first, &mut self.packets)?;
+            return Ok(true);
         };
-        let channels = usize::from(self.shape.channels);
-        let samples = self.decoder.decode(&packet)?;
+        let channels = usize::from(self.link.shape.channels);
+        let samples = self.link.decoder.decode(&packet)?;
         let end = self.packets.count(samples.len() / channels);
-        let begin = self.pre_skip.min(end);
-        self.pre_skip -= begin;
+        let begin = self.link.pre_skip.min(end);
+        self.link.pre_skip -= begin;
         block.extend_from_slice(&samples[begin * channels..end * channels]);
         Ok(true)
     }
@@ -63,7 +82,7 @@ struct Head {
 impl Head {
     fn parse(packet: &[u8]) -> Result<Head, Error> {
         let malformed = || Error::undecodable("a malformed head of Opus");
-        let rest = packet.strip_prefix(b"OpusHead").ok_or_else(malformed)?;
+        let rest = packet.strip_prefix(MAGIC).ok_or_else(malformed)?;
         let &[
             version,
             channels,

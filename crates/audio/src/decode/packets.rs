@@ -1,20 +1,25 @@
-//! The packets of a stream in Ogg (RFC 3533), and how much of the last one counts.
+//! The packets of a file in Ogg (RFC 3533), and how much of the last one of a stream counts.
 
 use std::io::{Read, Seek};
 
-use ogg::PacketReader;
+use ogg::{Packet, PacketReader};
 
 use crate::error::Error;
 
-/// The first stream of a file; packets of others are passed over.
+/// The first stream of a file, and those that follow when it is over: the links of a chain (RFC 3533 §4). Packets of streams
+/// beside them are passed over.
 pub(super) struct Packets<R: Read + Seek> {
     reader: PacketReader<R>,
-    /// Of the stream, once its first packet was read.
+    /// Of the link, once its first packet was read.
     serial: Option<u32>,
-    /// Frames that were decoded.
+    /// Whether another of its packets was read: then no stream beside it begins any more.
+    has_begun: bool,
+    /// Frames of the link that were decoded.
     frames: u64,
-    /// How many frames there are in all, once the last packet was read.
+    /// How many frames the link has in all, once its last packet was read.
     end: Option<u64>,
+    /// A first packet that came before the link had said that it is over.
+    next: Option<Packet>,
 }
 
 impl<R: Read + Seek> Packets<R> {
@@ -22,27 +27,66 @@ impl<R: Read + Seek> Packets<R> {
         Packets {
             reader: PacketReader::new(original),
             serial: None,
+            has_begun: false,
             frames: 0,
             end: None,
+            next: None,
         }
     }
 
-    /// The next one; nothing after the last.
+    /// The next one of the link; nothing after its last.
     pub(super) fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        while self.end.is_none() {
+        while self.end.is_none() && self.next.is_none() {
             let Some(packet) = self.reader.read_packet().map_err(Error::undecodable)? else {
                 break;
             };
-            let serial = *self.serial.get_or_insert(packet.stream_serial());
-            if packet.stream_serial() != serial {
-                continue;
+            match self.serial {
+                None => return Ok(Some(self.begin(packet))),
+                Some(serial) if packet.stream_serial() == serial => {
+                    self.has_begun = true;
+                    return Ok(Some(self.take(packet)));
+                }
+                Some(_) if self.has_begun && packet.first_in_stream() => self.next = Some(packet),
+                Some(_) => {}
             }
-            if packet.last_in_stream() {
-                self.end = Some(packet.absgp_page());
-            }
-            return Ok(Some(packet.data));
         }
         Ok(None)
+    }
+
+    /// The first packet of the next link that begins with `magic`, once [`Packets::read`] gave all of this one; nothing
+    /// behind the last link.
+    pub(super) fn read_link(&mut self, magic: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut others = 0;
+        loop {
+            let packet = match self.next.take() {
+                Some(packet) => Some(packet),
+                None => self.reader.read_packet().map_err(Error::undecodable)?,
+            };
+            match packet {
+                Some(packet) if !packet.first_in_stream() => {}
+                Some(packet) if packet.data.starts_with(magic) => {
+                    return Ok(Some(self.begin(packet)));
+                }
+                Some(_) => others += 1,
+                None if others == 0 => return Ok(None),
+                None => return Err(Error::unsupported("a chain that goes on in another coding")),
+            }
+        }
+    }
+
+    fn begin(&mut self, packet: Packet) -> Vec<u8> {
+        self.serial = Some(packet.stream_serial());
+        self.has_begun = false;
+        self.frames = 0;
+        self.end = None;
+        self.take(packet)
+    }
+
+    fn take(&mut self, packet: Packet) -> Vec<u8> {
+        if packet.last_in_stream() {
+            self.end = Some(packet.absgp_page());
+        }
+        packet.data
     }
 
     /// The next one, which there has to be.

@@ -201,6 +201,90 @@ fn five_channels_and_a_low_one_become_two_ears() {
     }
 }
 
+/// So many seconds of a tone in both ears, in Ogg.
+fn tone(codec: &str, seconds: u32, hz: u32, rate: u32, channels: &str) -> Vec<u8> {
+    let source = format!("aevalsrc=0.5*sin(2*PI*{hz}*t)|0.5*sin(2*PI*{hz}*t):d={seconds}:s={rate}");
+    let before = ["-f", "lavfi", "-i", &source];
+    // Its own numbers for streams, else each link has the same.
+    let serial = hz.to_string();
+    let words = ["-f", "ogg", "-c:a", codec, "-ac", channels];
+    ffmpeg(
+        &before,
+        b"",
+        &[&words[..], &["-serial_offset", &serial]].concat(),
+    )
+}
+
+/// How often the samples rise through zero.
+fn crossings(samples: &[f32]) -> usize {
+    let pairs = samples.windows(2);
+    pairs.filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count()
+}
+
+#[test]
+fn every_link_of_a_chain_is_heard() {
+    for (codec, name, rates) in [
+        (Codec::Vorbis, "libvorbis", [44_100, 44_100, 22_050]),
+        (Codec::Opus, "libopus", [48_000; 3]),
+    ] {
+        // Each has headers of its own; the last one also another count of channels and, in Vorbis, another rate.
+        let chain = [
+            tone(name, 1, 440, rates[0], "2"),
+            tone(name, 2, 660, rates[1], "2"),
+            tone(name, 1, 880, rates[2], "1"),
+        ];
+        for (start_ms, hz) in [(0, &[440, 660, 660, 880][..]), (3_000, &[880])] {
+            let plan = sound::Plan {
+                start_ms,
+                ..plan(codec, 2, 4)
+            };
+            let made = made(&plan, &chain.concat()).expect("sound");
+            assert_eq!(made.remarks, Vec::<String>::new(), "{name}");
+            let heard = heard(&made.sink, 2);
+            let seconds = heard[0].chunks(48_000);
+            let longer = heard[0].len() as i64 - 48_000 * hz.len() as i64;
+            assert!(
+                longer.abs() <= 960,
+                "{name} from {start_ms}: {longer} samples longer"
+            );
+            for (second, &hz) in seconds.zip(hz) {
+                // Where one tone meets the next, an encoder smears it.
+                let rises = crossings(&second[4_800..43_200]) as i64;
+                assert!(
+                    (rises - hz * 8 / 10).abs() <= 2,
+                    "{name} from {start_ms}: {rises} of {hz}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chain_that_goes_on_in_another_coding_is_not_made() {
+    let vorbis = tone("libvorbis", 1, 440, 48_000, "2");
+    let opus = tone("libopus", 1, 660, 48_000, "2");
+    for (codec, chain) in [
+        (Codec::Vorbis, [&vorbis[..], &opus].concat()),
+        (Codec::Opus, [&opus[..], &vorbis].concat()),
+    ] {
+        let made = made(&plan(codec, 2, 2), &chain).map(|made| made.frames);
+        assert_eq!(made.map_err(|err| err.kind), Err(ErrorKind::Unsupported));
+    }
+}
+
+#[test]
+fn no_more_is_made_than_the_plan_lets_through() {
+    let long = tone("libopus", 20, 440, 48_000, "2");
+    let plan = plan(Codec::Opus, 2, 4);
+    let made = made(&plan, &long).expect("sound");
+    // The plan's four seconds, ten that it may be wrong by, and an eighth.
+    assert_eq!(made.frames, 48_000 * 29 / 2);
+    assert_eq!(
+        made.remarks,
+        ["longer than the plan says, made as far as that goes"]
+    );
+}
+
 #[test]
 fn what_begins_behind_its_end_is_the_files_fault() {
     let original = write(&FORMATS[0], false);
