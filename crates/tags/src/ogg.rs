@@ -1,4 +1,4 @@
-//! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last page.
+//! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last page; in a chain, of each.
 //!
 //! ```text
 //! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC · 26 segments u8
@@ -9,9 +9,11 @@
 //! on in each, so the bytes between tell how much of the packet they hold, and they need not be read.
 //! Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
 
+mod chain;
+
 use crate::comments::{self, Flow};
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence, Stored};
+use crate::media::{Audio, Codec, Container, Essence, Stored};
 use crate::{Error, Media};
 
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
@@ -24,49 +26,59 @@ const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
 /// Opus always counts 48,000 samples a second.
 const OPUS_RATE_HZ: u32 = 48_000;
 
+/// Bytes of a first packet that are looked at.
+const IDENT_BYTES: u64 = 64;
+
 const CONTINUED: u8 = 1;
+const FIRST: u8 = 2;
 
 pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let serial = u32::from_le_bytes(input.array(14)?);
     let mut packet = Packet::begin(input, 0, serial)?;
-    let head = packet.take(packet.body_left.min(64) as usize)?.to_vec();
+    let head = packet
+        .take(packet.body_left.min(IDENT_BYTES) as usize)?
+        .to_vec();
     let mut media = Media::new(Container::Ogg, Codec::Other);
-    let start = identify(&head, &mut media)?;
+    let start = identify(&head, &mut media.audio)?;
     let second = packet.page_end;
     let mut packet = Packet::begin(input, second, serial)?;
     match comment_packet(&mut packet, &mut media) {
         Err(err) if err.is_local() => media.issue("the comment packet is broken"),
         other => other?,
     }
-    let granule = last_granule(input, serial)?;
-    let was_searched_whole = input.len() <= TAIL_BYTES[TAIL_BYTES.len() - 1];
-    if granule.map_or(was_searched_whole, |end| end <= start.into()) {
-        return Err(Error::truncated("ogg that ends before its sound begins"));
-    }
-    match granule {
-        Some(granule) => {
-            let samples = granule.saturating_sub(start.into());
-            let audio_bytes = input.len().saturating_sub(second);
-            media.audio.measure(samples, audio_bytes);
-        }
-        None => {
-            media.audio.exact = false;
-            media.issue("no last page tells the duration");
-        }
+    let len = input.len();
+    let last = last_page(input, len, |page| {
+        page.serial == serial && page.ends_packet()
+    })?;
+    let chain = match last_page(input, len, |_| true)? {
+        Some(other) if other.serial != serial => chain::measure(input, media.audio, &other)?,
+        _ => None,
+    };
+    media.audio.exact = chain.as_ref().map_or(last.is_some(), |chain| chain.exact);
+    let samples = match (chain, &last) {
+        (Some(chain), _) => Some(chain.samples),
+        (None, Some(last)) => Some(last.granule.saturating_sub(start.into())),
+        // All of the file was searched.
+        (None, None) if len <= TAIL_BYTES[TAIL_BYTES.len() - 1] => Some(0),
+        (None, None) => None,
+    };
+    match samples {
+        Some(0) => return Err(Error::truncated("ogg that ends before its sound begins")),
+        Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
+        None => media.issue("no last page tells the duration"),
     }
     media.essence = Essence::of(
         "ogg",
-        granule.unwrap_or(0),
+        last.map_or(0, |page| page.granule),
         &[&head, &serial.to_le_bytes()[..]].concat(),
     );
     Ok(media)
 }
 
 /// Reads the first packet; returns the samples that a decoder throws away at the start.
-fn identify(head: &[u8], media: &mut Media) -> Result<u16, Error> {
+fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     let short = || Error::malformed("ogg identification is cut off");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
-    let audio = &mut media.audio;
     if head.starts_with(b"\x01vorbis") {
         audio.codec = Codec::Vorbis;
         audio.channels = (*head.get(11).ok_or_else(short)?).into();
@@ -288,18 +300,43 @@ impl Flow for Packet<'_, '_> {
     }
 }
 
-/// The granule of the last page of this stream, which is the count of its samples.
-fn last_granule(input: &mut Input<'_>, serial: u32) -> Result<Option<u64>, Error> {
-    let len = input.len();
+/// A page, by its head.
+struct Page {
+    at: u64,
+    serial: u32,
+    /// All ones when no packet ends in it; else the count of samples that are over with it.
+    granule: u64,
+}
+
+impl Page {
+    fn read(at: u64, head: &[u8]) -> Option<Page> {
+        let granule = head.get(6..)?.first_chunk()?;
+        let serial = head.get(14..)?.first_chunk()?;
+        head.starts_with(MAGIC).then_some(Page {
+            at,
+            serial: u32::from_le_bytes(*serial),
+            granule: u64::from_le_bytes(*granule),
+        })
+    }
+
+    fn ends_packet(&self) -> bool {
+        self.granule != u64::MAX
+    }
+}
+
+/// The last page that is wanted of those that begin before `end`, not far from there.
+fn last_page(
+    input: &mut Input<'_>,
+    end: u64,
+    is_wanted: impl Fn(&Page) -> bool,
+) -> Result<Option<Page>, Error> {
     for tail_bytes in TAIL_BYTES {
-        let start = len.saturating_sub(tail_bytes);
-        let tail = input.bytes(start, (len - start) as usize)?;
-        let found = tail.windows(HEAD_BYTES as usize).rev().find_map(|head| {
-            let is_ours = head.starts_with(MAGIC) && head[14..18] == serial.to_le_bytes();
-            let granule = head[6..].first_chunk().expect("a head has 27 bytes");
-            let granule = u64::from_le_bytes(*granule);
-            // All ones: no packet ends in this page.
-            (is_ours && granule != u64::MAX).then_some(granule)
+        let start = end.saturating_sub(tail_bytes);
+        let tail = input.bytes(start, (end - start) as usize)?;
+        let mut heads = tail.windows(HEAD_BYTES as usize).enumerate().rev();
+        let found = heads.find_map(|(skip, head)| {
+            let page = Page::read(start + skip as u64, head)?;
+            is_wanted(&page).then_some(page)
         });
         if found.is_some() || start == 0 {
             return Ok(found);

@@ -1,5 +1,6 @@
 //! A small file of each kind, made by the encoders that people use, and what can be done to it.
 
+mod chains;
 mod ends;
 mod fields;
 mod names;

@@ -1,0 +1,158 @@
+//! Chains: streams one after the other in one file (RFC 3533 §4), each with heads, serial numbers and times of its own.
+//!
+//! Where a link begins is found by bisection, as libvorbisfile does it: of the pages between one of a link and one of none of
+//! its streams, the one in the middle tells which half to look in.
+
+use super::{FIRST, HEAD_BYTES, IDENT_BYTES, Packet, Page, identify, last_page};
+use crate::comments::Flow as _;
+use crate::input::Input;
+use crate::media::Audio;
+use crate::{Error, ErrorKind};
+use std::ops::Range;
+
+/// Links that are measured, and streams beside each other in one of them.
+const LINKS_MAX: usize = 16;
+const STREAMS_MAX: usize = 16;
+/// What is searched at once for a page, and how far at most: one page is not longer.
+const STEP_BYTES: u64 = 8 << 10;
+const SEARCH_BYTES: u64 = 68 << 10;
+
+/// What all links play.
+pub(super) struct Chain {
+    /// At the rate of the first link.
+    pub(super) samples: u64,
+    /// Whether every link was measured. Else the rest is taken to be like what was.
+    pub(super) exact: bool,
+}
+
+/// Measures the chain in which `last`, a page that is not of the file's first stream, is the last one. Nothing when it is no
+/// chain: then it is of a stream beside the first.
+pub(super) fn measure(
+    input: &mut Input<'_>,
+    first: Audio,
+    last: &Page,
+) -> Result<Option<Chain>, Error> {
+    let mut walk = Walk {
+        first,
+        samples: 0,
+        at: 0,
+    };
+    match walk.run(input, last) {
+        Ok(()) => {}
+        Err(err) if err.kind == ErrorKind::Io => return Err(err),
+        // Broken, or more than the limits allow, from here on.
+        Err(_) if walk.at != 0 => {
+            let samples = u128::from(walk.samples) * u128::from(input.len()) / u128::from(walk.at);
+            return Ok(Some(Chain {
+                samples: u64::try_from(samples).unwrap_or(u64::MAX),
+                exact: false,
+            }));
+        }
+        Err(_) => {}
+    }
+    Ok((walk.at != 0).then_some(Chain {
+        samples: walk.samples,
+        exact: true,
+    }))
+}
+
+struct Walk {
+    first: Audio,
+    /// What the links before `at` play.
+    samples: u64,
+    /// Where the link begins that was not measured yet.
+    at: u64,
+}
+
+impl Walk {
+    fn run(&mut self, input: &mut Input<'_>, last: &Page) -> Result<(), Error> {
+        for _ in 0..LINKS_MAX {
+            let serials = streams(input, self.at)?;
+            if serials.contains(&last.serial) {
+                if self.at != 0 {
+                    let samples = self.link(input, serials[0], input.len())?;
+                    self.samples = self.samples.saturating_add(samples);
+                }
+                return Ok(());
+            }
+            let next = boundary(input, self.at..last.at, &serials)?;
+            // RFC 3533 §4: the next link begins with the first pages of its streams.
+            if input.array::<{ HEAD_BYTES as usize }>(next)?[5] & FIRST == 0 {
+                return Err(Error::malformed("ogg page of a stream that never began"));
+            }
+            let samples = self.link(input, serials[0], next)?;
+            self.samples = self.samples.saturating_add(samples);
+            self.at = next;
+        }
+        Err(Error::limit("more links than the limit allows"))
+    }
+
+    /// What the link that begins at `self.at` and ends at `end` plays, at the first one's rate.
+    fn link(&self, input: &mut Input<'_>, serial: u32, end: u64) -> Result<u64, Error> {
+        let mut packet = Packet::begin(input, self.at, serial)?;
+        let head_bytes = packet.body_left.min(IDENT_BYTES) as usize;
+        let mut audio = self.first;
+        let start = identify(packet.take(head_bytes)?, &mut audio)?;
+        let last = last_page(input, end, |page| {
+            page.ends_packet() && page.serial == serial
+        })?;
+        let samples = last.map_or(0, |page| page.granule.saturating_sub(start.into()));
+        let rate = u128::from(audio.sample_rate_hz);
+        let scaled = u128::from(samples) * u128::from(self.first.sample_rate_hz) / rate;
+        Ok(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+}
+
+/// The streams whose first pages stand one behind the other at `at`; one at least.
+fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
+    let mut serials = Vec::new();
+    while serials.len() < STREAMS_MAX {
+        input.part()?;
+        let head: [u8; HEAD_BYTES as usize] = input.array(at)?;
+        if !serials.is_empty() && head[5] & FIRST == 0 {
+            return Ok(serials);
+        }
+        let page = Page::read(at, &head).ok_or(Error::malformed("ogg page expected"))?;
+        serials.push(page.serial);
+        let lengths = input.bytes(at + HEAD_BYTES, head[26].into())?;
+        let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        at += HEAD_BYTES + lengths.len() as u64 + body_bytes;
+    }
+    Err(Error::limit("more streams than the limit allows"))
+}
+
+/// The first page that is of none of these streams: one of them begins where `range` does, none where it ends.
+fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
+    let Range { mut start, mut end } = range;
+    let mut found = end;
+    while start < end {
+        input.part()?;
+        let middle = match end - start {
+            0..STEP_BYTES => start,
+            bytes => start + bytes / 2,
+        };
+        match next_page(input, middle..end)? {
+            Some(page) if serials.contains(&page.serial) => start = page.at + HEAD_BYTES,
+            Some(page) => (found, end) = (page.at, middle),
+            None => end = middle,
+        }
+    }
+    Ok(found)
+}
+
+/// The first page that begins in `range`.
+fn next_page(input: &mut Input<'_>, range: Range<u64>) -> Result<Option<Page>, Error> {
+    let end = range.end.min(range.start + SEARCH_BYTES);
+    let mut at = range.start;
+    while at < end {
+        let step = (end - at).min(STEP_BYTES);
+        let bytes = input.up_to(at, (step + HEAD_BYTES - 1) as usize)?;
+        let mut heads = bytes.windows(HEAD_BYTES as usize).enumerate();
+        let found = heads.find_map(|(skip, head)| Page::read(at + skip as u64, head));
+        if found.is_some() {
+            return Ok(found);
+        }
+        at += step;
+    }
+    Ok(None)
+}
