@@ -164,6 +164,16 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
 }
 
 impl Report {
+    /// Takes what was wrong with a track's tags.
+    fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
+        if let Ok(Content::Music(media)) = content
+            && !media.issues.is_empty()
+        {
+            let (path, reason) = (path.to_vec(), media.issues.join("; "));
+            self.broken_tags.push(Fault { path, reason });
+        }
+    }
+
     /// Takes what the index itself tells.
     fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
@@ -173,6 +183,9 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        // Files are read in another order.
+        let broken_tags = &mut self.broken_tags;
+        broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 }
 
@@ -266,12 +279,7 @@ impl Reading<'_> {
             report.bytes += read.bytes;
             let Seen { path, stat, .. } = &seen[number];
             let path = path.clone();
-            if let Ok(Content::Music(media)) = &read.content
-                && !media.issues.is_empty()
-            {
-                let (path, reason) = (path.clone(), media.issues.join("; "));
-                report.broken_tags.push(Fault { path, reason });
-            }
+            report.note_tags(&path, &read.content);
             match read.content {
                 Ok(content) => entries.push(Entry {
                     path,
@@ -281,10 +289,6 @@ impl Reading<'_> {
                 Err(reason) => report.faults.push(Fault { path, reason }),
             }
         }
-        // They were read in another order.
-        report
-            .broken_tags
-            .sort_unstable_by(|a, b| a.path.cmp(&b.path));
         drafts.extend(in_threads(threads, entries, |entry| {
             Draft::new(entry, self.splits)
         }));
