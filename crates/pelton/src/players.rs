@@ -29,8 +29,8 @@ use crate::house;
 pub(crate) const FOLDER: &str = "users";
 /// Lyrics beside a song; a longer file is none.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
-/// Extensions of files with lyrics, those with times first.
-const LYRICS: [&str; 2] = ["lrc", "txt"];
+/// Extensions of files with lyrics, those with times first, in the cases that people write: a folder is not read for them.
+const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
 /// Answers players.
 #[derive(Debug)]
@@ -172,9 +172,9 @@ impl House for Shelf {
         is_there.then(|| format!("{}/{name}", house::AVATAR))
     }
 
-    fn lyrics(&self, path: &[u8]) -> Option<String> {
+    fn lyrics(&self, path: &[u8]) -> Option<Vec<u8>> {
         let library = self.library.as_ref()?;
-        let path = std::str::from_utf8(path).ok().map(Path::new)?;
+        let path = Path::new(OsStr::from_bytes(path));
         let open = |path: &Path| {
             library
                 .open_original(&LibraryPath::from_relative(path)?)
@@ -185,15 +185,16 @@ impl House for Shelf {
             if LYRICS_BYTES_MAX < identity.size_bytes {
                 return None;
             }
-            let mut text = String::new();
-            let read = file.take(LYRICS_BYTES_MAX).read_to_string(&mut text);
-            read.is_ok().then_some(text)
+            let mut bytes = Vec::new();
+            let read = file.take(LYRICS_BYTES_MAX).read_to_end(&mut bytes);
+            read.is_ok().then_some(bytes)
         });
         beside.or_else(|| {
             let (file, identity) = open(path)?;
             let mut reader = tags::Reader::new(tags::Limits::default());
             let media = reader.read(&Source(file), identity.size_bytes).ok()?;
-            media.tags.first(tags::Field::Lyrics).map(str::to_owned)
+            let text = media.tags.first(tags::Field::Lyrics);
+            text.map(|text| text.as_bytes().to_vec())
         })
     }
 }

@@ -25,6 +25,7 @@ mod browse;
 mod lists;
 mod search;
 
+mod lyrics;
 mod media;
 mod transcoding;
 

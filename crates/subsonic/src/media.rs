@@ -4,6 +4,7 @@ use catalog::{Covered, fold};
 
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::lyrics::Lyrics;
 use crate::params::encoded;
 use crate::server::{Answer, Call, Seen};
 use crate::songs::tracks;
@@ -18,6 +19,13 @@ impl Call<'_> {
     fn file_of(&self, row: u32) -> Option<Vec<u8>> {
         let track = self.index.track(row)?;
         Some(self.index.file(track.file)?.0)
+    }
+
+    fn lyrics_of(&self, row: u32) -> Option<Lyrics> {
+        let bytes = self.server.house.lyrics(&self.file_of(row)?)?;
+        let lyrics = Lyrics::read(&bytes);
+        let is_said = lyrics.lines.iter().any(|line| !line.text.is_empty());
+        is_said.then_some(lyrics)
     }
 
     /// The target of the picture of something; of a playlist, that of its first track with one.
@@ -79,13 +87,12 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
         })
     });
     let track = row.and_then(|row| call.index.track(row));
-    let path = row.and_then(|row| call.file_of(row));
-    let text = path.and_then(|path| call.server.house.lyrics(&path));
+    let lyrics = row.and_then(|row| call.lyrics_of(row));
     out.object("lyrics", |out| {
-        if let (Some(track), Some(text)) = (track, text) {
+        if let (Some(track), Some(lyrics)) = (track, lyrics) {
             out.text("artist", track.artist);
             out.text("title", track.title);
-            let lines: Vec<&str> = text.lines().map(|line| timed(line).1).collect();
+            let lines: Vec<&str> = lyrics.lines.iter().map(|line| &*line.text).collect();
             out.value(&lines.join("\n"));
         }
     });
@@ -95,60 +102,28 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
 pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let row = call.track_row(call.id("id")?);
     let row = row.ok_or_else(|| Fault::not_found("song"))?;
-    let path = call.file_of(row);
-    let text = path.and_then(|path| call.server.house.lyrics(&path));
+    let lyrics = call.lyrics_of(row);
     let track = call.index.track(row);
     out.object("lyricsList", |out| {
-        out.list("structuredLyrics", text, |out, text| {
-            let lines: Vec<(Option<u64>, &str)> = text
-                .lines()
-                .map(timed)
-                .filter(|(time, line)| time.is_some() || !is_header(line))
-                .collect();
-            let synced = lines.iter().any(|(time, _)| time.is_some());
+        out.list("structuredLyrics", lyrics, |out, lyrics| {
             out.text("lang", "und");
-            out.flag("synced", synced);
+            out.flag("synced", lyrics.is_synced());
+            // LRC and OpenSubsonic mean the same by it: above 0, lines appear sooner.
+            let offset_ms = Some(lyrics.offset_ms).filter(|ms| *ms != 0);
+            out.number_if("offset", offset_ms);
             if let Some(track) = &track {
                 out.text("displayArtist", track.artist);
                 out.text("displayTitle", track.title);
             }
-            let lines = lines
-                .into_iter()
-                .filter(|(time, _)| !synced || time.is_some());
-            out.list("line", lines, |out, (time, line)| {
-                if let Some(ms) = time {
+            out.list("line", lyrics.lines, |out, line| {
+                if let Some(ms) = line.start_ms {
                     out.number("start", ms as i64);
                 }
-                out.value(line);
+                out.value(&line.text);
             });
         });
     });
     Ok(())
-}
-
-/// `[00:12.34]text`: when a line is sung, in milliseconds, and what it says.
-fn timed(line: &str) -> (Option<u64>, &str) {
-    let line = line.trim();
-    let parsed = line.strip_prefix('[').and_then(|rest| {
-        let (time, text) = rest.split_once(']')?;
-        let (minutes, seconds) = time.split_once(':')?;
-        let minutes: u64 = minutes.parse().ok().filter(|minutes| *minutes < 6000)?;
-        let seconds: f64 = seconds.parse().ok()?;
-        let is_time = (0.0..60.0).contains(&seconds);
-        is_time.then_some((
-            minutes * 60_000 + (seconds * 1000.0).round() as u64,
-            text.trim(),
-        ))
-    });
-    match parsed {
-        Some((ms, text)) => (Some(ms), text),
-        None => (None, line),
-    }
-}
-
-/// `[ar:Somebody]`, which is no line of the song.
-fn is_header(line: &str) -> bool {
-    line.starts_with('[') && line.ends_with(']') && line.contains(':')
 }
 
 impl Call<'_> {

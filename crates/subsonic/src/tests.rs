@@ -491,14 +491,14 @@ fn files_covers_and_lyrics_are_found() {
         &format!("getLyricsBySongId?id={song}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics></lyricsList></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" offset="-80" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics></lyricsList></subsonic-response>"#]],
     );
     check(
         &scene,
         "getLyrics?title=erstes+lied&artist=bjork",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics artist="Björk feat. Guest" title="Erstes Lied">[ar:Björk]&#10;Erste &lt;Zeile&gt;&#10;zweite&#10;ohne Zeit</lyrics></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics artist="Björk feat. Guest" title="Erstes Lied">Erste &lt;Zeile&gt;&#10;zweite</lyrics></subsonic-response>"#]],
     );
     check(
         &scene,

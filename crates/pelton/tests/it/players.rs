@@ -1,6 +1,8 @@
 //! Players: users made on the command line, music over `/rest/`, and what users leave through kills.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 
 use rustix::process::Signal;
@@ -95,6 +97,54 @@ fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
     assert_eq!(
         (&statistics["tracks"], &statistics["users"]),
         (&1.into(), &1.into())
+    );
+    server.stop();
+}
+
+#[test]
+fn lyrics_are_found_in_any_encoding_and_beside_any_name() {
+    let utf16: Vec<u8> = "\u{feff}[00:02.00]夜\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let home = Home::with(&[
+        ("a/mark.flac", FLAC),
+        ("a/mark.lrc", "\u{feff}[00:01.00]one\n".as_bytes()),
+        ("a/UPPER.FLAC", FLAC),
+        ("a/UPPER.LRC", &utf16),
+        ("a/other.flac", FLAC),
+        ("a/other.Txt", b"\xe9t\xe9\n"),
+    ]);
+    for (name, bytes) in [(&b"a/\xe9.flac"[..], FLAC), (b"a/\xe9.lrc", b"[00:03]x")] {
+        let path = home.library().join(OsStr::from_bytes(name));
+        std::fs::write(path, bytes).expect("the home can be written");
+    }
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let songs = eventually("the songs are indexed", || {
+        let found = ask(&server, "search3?query=&songCount=9");
+        let songs = found["searchResult3"]["song"].as_array()?;
+        (songs.len() == 4).then(|| songs.clone())
+    });
+    let mut sung: Vec<String> = songs
+        .iter()
+        .map(|song| {
+            let id = song["id"].as_str().expect("text");
+            let lyrics = ask(&server, &format!("getLyricsBySongId?id={id}"));
+            let line = &lyrics["lyricsList"]["structuredLyrics"][0]["line"][0];
+            let path = song["path"].as_str().expect("text");
+            format!("{path} {} {}", line["start"], line["value"])
+        })
+        .collect();
+    sung.sort();
+    assert_eq!(
+        sung,
+        [
+            "a/UPPER.FLAC 2000 \"夜\"",
+            "a/mark.flac 1000 \"one\"",
+            "a/other.flac null \"été\"",
+            "a/\u{fffd}.flac 3000 \"x\"",
+        ]
     );
     server.stop();
 }
