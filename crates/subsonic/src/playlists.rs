@@ -132,8 +132,17 @@ impl Call<'_> {
     }
 }
 
+/// The playlists that the user may see, or that another may, whom an admin names.
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let may_see = |playlist: &Playlist| playlist.public || playlist.owner == call.user;
+    let named = call.params.first("username").filter(|it| !it.is_empty());
+    let user = named.unwrap_or(&call.user);
+    if user != call.user {
+        seen.admin()?;
+        if !seen.state.users.contains_key(user) {
+            return Err(Fault::not_found("user"));
+        }
+    }
+    let may_see = |playlist: &Playlist| playlist.public || playlist.owner == user;
     let playlists = seen.state.playlists.iter();
     out.object("playlists", |out| {
         let kept = playlists.filter(|(_, playlist)| may_see(playlist));

@@ -349,6 +349,45 @@ fn playlists_are_made_changed_and_shared() {
 }
 
 #[test]
+fn an_admin_sees_the_playlists_that_somebody_sees() {
+    let scene = Scene::new("of-user");
+    let as_bob = |request: &str| scene.ask_as(request, "u=bob&p=secret");
+    as_bob("createPlaylist?name=Bob's");
+    scene.ok("createPlaylist?name=Ann's");
+    scene.ok("createPlaylist?name=Shared");
+    let list = scene.all("getPlaylists", "playlist.id").into_iter();
+    let shared = list.zip(scene.all("getPlaylists", "playlist.name"));
+    let (shared, _) = shared
+        .into_iter()
+        .find(|(_, name)| name == "Shared")
+        .expect("it was made");
+    scene.ok(&format!("updatePlaylist?playlistId={shared}&public=true"));
+    let names = |request: &str| {
+        let mut names = scene.all(request, "playlist.name");
+        names.sort();
+        names
+    };
+    assert_eq!(names("getPlaylists"), ["Ann's", "Mix", "Shared"]);
+    assert_eq!(names("getPlaylists?username=ann"), names("getPlaylists"));
+    assert_eq!(names("getPlaylists?username="), names("getPlaylists"));
+    assert_eq!(
+        names("getPlaylists?username=bob"),
+        ["Bob's", "Mix", "Shared"]
+    );
+    assert!(
+        scene
+            .ask("getPlaylists?username=eve")
+            .contains("code=\"70\"")
+    );
+    assert!(as_bob("getPlaylists?username=bob").contains("Bob's"));
+    // Nor does anybody learn who there is.
+    for other in ["ann", "eve"] {
+        let refused = as_bob(&format!("getPlaylists?username={other}"));
+        assert!(refused.contains("code=\"50\""), "{refused}");
+    }
+}
+
+#[test]
 fn playlists_in_files_are_shown_to_all_and_changed_by_nobody() {
     let scene = Scene::new("listings");
     let list = scene.all("getPlaylists", "playlist.id").remove(0);
