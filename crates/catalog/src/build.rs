@@ -379,7 +379,10 @@ impl Writer {
             };
             let (mut tracks, mut missing) = (Vec::new(), Vec::new());
             for (number, listed) in listing.entries.iter().enumerate() {
-                match playlists::resolve(path, &listed.target, song) {
+                let Some(target) = playlists::target(&listed.target) else {
+                    continue;
+                };
+                match playlists::resolve(path, target, song) {
                     Some(row) => tracks.push(row),
                     None => missing.push(number),
                 }

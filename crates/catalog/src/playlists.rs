@@ -8,12 +8,25 @@ use std::borrow::Cow;
 
 use crate::gather::folder;
 
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The name of a playlist that does not say it: that of its file, without what follows the last dot.
 pub(crate) fn name(path: &[u8]) -> String {
     let name = &path[folder(path).len()..];
     let name = name.strip_prefix(b"/").unwrap_or(name);
     let end = name.iter().rposition(|byte| *byte == b'.');
     String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
+}
+
+/// What an entry names, without the marks of UTF-8 that lists bring along when they are put behind each other. None where
+/// nothing is left, or a remark.
+pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
+    let mut is_marked = false;
+    while let Some(rest) = entry.strip_prefix(UTF8_MARK) {
+        (entry, is_marked) = (rest.trim_ascii(), true);
+    }
+    let is_remark = is_marked && entry.starts_with(b"#");
+    (!entry.is_empty() && !is_remark).then_some(entry)
 }
 
 /// What `find` has at the place that an entry of the playlist at `path` names.

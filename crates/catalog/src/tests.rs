@@ -298,6 +298,10 @@ fn entries_of_playlists_are_found_however_they_are_written() {
     check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
     // A name in Latin-1 on the disk, too.
     check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
+    // Marks of UTF-8, as they get in between when files are put together.
+    check("A/all.m3u", "\u{feff}50% & more.mp3".as_bytes(), "Half");
+    check("A/all.m3u", "\u{feff}".as_bytes(), "");
+    check("A/all.m3u", "\u{feff}\u{feff} #EXTM3U".as_bytes(), "");
     check("A/all.m3u", b"../top.mp3", "Top");
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn save_queue_by_index(call: &Call<'_>, _: &Seen<'_>) -> Changes {
 fn kept_queue(call: &Call<'_>, tracks: Vec<Id>, current: Option<u32>) -> Changes {
     let queue = Queue {
         current,
-        position_ms: call.number("position")?.unwrap_or(0),
+        position_ms: position(call)?.unwrap_or(0),
         changed_ms: call.now_ms,
         client: call.kept_text("c")?.unwrap_or_else(String::new),
         tracks,
@@ -93,6 +93,15 @@ fn kept_queue(call: &Call<'_>, tracks: Vec<Id>, current: Option<u32>) -> Changes
         user: call.user.clone(),
         queue: (!queue.tracks.is_empty()).then_some(queue),
     }])
+}
+
+/// Where in a track, in milliseconds.
+fn position(call: &Call<'_>) -> Result<Option<i64>, Fault> {
+    let position: Option<i64> = call.number("position")?;
+    match position {
+        Some(..0) => Err(Fault::bad("position")),
+        position => Ok(position),
+    }
 }
 
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
@@ -116,7 +125,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     if !call.has_track(id) {
         return Err(Fault::not_found("song"));
     }
-    let position: Option<i64> = call.number("position")?;
+    let position = position(call)?;
     let bookmarks = seen.user.map(|user| &user.bookmarks);
     let known = bookmarks.and_then(|bookmarks| bookmarks.get(&id));
     let is_full = bookmarks.is_some_and(|all| call.server.limits.kept_max <= all.len());

@@ -92,7 +92,7 @@ const ENDPOINTS: &[Endpoint] = &[
     row("getPlaylist", Does::Read(playlists::one)),
     row(
         "createPlaylist",
-        Does::ChangeAndRead(playlists::create, playlists::one),
+        Does::ChangeAndRead(playlists::create, playlists::made),
     ),
     row("updatePlaylist", Does::Change(playlists::update)),
     row("deletePlaylist", Does::Change(playlists::delete)),

@@ -5,6 +5,9 @@ use crate::ids::Id;
 use crate::server::{Call, Changes, Playing, Seen};
 use crate::store::Change;
 
+/// How far the clock of a player may be ahead of ours: a day.
+const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
+
 impl Call<'_> {
     /// Things that star and unstar are about.
     fn starrable(&self) -> Result<Vec<Id>, Fault> {
@@ -83,13 +86,18 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let times: Vec<i64> = times
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("time"))?;
+    // Clocks are ahead by minutes and by time zones; what is further off is not meant.
+    let sound = 0..=call.now_ms.saturating_add(AHEAD_MS_MAX);
+    if !times.iter().all(|time| sound.contains(time)) {
+        return Err(Fault::bad("time"));
+    }
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
         // A player whose clock is ahead would else be recent for ever.
         at_ms: times
             .get(at)
-            .map_or(call.now_ms, |&time| time.clamp(0, call.now_ms)),
+            .map_or(call.now_ms, |&time| time.min(call.now_ms)),
     });
     Ok(plays.collect())
 }

@@ -156,14 +156,20 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     Ok(())
 }
 
-/// The playlist that `id` names, or `playlistId`, or the one just made.
 pub(crate) fn one(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let named = ["id", "playlistId"].into_iter();
-    let mut named = named.filter_map(|name| call.params.first(name));
-    let id = match named.next() {
-        Some(text) => Id::parse(text).ok_or_else(|| Fault::not_found("playlist"))?,
+    whole(call, seen, out, call.id("id")?)
+}
+
+/// The playlist that was changed, or just made.
+pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let id = match call.params.first("playlistId") {
+        Some(_) => call.id("playlistId")?,
         None => Id::Playlist(call.fresh),
     };
+    whole(call, seen, out, id)
+}
+
+fn whole(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, id: Id) -> Result<(), Fault> {
     let shown = call.shown(seen, id)?;
     out.object("playlist", |out| {
         call.describe(out, &shown);

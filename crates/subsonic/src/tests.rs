@@ -254,7 +254,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
     scene.ok(&format!("setRating?id={song}&rating=4"));
     scene.ok(&format!("scrobble?id={song}&time=900000"));
     scene.ok(&format!(
-        "scrobble?id={song}&id={song}&time=800000&time=99999999999999"
+        "scrobble?id={song}&id={song}&time=800000&time=87400000"
     ));
     scene.ok(&format!("scrobble?id={song}&submission=false&c=phone"));
     check(
@@ -303,6 +303,11 @@ fn stars_ratings_and_plays_are_kept_by_user() {
             r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
         ]],
     );
+    // Nobody played anything before 1970, nor will have, more than a day from now.
+    for time in ["-1", "87400001", "soon"] {
+        let refused = scene.ask(&format!("scrobble?id={song}&time={time}"));
+        assert!(refused.contains("code=\"0\""), "{time}: {refused}");
+    }
     check(
         &scene,
         "scrobble?f=json&id=tr-0000000000000099",
@@ -342,6 +347,12 @@ fn playlists_are_made_changed_and_shared() {
         expect![[
             r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter name is missing"}}}"#
         ]],
+    );
+    assert!(scene.ask("getPlaylist").contains("code=\"10\""));
+    assert!(
+        scene
+            .ask("getPlaylist?playlistId=x")
+            .contains("code=\"10\"")
     );
     scene.ok(&format!("deletePlaylist?id={list}"));
     let left = scene.all("getPlaylists", "playlist.id");
@@ -473,6 +484,10 @@ fn queues_bookmarks_and_stations_are_kept() {
         "createBookmark?id={song}&position=1234&comment=here"
     ));
     assert_eq!(scene.all("getBookmarks", "bookmark.comment"), ["here"]);
+    let refused = scene.ask(&format!("createBookmark?id={song}&position=-1"));
+    assert!(refused.contains("code=\"0\""), "{refused}");
+    let refused = scene.ask(&format!("savePlayQueue?id={song}&position=-1"));
+    assert!(refused.contains("code=\"0\""), "{refused}");
     scene.ok(&format!("deleteBookmark?id={song}"));
     assert!(scene.all("getBookmarks", "bookmark.comment").is_empty());
     scene.ok("createInternetRadioStation?name=R&streamUrl=http://r/");

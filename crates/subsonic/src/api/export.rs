@@ -72,6 +72,7 @@ impl Ask<'_> {
     }
 }
 
+/// Line ends would begin an entry, and other control characters are for terminals, not for names.
 fn in_a_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    text.replace(char::is_control, " ")
 }

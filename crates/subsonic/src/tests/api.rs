@@ -203,10 +203,10 @@ fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
     let [_, _, song] = ids(&scene);
     let key = scene.store().add_key("bob", "page", 1).expect("a key");
     let bearer = format!("Bearer {key}");
-    let made = scene.json(&format!("createPlaylist?name=Mine%0Aall&songId={song}"));
+    let made = scene.json(&format!("createPlaylist?name=Mine%0Aall%1B%C2%9B%7F&songId={song}"));
     let id = made["playlist"]["id"].as_str().expect("an id").to_owned();
     let get = |authorization| scene.api("GET", &format!("/playlists/{id}.m3u8"), authorization);
-    let file = "200 #EXTM3U\n#PLAYLIST:Mine all\n#EXTINF:122,Björk feat. Guest - Erstes Lied\nB/Über/1.flac\n";
+    let file = "200 #EXTM3U\n#PLAYLIST:Mine all   \n#EXTINF:122,Björk feat. Guest - Erstes Lied\nB/Über/1.flac\n";
     assert!(get(None).starts_with("401 "));
     assert!(
         get(Some(&bearer)).starts_with("404 "),
