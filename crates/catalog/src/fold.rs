@@ -16,6 +16,16 @@ pub fn fold(text: &str) -> String {
     }
 }
 
+/// A name as it is told from others: folded, but for one that folds to nothing, as `!!!` does, and is itself.
+pub(crate) fn name_key(name: &str) -> String {
+    let folded = fold(name);
+    if folded.is_empty() {
+        name.to_owned()
+    } else {
+        folded
+    }
+}
+
 fn fold_plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 use tags::{Date, Role, Track};
 
-use crate::fold::fold;
-use crate::layout::hash;
+use crate::fold::name_key;
+use crate::layout::{ArtistId, hash};
 use crate::{Content, Entry};
 
 /// The library before it is written. Rows refer to each other by index.
@@ -176,7 +176,7 @@ impl ArtistIds {
             for (given, ours) in written {
                 let id = given.as_ref().or_else(|| only.and_then(BTreeSet::first));
                 *ours = match id {
-                    Some(id) => hash(&[b"musicbrainz artist", id.as_bytes()]),
+                    Some(id) => ArtistId::of_musicbrainz(id).0,
                     None => hash(&[b"artist", key.as_bytes()]),
                 };
             }
@@ -217,16 +217,6 @@ impl Names {
                 key
             }
         }
-    }
-}
-
-/// Names that fold to nothing, as `!!!` does, are themselves.
-fn name_key(name: &str) -> String {
-    let folded = fold(name);
-    if folded.is_empty() {
-        name.to_owned()
-    } else {
-        folded
     }
 }
 

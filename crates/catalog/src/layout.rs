@@ -34,6 +34,8 @@ use std::ops::Range;
 
 use tags::Splits;
 
+use crate::fold::name_key;
+
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 6;
@@ -110,6 +112,20 @@ pub struct AlbumId(pub u64);
 /// Tells an artist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtistId(pub u64);
+
+impl ArtistId {
+    /// That of an artist of whom nothing is known but a name. The same for names that differ in case and accents.
+    #[must_use]
+    pub fn named(name: &str) -> ArtistId {
+        ArtistId(hash(&[b"artist", name_key(name).as_bytes()]))
+    }
+
+    /// That of an artist whom files give this id of MusicBrainz's.
+    #[must_use]
+    pub fn of_musicbrainz(id: &str) -> ArtistId {
+        ArtistId(hash(&[b"musicbrainz artist", id.as_bytes()]))
+    }
+}
 
 /// Tells a playlist in a file, for as long as that stays where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

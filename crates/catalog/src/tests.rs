@@ -214,6 +214,20 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
 }
 
 #[test]
+fn an_artist_of_whom_only_the_name_is_known_has_the_id_of_the_name() {
+    let entries = vec![
+        music(1, "1.mp3", &[(Field::Artist, "Björk")]),
+        music(2, "2.mp3", &[(Field::Artist, "!!!")]),
+    ];
+    let catalog = open(entries);
+    let ids: Vec<_> = (0..2)
+        .filter_map(|row| Some(catalog.artist(row)?.id))
+        .collect();
+    assert_eq!(ids, ["!!!", "bjork"].map(crate::ArtistId::named));
+    assert_ne!(ids[0], crate::ArtistId::named("???"));
+}
+
+#[test]
 fn a_library() {
     expect![[r#"
         Counts { files: 7, tracks: 3, albums: 2, artists: 3, genres: 2, photos: 2, playlists: 1 }

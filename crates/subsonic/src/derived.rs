@@ -1,10 +1,12 @@
 //! What follows from an index and is asked for often.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use catalog::fold;
+use catalog::{ArtistId, fold};
+use tags::Splits;
 
+use crate::people::musicbrainz_id;
 use crate::server::Index;
 use crate::songs::own_albums;
 
@@ -24,8 +26,10 @@ pub(crate) struct Derived {
     pub(crate) by_artist: Vec<u32>,
     /// Artists with albums, by what they are sorted under.
     pub(crate) letters: BTreeMap<String, Vec<u32>>,
-    /// Artists by folded name.
-    pub(crate) artists: HashMap<String, u32>,
+    /// Artists by name, which is the id that a name gives.
+    artists: HashMap<ArtistId, u32>,
+    /// MusicBrainz's ids of artists who were asked for: each costs reading what the index knows of a file.
+    musicbrainz_ids: Vec<OnceLock<Option<String>>>,
     /// When anything was last changed.
     pub(crate) changed_ms: i64,
 }
@@ -57,7 +61,7 @@ impl Derived {
             let Some(artist) = index.artist(row) else {
                 continue;
             };
-            artists.entry(fold(artist.name)).or_insert(row);
+            artists.entry(ArtistId::named(artist.name)).or_insert(row);
             if !own_albums(index, row, &artist).is_empty() {
                 let sort = if artist.sort.is_empty() {
                     artist.name
@@ -81,7 +85,20 @@ impl Derived {
             newest,
             by_artist,
             artists,
+            musicbrainz_ids: (0..counts.artists).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// MusicBrainz's id of the artist in this row.
+    pub(crate) fn musicbrainz_id(&self, splits: &Splits, row: u32) -> Option<&str> {
+        let kept = self.musicbrainz_ids.get(row as usize)?;
+        let id = kept.get_or_init(|| musicbrainz_id(&self.index, splits, row));
+        id.as_deref()
+    }
+
+    /// The row of the artist of this name.
+    pub(crate) fn artist(&self, name: &str) -> Option<u32> {
+        self.artists.get(&ArtistId::named(name)).copied()
     }
 }
 

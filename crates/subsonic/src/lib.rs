@@ -36,6 +36,7 @@ mod playlists;
 mod accounts;
 mod system;
 
+mod people;
 mod songs;
 
 mod api;

@@ -223,12 +223,12 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 /// An artist's tracks that were played most, by everybody.
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
-    let artist = call.derived.artists.get(&fold(call.text("artist")?));
+    let artist = call.derived.artist(call.text("artist")?);
     let by_artist = (0..call.index.counts().tracks).filter_map(|row| {
         let track = call.index.track(row)?;
         let artists = &track.artists;
         artist
-            .is_some_and(|artist| artists.contains(artist))
+            .is_some_and(|artist| artists.contains(&artist))
             .then(|| {
                 let plays = seen.state.users.values();
                 let plays = plays.filter_map(|user| user.plays.get(&Id::Track(track.id)));

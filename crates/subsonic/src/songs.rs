@@ -4,6 +4,7 @@ use catalog::{Album, Artist, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};
 
 use crate::ids::Id;
+use crate::people::contributors;
 use crate::server::{Call, Index, Seen};
 use crate::store::Plays;
 use crate::write::Writer;
@@ -60,7 +61,6 @@ impl Call<'_> {
             .first(Field::Bpm)
             .and_then(|bpm| bpm.parse::<f64>().ok());
         out.number("bpm", bpm.map_or(0, |bpm| bpm.round() as i64));
-        out.text("comment", "");
         out.text("sortName", tagged.title_sort.as_deref().unwrap_or(""));
         out.text(
             "musicBrainzId",
@@ -101,15 +101,17 @@ impl Call<'_> {
     }
 
     fn contributors(&self, out: &mut Writer, tagged: &tags::Track) {
-        let others = tagged.people.iter().filter_map(|person| {
-            let role = role(person.role)?;
-            let row = *self.derived.artists.get(&catalog::fold(&person.name))?;
-            Some((role, person, row))
-        });
-        out.list("contributors", others, |out, (role, person, row)| {
-            out.text("role", role);
-            out.text_if("subRole", person.part.as_deref());
-            out.object("artist", |out| self.named(out, row));
+        let contributors = contributors(tagged, &self.derived);
+        out.list("contributors", contributors, |out, person| {
+            out.text("role", person.role);
+            out.text_if("subRole", person.part);
+            out.object("artist", |out| match person.row {
+                Some(row) => self.named(out, row),
+                None => {
+                    out.text("id", &Id::Artist(person.id()).to_string());
+                    out.text("name", person.name);
+                }
+            });
         });
     }
 
@@ -233,7 +235,8 @@ impl Call<'_> {
         self.artist_child(out, seen, row);
         let own = own_albums(&self.index, row, &artist);
         out.number("albumCount", own.len() as u32);
-        out.text("musicBrainzId", "");
+        let id = self.derived.musicbrainz_id(&self.server.splits, row);
+        out.text("musicBrainzId", id.unwrap_or(""));
         out.text("sortName", artist.sort);
         let mut roles = Vec::new();
         if artist.tracks != 0 {
@@ -362,23 +365,6 @@ fn people(track: &tags::Track, role: Role) -> impl Iterator<Item = &tags::Person
         .people
         .iter()
         .filter(move |person| person.role == role)
-}
-
-/// How OpenSubsonic calls a role, but for those that have members of their own.
-fn role(role: Role) -> Option<&'static str> {
-    Some(match role {
-        Role::Artist | Role::AlbumArtist => return None,
-        Role::Composer => "composer",
-        Role::Lyricist | Role::Writer => "lyricist",
-        Role::Conductor => "conductor",
-        Role::Performer => "performer",
-        Role::Remixer => "remixer",
-        Role::Arranger => "arranger",
-        Role::Producer => "producer",
-        Role::Engineer => "engineer",
-        Role::Mixer => "mixer",
-        Role::DjMixer => "djmixer",
-    })
 }
 
 fn gains(out: &mut Writer, track: &tags::Track) {

@@ -8,6 +8,7 @@ use picture::Look;
 use super::{Ask, Refusal};
 use crate::ids::Id;
 use crate::params::encoded;
+use crate::people::contributors;
 use crate::songs::{iso, own_albums, tracks};
 use crate::store::{Plays, State};
 use crate::write::Writer;
@@ -58,6 +59,7 @@ impl Ask<'_> {
         out.number("kbps", track.bitrate_kbps);
         out.text_if("date", track.date.map(date).as_deref());
         out.texts("genres", self.genres(&track.genres));
+        self.contributors(out, track.file);
         if let Some((path, stat)) = self.index.file(track.file) {
             out.number("bytes", stat.size as i64);
             out.text("file", &format!("/{}", encoded(&path)));
@@ -173,6 +175,25 @@ impl Ask<'_> {
             out.float("longitude", f64::from(place.longitude_e7) / 1e7);
         }
         look(out, self.server.house.look_of_file(&entry.path));
+    }
+
+    fn contributors(&self, out: &mut Writer, file: u32) {
+        let Some(entry) = self.index.entry(file) else {
+            return;
+        };
+        let Content::Music(media) = &entry.content else {
+            return;
+        };
+        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        let contributors = contributors(&tagged, &self.derived);
+        out.list("contributors", contributors, |out, person| {
+            out.text("role", person.role);
+            out.text("name", person.name);
+            out.text_if("part", person.part);
+            let artist = person.row.and_then(|row| self.index.artist(row));
+            let id = artist.map(|artist| Id::Artist(artist.id).to_string());
+            out.text_if("artistId", id.as_deref());
+        });
     }
 
     fn artist_ids(&self, out: &mut Writer, rows: &[u32]) {

@@ -14,28 +14,28 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2080}"#
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2176}"#
         ]],
     );
     check(
         &scene,
         "/albums?limit=1",
         expect![[
-            r#"200 {"total":2,"offset":0,"items":[{"id":"al-cc171c93958ee620","title":"Night","artist":"The AC","artistIds":["ar-e70131a093b1822a"],"added":"1970-01-01T00:00:03.000Z","trackCount":1,"durationSeconds":183,"compilation":false,"genres":[],"cover":"/-/cover/al-cc171c93958ee620","plays":0}]}"#
+            r#"200 {"total":2,"offset":0,"items":[{"id":"al-cc171c93958ee620","title":"Night","artist":"The AC","artistIds":["ar-db9de296a7fd9400"],"added":"1970-01-01T00:00:03.000Z","trackCount":1,"durationSeconds":183,"compilation":false,"genres":[],"cover":"/-/cover/al-cc171c93958ee620","plays":0}]}"#
         ]],
     );
     check(
         &scene,
         &format!("/albums/{album}"),
         expect![[
-            r##"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
+            r##"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-a7a7b354db8aa4d3"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
         ]],
     );
     check(
         &scene,
         "/artists",
         expect![[
-            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-e70131a093b1822a","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-e70131a093b1822a"}]}"#
+            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-db9de296a7fd9400","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-db9de296a7fd9400"}]}"#
         ]],
     );
     check(
@@ -49,7 +49,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         &format!("/tracks/{song}"),
         expect![[
-            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
+            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-a7a7b354db8aa4d3"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
         ]],
     );
     check(
@@ -203,7 +203,9 @@ fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
     let [_, _, song] = ids(&scene);
     let key = scene.store().add_key("bob", "page", 1).expect("a key");
     let bearer = format!("Bearer {key}");
-    let made = scene.json(&format!("createPlaylist?name=Mine%0Aall%1B%C2%9B%7F&songId={song}"));
+    let made = scene.json(&format!(
+        "createPlaylist?name=Mine%0Aall%1B%C2%9B%7F&songId={song}"
+    ));
     let id = made["playlist"]["id"].as_str().expect("an id").to_owned();
     let get = |authorization| scene.api("GET", &format!("/playlists/{id}.m3u8"), authorization);
     let file = "200 #EXTM3U\n#PLAYLIST:Mine all   \n#EXTINF:122,Björk feat. Guest - Erstes Lied\nB/Über/1.flac\n";

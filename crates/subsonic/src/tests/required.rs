@@ -21,7 +21,6 @@ const CHILD: &[(&str, &str)] = &[
     ("samplingRate", "number"),
     ("channelCount", "number"),
     ("bpm", "number"),
-    ("comment", "text"),
     ("sortName", "text"),
     ("musicBrainzId", "text"),
     ("isrc", "list"),

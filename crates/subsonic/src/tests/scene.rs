@@ -319,8 +319,9 @@ fn listing() -> Listing {
 
 fn library() -> Vec<Entry> {
     use Field::{
-        Album, AlbumArtist, Artist, Artists, Bpm, Composer, Date, Genre, Isrc, Label, Mood,
-        RecordingId, Title, TrackGain, TrackNumber, TrackPeak,
+        Album, AlbumArtist, Artist, ArtistId, Artists, Bpm, Composer, Conductor, Date, Genre, Isrc,
+        Label, Mixer, Mood, Performer, Producer, RecordingId, Title, TrackGain, TrackNumber,
+        TrackPeak,
     };
     let shot = Shot {
         taken_local_s: Some(1_052_749_801),
@@ -360,6 +361,11 @@ fn library() -> Vec<Entry> {
                 (Date, "1997"),
                 (Bpm, "120.4"),
                 (Composer, "Guest"),
+                (Producer, "Nobody Else"),
+                (Performer, "Nobody Else (piano)"),
+                (Performer, "björk (voice)"),
+                (Mixer, "!!!"),
+                (Conductor, "???"),
                 (Isrc, "QM1"),
                 (Label, "One <Little>"),
                 (Mood, "Calm"),
@@ -371,7 +377,12 @@ fn library() -> Vec<Entry> {
         music(
             3,
             "夜/夜.mp3",
-            &[(Title, "夜"), (Artist, "The AC"), (Album, "Night")],
+            &[
+                (Title, "夜"),
+                (Artist, "The AC"),
+                (Album, "Night"),
+                (ArtistId, "66c662b6-6e2f-4930-8610-912e24c63ed1"),
+            ],
         ),
         entry(4, "B/Über/cover.jpg", Content::Photo(Photo::default())),
         entry(5, "2003/a b.jpg", Content::Photo(photo)),
