@@ -125,13 +125,7 @@ fn render(
     ];
     out.extend(parts);
     if let Some(folder) = folder {
-        let parent = folder
-            .as_path()
-            .parent()
-            .map(encode)
-            .filter(|parent| !parent.is_empty());
-        let target = parent.map_or_else(|| PAGE.to_owned(), |parent| format!("{FOLDERS}{parent}/"));
-        link(&mut out, &target, "↑");
+        link(&mut out, &page_above(folder), "↑");
     }
     let folders = listed.folders.iter().zip(fronts);
     for (name, _) in folders.clone().filter(|(_, front)| front.is_none()) {
@@ -146,15 +140,8 @@ fn render(
     }
     out.push_str("</nav><ul>");
     let mut tile = |leads: &str, picture: &str, class: &str, label: &str| {
-        let style = LibraryPath::from_target(picture).and_then(|path| colour(&path));
-        let style = style.map_or_else(String::new, |colour| {
-            format!(" style=\"background:{colour}\"")
-        });
-        write!(
-            out,
-            "<li><a href=\"{leads}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{picture}?w=480&amp;h=360&amp;fit=cover\"></a><span{class}>{label}</span>"
-        )
-        .expect("strings take everything");
+        let colour = LibraryPath::from_target(picture).and_then(|path| colour(&path));
+        out += &tile(leads, picture, colour, class, label);
     };
     for (name, front) in folders {
         if let Some(front) = front {
@@ -179,6 +166,16 @@ fn render(
     out
 }
 
+/// A picture with words under it, and where both lead.
+fn tile(leads: &str, picture: &str, colour: Option<String>, class: &str, label: &str) -> String {
+    let style = colour.map_or_else(String::new, |colour| {
+        format!(" style=\"background:{colour}\"")
+    });
+    format!(
+        "<li><a href=\"{leads}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{picture}?w=480&amp;h=360&amp;fit=cover\"></a><span{class}>{label}</span>"
+    )
+}
+
 fn link(out: &mut String, target: &str, label: &str) {
     write!(out, "<a href=\"{target}\">{label}</a>").expect("strings take everything");
 }
@@ -192,6 +189,13 @@ fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
 /// Where the page of a folder in a folder is.
 fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
     format!("{FOLDERS}{}/", &target_of(folder, name)[1..])
+}
+
+/// Where the page of the folder around one is.
+fn page_above(folder: &LibraryPath) -> String {
+    let above = folder.as_path().parent().map(encode);
+    let above = above.filter(|above| !above.is_empty());
+    above.map_or_else(|| PAGE.to_owned(), |above| format!("{FOLDERS}{above}/"))
 }
 
 fn is_shown(name: impl AsRef<Path>) -> bool {
