@@ -53,6 +53,8 @@ pub struct Config {
     pub(crate) dbfilename: Name,
     /// When a snapshot is due.
     pub(crate) save: Vec<SavePoint>,
+    /// Whether a line has said so; the first takes the defaults' place, and further ones add to it.
+    save_given: bool,
     /// Whether long strings in a snapshot are compressed.
     pub(crate) rdbcompression: bool,
     /// Whether a snapshot's checksum is looked at.
@@ -150,6 +152,7 @@ impl Default for Config {
             dir: "./pelton-data/store".to_owned(),
             dbfilename: Name("dump.rdb".to_owned()),
             save: vec![point(3600, 1), point(300, 100), point(60, 10_000)],
+            save_given: false,
             rdbcompression: true,
             rdbchecksum: true,
             rdb_version: Int(10),
@@ -281,7 +284,20 @@ impl Config {
     /// One directive, as a line's words.
     fn set_words(&mut self, words: &[String]) -> Result<(), String> {
         let (name, words) = words.split_first().ok_or("no directive".to_owned())?;
-        match self.set(name, words) {
+        let mut earlier = match name.eq_ignore_ascii_case("save") && self.save_given {
+            true => self.save.clone(),
+            false => Vec::new(),
+        };
+        let set = self.set(name, words);
+        if set.is_ok() && name.eq_ignore_ascii_case("save") {
+            self.save_given = true;
+            // An empty one takes back those before it.
+            if !self.save.is_empty() {
+                earlier.append(&mut self.save);
+                self.save = earlier;
+            }
+        }
+        match set {
             Err(SetFault::Unknown) => Err(unknown(name)),
             Err(SetFault::Value(fault)) => Err(format!("{name}: {fault}")),
             Ok(()) => Ok(()),
@@ -327,14 +343,28 @@ pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     })
 }
 
-/// Arguments as lines: each `--name` begins one. A word is where the line began, for errors.
+/// Arguments as lines: each `--name` begins one, where the line before has its value; `--name value` may be one argument.
+/// A word is where the line began, for errors.
 fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for arg in args {
-        match (arg.strip_prefix("--"), lines.last_mut()) {
-            (Some(name), _) => lines.push((arg, vec![name.to_owned()])),
-            (None, Some((_, words))) => words.push(arg.clone()),
-            (None, None) => lines.push((arg, vec![arg.clone()])),
+        let last = lines.last_mut();
+        // What follows a name is its value, whatever it looks like; but `--save` alone has always meant no snapshots.
+        let wants_value = last
+            .as_ref()
+            .is_some_and(|(_, words)| words.len() == 1 && !words[0].eq_ignore_ascii_case("save"));
+        match (arg.strip_prefix("--"), last) {
+            (Some(line), _) if !wants_value => {
+                let words = line.split_ascii_whitespace().map(str::to_owned).collect();
+                lines.push((arg, words));
+            }
+            (_, Some((_, words))) => words.push(arg.clone()),
+            (_, None) => lines.push((arg, vec![arg.clone()])),
+        }
+    }
+    for (_, words) in &mut lines {
+        if words.len() == 1 && words[0].eq_ignore_ascii_case("save") {
+            words.push(String::new());
         }
     }
     lines

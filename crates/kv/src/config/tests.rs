@@ -83,6 +83,27 @@ fn a_configuration_that_contradicts_itself_is_refused() {
 }
 
 #[test]
+fn lines_of_save_add_up() {
+    let saves = |text| shown(&read(text).expect("sound"), "save");
+    assert_eq!(saves("save 900 1\nsave 300 10\n"), "900 1 300 10");
+    assert_eq!(saves("save 900 1 300 10\nSAVE 60 5"), "900 1 300 10 60 5");
+    assert_eq!(saves("save 900 1\nsave \"\"\n"), "");
+    assert_eq!(saves("save 900 1\nsave \"\"\nsave 5 5"), "5 5");
+    let saves = |args: &[&str]| shown(&from_args(args).expect("sound"), "save");
+    assert_eq!(saves(&["--save", "1 1", "--save", "2 2"]), "1 1 2 2");
+    assert_eq!(saves(&["--save", "--port", "7000"]), "");
+    assert_eq!(saves(&["--port", "7000", "--save"]), "");
+    assert_eq!(saves(&["--save 7 7", "--port 7000"]), "7 7");
+}
+
+#[test]
+fn a_value_may_begin_with_dashes() {
+    let config = from_args(&["--requirepass", "--secret", "--port", "7000"]).expect("sound");
+    assert_eq!(shown(&config, "requirepass"), "--secret");
+    assert_eq!(shown(&config, "port"), "7000");
+}
+
+#[test]
 fn the_command_line_of_redis_server() {
     let config = from_args(&["--port", "7000", "--save", "", "--dir", "/tmp/x"]).expect("sound");
     assert_eq!(shown(&config, "port"), "7000");
