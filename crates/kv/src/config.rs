@@ -1,18 +1,40 @@
 //! What the server was told: redis.conf syntax, from a file, from the command line and over `CONFIG`.
 
+mod accepted;
 mod table;
 mod value;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use table::{ACCEPTED, DIRECTIVES, Directive};
+pub(crate) use accepted::ACCEPTED;
+pub(crate) use table::{DIRECTIVES, Directive};
 pub use value::LogLevel;
 pub(crate) use value::{
-    Allowed, Events, EvictionPolicy, Fsync, Int, Memory, Mode, Name, OutputLimit, OutputLimits,
-    SavePoint, Words,
+    Allowed, Events, EvictionPolicy, Fsync, Hertz, Int, Memory, Mode, Name, OutputLimit,
+    OutputLimits, SavePoint, Words,
 };
 
+const MIB: u64 = 1 << 20;
+const LONG_MAX: u64 = i64::MAX as u64;
+/// Directives that Redis itself only passes over.
+const PASSED_OVER: &[&str] = &[
+    "list-max-ziplist-entries",
+    "list-max-ziplist-value",
+    "lua-replicate-commands",
+];
+/// Directives that do something in Redis and cannot here.
+const REFUSED: &[(&str, &str)] = &[
+    ("loadmodule", "there are no modules here"),
+    (
+        "rename-command",
+        "commands have their own names here: keep strangers out with requirepass and bind",
+    ),
+    (
+        "user",
+        "there is one user, default: give its password with requirepass",
+    ),
+];
 /// Files that include files, one in the other.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
@@ -46,7 +68,7 @@ pub struct Config {
     /// Where the process id is written; empty for nowhere.
     pub(crate) pidfile: String,
     /// Housekeeping per second.
-    pub(crate) hz: Int<1, 500>,
+    pub(crate) hz: Hertz,
     /// Where the files are.
     pub(crate) dir: String,
     /// Name of the snapshot.
@@ -76,13 +98,13 @@ pub struct Config {
     /// Growth, in percent, after which the journal is rewritten; 0 for never.
     pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
     /// Size below which it is not.
-    pub(crate) auto_aof_rewrite_min_size: Memory,
+    pub(crate) auto_aof_rewrite_min_size: Memory<0, LONG_MAX>,
     /// Bytes of replies that may wait, for each class of clients.
     pub(crate) client_output_buffer_limit: OutputLimits,
     /// Bytes of one unfinished command.
-    pub(crate) client_query_buffer_limit: Memory,
+    pub(crate) client_query_buffer_limit: Memory<MIB, LONG_MAX>,
     /// Bytes of one argument.
-    pub(crate) proto_max_bulk_len: Memory,
+    pub(crate) proto_max_bulk_len: Memory<MIB, LONG_MAX>,
     /// Microseconds from which on a command is slow; negative for never.
     pub(crate) slowlog_log_slower_than: Int<-1, { i64::MAX }>,
     /// Slow commands kept.
@@ -98,7 +120,7 @@ pub struct Config {
     /// What leaves when they are used up.
     pub(crate) maxmemory_policy: EvictionPolicy,
     /// Keys looked at for each one that leaves.
-    pub(crate) maxmemory_samples: Int<1, 64>,
+    pub(crate) maxmemory_samples: Int<1, { i32::MAX as i64 }>,
     /// How long to go on looking, from 0 to 100.
     pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
     /// How slowly the frequency of a key grows.
@@ -110,7 +132,7 @@ pub struct Config {
     /// Fields of a hash kept packed.
     pub(crate) hash_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Bytes of each of them.
-    pub(crate) hash_max_listpack_value: Int<0, { i64::MAX }>,
+    pub(crate) hash_max_listpack_value: Memory<0, LONG_MAX>,
     /// Elements of a list's node, or as a negative number its size.
     pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
     /// Nodes at each end of a list that are not compressed; kept for its encoding's name.
@@ -120,11 +142,11 @@ pub struct Config {
     /// Members of a set kept packed.
     pub(crate) set_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Bytes of each of them.
-    pub(crate) set_max_listpack_value: Int<0, { i64::MAX }>,
+    pub(crate) set_max_listpack_value: Memory<0, LONG_MAX>,
     /// Members of a sorted set kept packed.
     pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Bytes of each of them.
-    pub(crate) zset_max_listpack_value: Int<0, { i64::MAX }>,
+    pub(crate) zset_max_listpack_value: Memory<0, LONG_MAX>,
     /// Values of [`ACCEPTED`], in its order.
     pub(crate) accepted: Vec<String>,
     /// The file all this came from.
@@ -148,7 +170,7 @@ impl Default for Config {
             databases: Int(16),
             loglevel: LogLevel::Notice,
             pidfile: String::new(),
-            hz: Int(10),
+            hz: Hertz(10),
             dir: "./pelton-data/store".to_owned(),
             dbfilename: Name("dump.rdb".to_owned()),
             save: vec![point(3600, 1), point(300, 100), point(60, 10_000)],
@@ -180,14 +202,14 @@ impl Default for Config {
             lfu_decay_time: Int(1),
             notify_keyspace_events: Events::default(),
             hash_max_listpack_entries: Int(512),
-            hash_max_listpack_value: Int(64),
+            hash_max_listpack_value: Memory(64),
             list_max_listpack_size: Int(-2),
             list_compress_depth: Int(0),
             set_max_intset_entries: Int(512),
             set_max_listpack_entries: Int(128),
-            set_max_listpack_value: Int(64),
+            set_max_listpack_value: Memory(64),
             zset_max_listpack_entries: Int(128),
-            zset_max_listpack_value: Int(64),
+            zset_max_listpack_value: Memory(64),
             accepted: ACCEPTED.iter().map(|row| row.default.to_owned()).collect(),
             file: None,
         }
@@ -217,21 +239,29 @@ impl Config {
             })?;
         }
         match config.contradiction() {
-            Some((place, fault)) => Err(ConfigError {
-                place: place.to_owned(),
-                fault: fault.to_owned(),
-            }),
+            Some((place, fault)) => Err(ConfigError { place, fault }),
             None => Ok(config),
         }
     }
 
-    /// What directives say together that cannot be: their names, and why.
-    fn contradiction(&self) -> Option<(&'static str, &'static str)> {
-        let nowhere = self.port.0 == 0 && self.unixsocket.is_empty();
-        nowhere.then_some((
-            "port 0 without unixsocket",
-            "Configured to not listen anywhere",
-        ))
+    /// What directives say in the end that cannot be: their names and values, and why.
+    fn contradiction(&self) -> Option<(String, String)> {
+        if self.port.0 == 0 && self.unixsocket.is_empty() {
+            return Some((
+                "port 0 without unixsocket".to_owned(),
+                "Configured to not listen anywhere".to_owned(),
+            ));
+        }
+        self.only_default()
+    }
+
+    /// A directive that says what cannot be here, its value, and why.
+    pub(crate) fn only_default(&self) -> Option<(String, String)> {
+        let mut rows = ACCEPTED.iter().zip(&self.accepted);
+        rows.find_map(|(row, value)| {
+            let reason = row.only_default?;
+            (row.default != value).then(|| (format!("{} {value}", row.name), reason.to_owned()))
+        })
     }
 
     /// Reads the text of a configuration file, of which `place` is the name in errors.
@@ -273,7 +303,9 @@ impl Config {
             let words = words.map_err(|_| error("not UTF-8".to_owned()))?;
             match words.as_slice() {
                 [name, path] if name.eq_ignore_ascii_case("include") => {
-                    self.include(Path::new(path), depth + 1)?;
+                    for file in named_files(path) {
+                        self.include(&file, depth + 1)?;
+                    }
                 }
                 words => self.set_words(words).map_err(error)?,
             }
@@ -298,6 +330,13 @@ impl Config {
             }
         }
         match set {
+            Err(SetFault::Unknown)
+                if PASSED_OVER
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(name)) =>
+            {
+                Ok(())
+            }
             Err(SetFault::Unknown) => Err(unknown(name)),
             Err(SetFault::Value(fault)) => Err(format!("{name}: {fault}")),
             Ok(()) => Ok(()),
@@ -309,11 +348,8 @@ impl Config {
         if let Some(row) = directive(name) {
             return (row.read)(self, words).map_err(SetFault::Value);
         }
-        let row = ACCEPTED
-            .iter()
-            .position(|row| row.name.eq_ignore_ascii_case(name))
-            .ok_or(SetFault::Unknown)?;
-        self.accepted[row] = words.join(" ");
+        let row = accepted(name).ok_or(SetFault::Unknown)?;
+        self.accepted[row] = ACCEPTED[row].read(words).map_err(SetFault::Value)?;
         Ok(())
     }
 
@@ -329,7 +365,7 @@ impl Config {
             names.map(|name| (name, (row.show)(self)))
         });
         let accepted = ACCEPTED.iter().zip(&self.accepted);
-        rows.chain(accepted.map(|(row, value)| (row.name, value.clone())))
+        rows.chain(accepted.flat_map(|(row, value)| row.names().map(|name| (name, value.clone()))))
     }
 }
 
@@ -341,6 +377,49 @@ pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
                 .alias
                 .is_some_and(|alias| alias.eq_ignore_ascii_case(name))
     })
+}
+
+/// The row of [`ACCEPTED`] called `name`, by its newer or its older name.
+pub(crate) fn accepted(name: &str) -> Option<usize> {
+    ACCEPTED.iter().position(|row| {
+        let mut names = row.names();
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    })
+}
+
+/// The files that an `include` names, in the order of their names: a pattern may fit none.
+fn named_files(path: &str) -> Vec<PathBuf> {
+    if !path.contains(['*', '?', '[']) {
+        return vec![PathBuf::from(path)];
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let mut found = vec![PathBuf::from(root)];
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        found = found
+            .iter()
+            .flat_map(|folder| matching(folder, part))
+            .collect();
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+/// What is in `folder` that `pattern` fits; a name that is no pattern is taken as it is.
+fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    if !pattern.contains(['*', '?', '[']) {
+        return vec![folder.join(pattern)];
+    }
+    let here = folder.as_os_str().is_empty();
+    let listed = std::fs::read_dir(if here { Path::new(".") } else { folder });
+    let entries = listed.into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    names.retain(|name| {
+        let name = name.as_encoded_bytes();
+        let is_hidden = name.starts_with(b".") && !pattern.starts_with('.');
+        !is_hidden && keyspace::glob(pattern.as_bytes(), name)
+    });
+    names.sort();
+    names.iter().map(|name| folder.join(name)).collect()
 }
 
 /// Arguments as lines: each `--name` begins one, where the line before has its value; `--name value` may be one argument.
@@ -371,6 +450,10 @@ fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
 }
 
 fn unknown(name: &str) -> String {
+    let mut refused = REFUSED.iter();
+    if let Some((_, reason)) = refused.find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        return format!("{name}: {reason}");
+    }
     let known = DIRECTIVES.iter().map(|row| row.name);
     let known = known.chain(ACCEPTED.iter().map(|row| row.name));
     let nearest = known.min_by_key(|known| strsim::damerau_levenshtein(known, name));

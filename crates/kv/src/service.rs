@@ -14,11 +14,11 @@ use keyspace::Keyspace;
 use reactor::{Conn, Core, CoreId, Stop};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{spawn_local, yield_now};
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::client::Peer;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Hertz};
 use crate::connection::{Shared, serve};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Persist};
@@ -258,13 +258,17 @@ async fn end_with(core: Core, shared: Rc<Shared>) {
 
 /// What time brings: ticks, deadlines of blocked clients, the end of a pause.
 pub(crate) async fn keep_house(shared: Rc<Shared>) {
-    let (hz, changed) = {
+    let (mut hz, changed) = {
         let state = shared.state.borrow();
-        (state.config.hz.0 as u64, Rc::clone(&state.deadline_changed))
+        (state.config.hz, Rc::clone(&state.deadline_changed))
     };
-    let mut ticks = interval(Duration::from_millis(1000 / hz));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = ticks_of(hz);
     loop {
+        let told = shared.state.borrow().config.hz;
+        if told != hz {
+            hz = told;
+            ticks = ticks_of(hz);
+        }
         let due = {
             let state = shared.state.borrow();
             state.next_due_ms().map(|due_ms| state.clock.until(due_ms))
@@ -288,6 +292,12 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
             }
         }
     }
+}
+
+fn ticks_of(hz: Hertz) -> Interval {
+    let mut ticks = interval(Duration::from_millis(1000 / hz.0 as u64));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// Removes what is due, as far as one turn goes; whether there is more.

@@ -5,27 +5,31 @@ use keyspace::Encodings;
 use crate::config::Config;
 use crate::state::State;
 
+/// Keys compared for one eviction, whatever the configuration says: no turn is to take long.
+const SAMPLES_MAX: usize = 64;
+
 /// The bounds and settings of the data.
 pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
     let size = |value: i64| usize::try_from(value).unwrap_or(0);
+    let bytes = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     keyspace::Limits {
         databases: size(config.databases.0),
         string_bytes_max: config.proto_max_bulk_len.0 as usize,
         maxmemory_bytes: config.maxmemory.0,
         maxmemory_blob_bytes: config.maxmemory_blobs.0,
         policy: config.maxmemory_policy.0,
-        samples: size(config.maxmemory_samples.0),
+        samples: size(config.maxmemory_samples.0).min(SAMPLES_MAX),
         lfu_log_factor: config.lfu_log_factor.0 as u32,
         lfu_decay_minutes: config.lfu_decay_time.0 as u32,
         encodings: Encodings {
             hash_entries_max: size(config.hash_max_listpack_entries.0),
-            hash_value_bytes_max: size(config.hash_max_listpack_value.0),
+            hash_value_bytes_max: bytes(config.hash_max_listpack_value.0),
             list_node_size: config.list_max_listpack_size.0,
             set_intset_entries_max: size(config.set_max_intset_entries.0),
             set_entries_max: size(config.set_max_listpack_entries.0),
-            set_value_bytes_max: size(config.set_max_listpack_value.0),
+            set_value_bytes_max: bytes(config.set_max_listpack_value.0),
             zset_entries_max: size(config.zset_max_listpack_entries.0),
-            zset_value_bytes_max: size(config.zset_max_listpack_value.0),
+            zset_value_bytes_max: bytes(config.zset_max_listpack_value.0),
         },
         ..keyspace::Limits::default()
     }

@@ -1,24 +1,10 @@
 //! CONFIG.
 
 use super::Call;
-use crate::config::{Config, Directive, SetFault, directive};
+use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 
-/// Directives that are only kept, and that Redis refuses to change while it runs.
-const IMMUTABLE: &[&str] = &[
-    "always-show-logo",
-    "daemonize",
-    "disable-thp",
-    "enable-module-command",
-    "enable-protected-configs",
-    "io-threads",
-    "io-threads-do-reads",
-    "logfile",
-    "set-proc-title",
-    "supervised",
-    "syslog-enabled",
-    "syslog-facility",
-    "syslog-ident",
-];
+/// Directives that Redis may change while it runs, and that are fixed here: what they are, they may be told to be.
+const CHANGED_BY_REDIS: &[&str] = &["bind", "loglevel", "port"];
 /// Directives that say where files are written: whoever could change them could write anywhere.
 const PROTECTED: &[&str] = &["dbfilename", "dir"];
 
@@ -48,18 +34,25 @@ pub(super) fn config(call: &mut Call<'_>) {
     }
 }
 
+/// Names that are no patterns are answered as they were asked for.
 fn get(call: &mut Call<'_>) {
-    let patterns: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
-    let matches = |name: &str| {
-        let mut patterns = patterns.iter();
-        patterns.any(|pattern| keyspace::glob(pattern.as_bytes(), name.as_bytes()))
-    };
-    let found: Vec<_> = call
-        .state
-        .config
-        .all()
-        .filter(|(name, _)| matches(name))
-        .collect();
+    let all: Vec<_> = call.state.config.all().collect();
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for asked in &call.args[2..] {
+        let asked = String::from_utf8_lossy(asked);
+        let is_pattern = asked.contains(['[', '*', '?']);
+        let lower = asked.to_ascii_lowercase();
+        for (name, value) in &all {
+            let is_new = !found
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name));
+            if is_new && is_pattern && keyspace::glob(lower.as_bytes(), name.as_bytes()) {
+                found.push(((*name).to_owned(), value));
+            } else if is_new && lower == *name {
+                found.push((asked.clone().into_owned(), value));
+            }
+        }
+    }
     let out = call.out();
     out.map(found.len());
     for (name, value) in &found {
@@ -78,32 +71,55 @@ fn set(call: &mut Call<'_>) {
         return call.error("ERR CONFIG SET failed - a value is not UTF-8");
     };
     if words.len() % 2 == 1 {
-        return call.error("ERR wrong number of arguments for 'config|set' command");
+        return call.error("ERR syntax error");
     }
-    let may_protected = may_change_protected(call);
     let mut config = call.state.config.clone();
-    let mut seen: Vec<String> = Vec::new();
-    for pair in words.chunks_exact(2) {
-        let name = pair[0].to_ascii_lowercase();
-        let set = match seen.contains(&name) {
-            true => Err(failed(&name, "duplicate parameter")),
-            false if !may_protected && PROTECTED.contains(&name.as_str()) => {
-                Err(failed(&name, "can't set protected config"))
-            }
-            false => set_one(&mut config, &name, &pair[1]),
-        };
-        if let Err(text) = set {
-            return call.error(&text);
-        }
-        seen.push(name);
+    let set = may_set(call, &words).and_then(|()| {
+        let mut pairs = words.chunks_exact(2);
+        pairs.try_for_each(|pair| set_one(&mut config, &pair[0].to_ascii_lowercase(), &pair[1]))
+    });
+    if let Err(text) = set {
+        return call.error(&text);
     }
     let before = std::mem::replace(&mut call.state.config, config);
     if let Err(fault) = call.state.apply_config(&before) {
         call.state.config = before;
-        let name = seen.first().map_or("", String::as_str);
-        return call.error(&failed(name, &fault));
+        return call.error(&failed(&words[0], &fault));
     }
     call.out().ok();
+}
+
+/// Whether all of these names can be set, before any value is looked at. What none is comes first.
+fn may_set(call: &Call<'_>, words: &[String]) -> Result<(), String> {
+    let may_protected = may_change_protected(call);
+    let mut seen: Vec<String> = Vec::new();
+    for pair in words.chunks_exact(2) {
+        let name = pair[0].to_ascii_lowercase();
+        let is_live = match (directive(&name), accepted(&name)) {
+            (Some(row), _) if CHANGED_BY_REDIS.contains(&row.name) => {
+                (row.show)(&call.state.config) == pair[1]
+            }
+            (Some(row), _) => row.live,
+            (None, Some(row)) => ACCEPTED[row].live,
+            (None, None) => {
+                return Err(format!(
+                    "ERR Unknown option or number of arguments for CONFIG SET - '{}'",
+                    pair[0]
+                ));
+            }
+        };
+        if !is_live {
+            return Err(failed(&pair[0], "can't set immutable config"));
+        }
+        if !may_protected && PROTECTED.contains(&name.as_str()) {
+            return Err(failed(&pair[0], "can't set protected config"));
+        }
+        if seen.contains(&name) {
+            return Err(failed(&pair[0], "duplicate parameter"));
+        }
+        seen.push(name);
+    }
+    Ok(())
 }
 
 fn may_change_protected(call: &Call<'_>) -> bool {
@@ -117,11 +133,6 @@ fn may_change_protected(call: &Call<'_>) -> bool {
 }
 
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    // What it is already, it may be told to be.
-    let changes = |row: &Directive| !row.live && (row.show)(config) != value;
-    if directive(name).is_some_and(changes) || IMMUTABLE.contains(&name) {
-        return Err(failed(name, "can't set immutable config"));
-    }
     // One value stands for all the words that a line of the file has.
     let words: Vec<String> = match name {
         "save" | "client-output-buffer-limit" | "bind" => {
@@ -129,12 +140,14 @@ fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
         }
         _ => vec![value.to_owned()],
     };
-    config.set(name, &words).map_err(|fault| match fault {
-        SetFault::Unknown => {
-            format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'")
-        }
-        SetFault::Value(text) => failed(name, &text),
-    })
+    match config.set(name, &words) {
+        Ok(()) => match config.only_default() {
+            Some((_, reason)) => Err(failed(name, &reason)),
+            None => Ok(()),
+        },
+        Err(SetFault::Value(text)) => Err(failed(name, &text)),
+        Err(SetFault::Unknown) => panic!("{name} was found before"),
+    }
 }
 
 fn failed(name: &str, text: &str) -> String {

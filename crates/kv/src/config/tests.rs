@@ -73,6 +73,186 @@ fn what_does_not_fit_is_named_with_its_line() {
 }
 
 #[test]
+fn what_redis_tunes_and_is_not_here_is_taken_and_shown() {
+    let config = read(
+        "cluster-enabled no\ncluster-node-timeout 5000\ntls-port 0\ntls-cert-file /etc/x.pem\nmasterauth secret\n\
+         masteruser me\nslaveof no one\nserver_cpulist 0-3\nslave-lazy-flush YES\nlua-time-limit 7\n\
+         oom-score-adj relative\nrepl-backlog-size 2mb\nmaxmemory-clients 5%\nshutdown-on-sigterm now save\n\
+         latency-tracking-info-percentiles 50.0 99.90\nlist-max-ziplist-entries 3\n",
+    )
+    .expect("sound");
+    for (name, value) in [
+        ("cluster-node-timeout", "5000"),
+        ("tls-cert-file", "/etc/x.pem"),
+        ("tls-session-cache-size", "20480"),
+        ("masterauth", "secret"),
+        ("replicaof", ""),
+        ("slaveof", ""),
+        ("server_cpulist", "0-3"),
+        ("replica-lazy-flush", "yes"),
+        ("slave-lazy-flush", "yes"),
+        ("busy-reply-threshold", "7"),
+        ("oom-score-adj", "yes"),
+        ("repl-backlog-size", "2097152"),
+        ("maxmemory-clients", "5%"),
+        ("shutdown-on-sigterm", "save now"),
+        ("latency-tracking-info-percentiles", "50 99.9"),
+        ("aclfile", ""),
+        ("socket-mark-id", "0"),
+    ] {
+        assert_eq!(shown(&config, name), value, "{name}");
+    }
+}
+
+#[test]
+fn every_default_of_what_is_only_kept_is_one_of_its_values() {
+    for row in super::ACCEPTED {
+        let value = match row.name {
+            "replicaof" => "no one",
+            _ => row.default,
+        };
+        let read = row.read(&[value.to_owned()]);
+        assert_eq!(read.as_deref(), Ok(row.default), "{}", row.name);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let fault = |args: &[&str]| from_args(args).expect_err("refused");
+    assert_eq!(
+        fault(&["--cluster-enabled", "yes"]),
+        "cluster-enabled yes: there is no cluster here"
+    );
+    assert_eq!(
+        fault(&["--tls-port", "6380"]),
+        "tls-port 6380: there is no TLS for the store"
+    );
+    assert_eq!(
+        fault(&["--slaveof", "10.0.0.1", "6379"]),
+        "replicaof 10.0.0.1 6379: there is no replication here"
+    );
+    assert_eq!(
+        fault(&["--user", "default", "on", "nopass"]),
+        "--user: user: there is one user, default: give its password with requirepass"
+    );
+    assert_eq!(
+        fault(&["--rename-command", "FLUSHALL", ""]),
+        "--rename-command: rename-command: commands have their own names here: keep strangers out with requirepass and \
+         bind"
+    );
+    let daemon = fault(&["--daemonize", "yes"]);
+    assert!(
+        daemon.starts_with("daemonize yes: the store stays in the foreground"),
+        "{daemon}"
+    );
+    // What counts is what they say in the end, so that a file can be put right on the command line.
+    from_args(&["--daemonize", "yes", "--daemonize", "no"]).expect("sound");
+}
+
+#[test]
+fn values_are_looked_at_also_of_what_changes_nothing() {
+    let fault = |line: &str| {
+        let text = read(line).expect_err("refused");
+        text.split_once(": ")
+            .and_then(|(_, text)| text.split_once(": "))
+            .expect("two heads")
+            .1
+            .to_owned()
+    };
+    for (line, expected) in [
+        (
+            "oom-score-adj foo",
+            "argument(s) must be one of the following: no, yes, relative, absolute",
+        ),
+        (
+            "shutdown-timeout -1",
+            "argument must be between 0 and 2147483647 inclusive",
+        ),
+        (
+            "min-slaves-to-write -1",
+            "argument must be between 0 and 2147483647 inclusive",
+        ),
+        (
+            "tracking-table-max-keys -1",
+            "argument must be between 0 and 9223372036854775807 inclusive",
+        ),
+        (
+            "io-threads 0",
+            "argument must be between 1 and 128 inclusive",
+        ),
+        (
+            "io-threads +2",
+            "argument couldn't be parsed into an integer",
+        ),
+        ("daemonize maybe", "argument must be 'yes' or 'no'"),
+        ("activedefrag", "wrong number of arguments"),
+        (
+            "repl-backlog-size 0",
+            "argument must be between 1 and 9223372036854775807 inclusive",
+        ),
+        (
+            "maxmemory-clients 101%",
+            "percentage argument must be less or equal to 100",
+        ),
+        (
+            "maxmemory-clients x",
+            "argument must be a memory or percent value",
+        ),
+        (
+            "shutdown-on-sigint save nosave",
+            "shutdown options SAVE and NOSAVE can't be used simultaneously",
+        ),
+        ("oom-score-adj-values 1 2", "wrong number of arguments"),
+        (
+            "oom-score-adj-values 1 2 3000",
+            "Invalid oom-score-adj-values, elements must be between -2000 and 2000.",
+        ),
+        (
+            "latency-tracking-info-percentiles 50 101",
+            "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]",
+        ),
+        (
+            "cluster-announce-hostname a_b",
+            "Hostnames may only contain alphanumeric characters, hyphens or dots",
+        ),
+        (
+            "proc-title-template {foo}",
+            "template format is invalid or contains unknown variables",
+        ),
+        (
+            "unixsocketperm 888",
+            "argument couldn't be parsed as an octal number",
+        ),
+        (
+            "unixsocketperm 1000",
+            "argument must be between 0 and 777 inclusive",
+        ),
+        (
+            "proto-max-bulk-len 100",
+            "argument must be between 1048576 and 9223372036854775807 inclusive",
+        ),
+    ] {
+        assert_eq!(fault(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_include_may_be_a_pattern_that_fits_nothing() {
+    let folder = std::env::temp_dir().join(format!("pelton-kv-include-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("b.conf"), "port 7002\n").expect("written");
+    std::fs::write(folder.join("a.conf"), "port 7001\ntimeout 9\n").expect("written");
+    std::fs::write(folder.join(".c.conf"), "port 7003\n").expect("written");
+    let place = folder.display();
+    let config = read(&format!("include {place}/no*.conf\ninclude {place}/*.conf")).expect("sound");
+    assert_eq!(shown(&config, "port"), "7002");
+    assert_eq!(shown(&config, "timeout"), "9");
+    let missing = read(&format!("include {place}/no.conf")).expect_err("refused");
+    assert!(missing.contains("no.conf: read it: "), "{missing}");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
 fn a_configuration_that_contradicts_itself_is_refused() {
     assert_eq!(
         from_args(&["--port", "0"]).expect_err("nobody could connect"),

@@ -1,6 +1,6 @@
 //! What a directive's words may be, and how each prints.
 
-use std::fmt::Debug;
+use std::fmt::Display;
 
 /// A value of a directive: read from its words, shown as `CONFIG GET` does. The errors are Redis's texts.
 pub(super) trait Value: Sized {
@@ -15,13 +15,34 @@ fn one(words: &[String]) -> Result<&str, String> {
     }
 }
 
+pub(super) fn boolean(word: &str) -> Result<bool, String> {
+    match word.to_ascii_lowercase().as_str() {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("argument must be 'yes' or 'no'".to_owned()),
+    }
+}
+
+/// A number as Redis takes it: without a plus, and without zeros before it.
+pub(super) fn integer(word: &str, min: i64, max: i64) -> Result<i64, String> {
+    let number = word.parse::<i64>().ok();
+    let number = number.filter(|number| number.to_string() == word);
+    let number = number.ok_or("argument couldn't be parsed into an integer")?;
+    within(number, min, max)
+}
+
+fn within<N: PartialOrd + Display>(number: N, min: N, max: N) -> Result<N, String> {
+    match (&min..=&max).contains(&&number) {
+        true => Ok(number),
+        false => Err(format!(
+            "argument must be between {min} and {max} inclusive"
+        )),
+    }
+}
+
 impl Value for bool {
     fn read(words: &[String]) -> Result<bool, String> {
-        match one(words)?.to_ascii_lowercase().as_str() {
-            "yes" => Ok(true),
-            "no" => Ok(false),
-            _ => Err("argument must be 'yes' or 'no'".to_owned()),
-        }
+        boolean(one(words)?)
     }
 
     fn show(&self) -> String {
@@ -64,15 +85,22 @@ pub(crate) struct Int<const MIN: i64, const MAX: i64>(pub(crate) i64);
 
 impl<const MIN: i64, const MAX: i64> Value for Int<MIN, MAX> {
     fn read(words: &[String]) -> Result<Self, String> {
-        let value = one(words)?
-            .parse()
-            .map_err(|_| "argument couldn't be parsed into an integer".to_owned())?;
-        match (MIN..=MAX).contains(&value) {
-            true => Ok(Int(value)),
-            false => Err(format!(
-                "argument must be between {MIN} and {MAX} inclusive"
-            )),
-        }
+        integer(one(words)?, MIN, MAX).map(Int)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// How often a second: what is out of bounds is taken as the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hertz(pub(crate) i64);
+
+impl Value for Hertz {
+    fn read(words: &[String]) -> Result<Hertz, String> {
+        let hertz = integer(one(words)?, 0, i64::from(i32::MAX))?;
+        Ok(Hertz(hertz.clamp(1, 500)))
     }
 
     fn show(&self) -> String {
@@ -82,14 +110,11 @@ impl<const MIN: i64, const MAX: i64> Value for Int<MIN, MAX> {
 
 /// Bytes, with an optional unit: `1k` is 1000, `1kb` is 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory(pub(crate) u64);
+pub(crate) struct Memory<const MIN: u64 = 0, const MAX: u64 = { u64::MAX }>(pub(crate) u64);
 
-impl Value for Memory {
-    fn read(words: &[String]) -> Result<Memory, String> {
-        let word = one(words)?;
-        memory(word)
-            .map(Memory)
-            .ok_or_else(|| "argument must be a memory value".to_owned())
+impl<const MIN: u64, const MAX: u64> Value for Memory<MIN, MAX> {
+    fn read(words: &[String]) -> Result<Self, String> {
+        memory(one(words)?, MIN, MAX).map(Memory)
     }
 
     fn show(&self) -> String {
@@ -97,7 +122,13 @@ impl Value for Memory {
     }
 }
 
-pub(crate) fn memory(word: &str) -> Option<u64> {
+/// Bytes between two bounds, with an optional unit.
+pub(super) fn memory(word: &str, min: u64, max: u64) -> Result<u64, String> {
+    let bytes = size(word).ok_or("argument must be a memory value")?;
+    within(bytes, min, max)
+}
+
+fn size(word: &str) -> Option<u64> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);
     let scale = match unit.to_ascii_lowercase().as_str() {
@@ -119,9 +150,11 @@ pub(crate) struct Mode(pub(crate) u32);
 
 impl Value for Mode {
     fn read(words: &[String]) -> Result<Mode, String> {
-        match u32::from_str_radix(one(words)?, 8) {
-            Ok(mode) if mode <= 0o777 => Ok(Mode(mode)),
-            _ => Err("argument couldn't be parsed into an integer".to_owned()),
+        let mode = u32::from_str_radix(one(words)?, 8)
+            .map_err(|_| "argument couldn't be parsed as an octal number".to_owned())?;
+        match mode <= 0o777 {
+            true => Ok(Mode(mode)),
+            false => Err("argument must be between 0 and 777 inclusive".to_owned()),
         }
     }
 
@@ -259,10 +292,12 @@ impl OutputLimits {
     /// Takes over the classes that `words` name.
     pub(super) fn update(&mut self, words: &[String]) -> Result<(), String> {
         let words = Words::read(words)?.0;
-        if words.is_empty() || words.len() % 4 != 0 {
+        if words.len() % 4 != 0 {
             return Err("Wrong number of arguments in buffer limit configuration.".to_owned());
         }
-        let bad = |what| format!("Error in {what} buffer limit configuration.");
+        let bad = || {
+            "Error in hard, soft or soft_seconds setting in buffer limit configuration.".to_owned()
+        };
         let mut updated = *self;
         for group in words.chunks_exact(4) {
             let class = match group[0].to_ascii_lowercase().as_str() {
@@ -276,9 +311,9 @@ impl OutputLimits {
                 }
             };
             *class = OutputLimit {
-                hard_bytes: memory(&group[1]).ok_or_else(|| bad("hard"))?,
-                soft_bytes: memory(&group[2]).ok_or_else(|| bad("soft"))?,
-                soft_seconds: group[3].parse().map_err(|_| bad("soft_seconds"))?,
+                hard_bytes: size(&group[1]).ok_or_else(bad)?,
+                soft_bytes: size(&group[2]).ok_or_else(bad)?,
+                soft_seconds: group[3].parse().map_err(|_| bad())?,
             };
         }
         *self = updated;
@@ -303,6 +338,13 @@ impl OutputLimits {
     }
 }
 
+pub(super) fn not_among(choices: &[&str]) -> String {
+    format!(
+        "argument(s) must be one of the following: {}",
+        choices.join(", ")
+    )
+}
+
 /// A closed set of words.
 macro_rules! choice {
     ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -316,7 +358,7 @@ macro_rules! choice {
             fn read(words: &[String]) -> Result<$name, String> {
                 match one(words)?.to_ascii_lowercase().as_str() {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(concat!("argument(s) must be one of the following: ", choice!(@list $($word),+)).to_owned()),
+                    _ => Err(not_among(&[$($word),+])),
                 }
             }
 
@@ -325,16 +367,15 @@ macro_rules! choice {
             }
         }
     };
-    (@list $first:literal $(, $rest:literal)*) => { concat!($first $(, ", ", $rest)*) };
 }
 
 choice! {
     /// When the journal reaches the disk.
     pub(crate) Fsync {
-        /// Before the reply.
-        Always = "always",
         /// Once a second.
         EverySecond = "everysec",
+        /// Before the reply.
+        Always = "always",
         /// When the system pleases.
         No = "no",
     }
@@ -383,11 +424,11 @@ mod tests {
             ("2gb", 2 << 30),
             ("3b", 3),
         ] {
-            assert_eq!(Memory::read(&words(text)), Ok(Memory(bytes)), "{text}");
+            assert_eq!(Memory::<0>::read(&words(text)), Ok(Memory(bytes)), "{text}");
         }
         for text in ["", "k", "-1", "1x", "99999999999gb"] {
             assert_eq!(
-                Memory::read(&words(text)),
+                Memory::<0>::read(&words(text)),
                 Err("argument must be a memory value".to_owned())
             );
         }
@@ -401,7 +442,7 @@ mod tests {
         );
         assert_eq!(
             Fsync::read(&words("sometimes")),
-            Err("argument(s) must be one of the following: always, everysec, no".to_owned())
+            Err("argument(s) must be one of the following: everysec, always, no".to_owned())
         );
         assert_eq!(
             bool::read(&words("maybe")),

@@ -327,6 +327,53 @@ fn settings_change_together_or_not_at_all() {
 }
 
 #[test]
+fn settings_are_asked_for_and_changed_as_in_redis() {
+    check(
+        "",
+        r#"
+        a> CONFIG SET foo bar baz
+        a< -ERR syntax error
+        a> CONFIG SET timeout x nonsense 1
+        a< -ERR Unknown option or number of arguments for CONFIG SET - 'nonsense'
+        a> CONFIG SET timeout 1 TIMEOUT 2
+        a< -ERR CONFIG SET failed (possibly related to argument 'TIMEOUT') - duplicate parameter
+        a> CONFIG SET DAEMONIZE yes
+        a< -ERR CONFIG SET failed (possibly related to argument 'DAEMONIZE') - can't set immutable config
+        a> CONFIG GET MAXMEMORY maxmemory
+        a< ["MAXMEMORY" "0"]
+        a> CONFIG GET TIME*T timeout
+        a< ["timeout" "0"]
+        a> CONFIG SET maxmemory-samples 65
+        a< OK
+        a> CONFIG SET hz 1000
+        a< OK
+        a> CONFIG GET hz
+        a< ["hz" "500"]
+        a> CONFIG SET hz -1
+        a< -ERR CONFIG SET failed (possibly related to argument 'hz') - argument must be between 0 and 2147483647 inclusive
+        a> CONFIG SET appendfsync x
+        a< -ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no
+        a> CONFIG SET client-output-buffer-limit "normal x 0 0"
+        a< -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Error in hard, soft or soft_seconds setting in buffer limit configuration.
+        a> CONFIG SET oom-score-adj foo
+        a< -ERR CONFIG SET failed (possibly related to argument 'oom-score-adj') - argument(s) must be one of the following: no, yes, relative, absolute
+        a> CONFIG SET tls-port 6380
+        a< -ERR CONFIG SET failed (possibly related to argument 'tls-port') - there is no TLS for the store
+        a> CONFIG SET slave-priority 7
+        a< OK
+        a> CONFIG GET replica-priority
+        a< ["replica-priority" "7"]
+        a> CONFIG SET save "1 1"
+        a< OK
+        a> CONFIG SET save "2 2"
+        a< OK
+        a> CONFIG GET save
+        a< ["save" "2 2"]
+        "#,
+    );
+}
+
+#[test]
 fn debug_has_its_harmless_parts_where_that_is_allowed() {
     check(
         "enable-debug-command no",
