@@ -11,6 +11,8 @@ mod pubsub;
 mod server;
 mod slowlog;
 
+pub(crate) use auth::REDIS_VERSION;
+
 use bytes::Bytes;
 use keyspace::Command;
 use resp::Out;

@@ -5,6 +5,7 @@ mod table;
 mod value;
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) use accepted::ACCEPTED;
@@ -65,6 +66,8 @@ pub struct Config {
     pub(crate) databases: Int<1, 1024>,
     /// What is logged.
     pub(crate) loglevel: LogLevel,
+    /// The file that the log goes to, below `dir`; empty for stderr.
+    pub(crate) logfile: String,
     /// Where the process id is written; empty for nowhere.
     pub(crate) pidfile: String,
     /// Housekeeping per second.
@@ -76,7 +79,7 @@ pub struct Config {
     /// When a snapshot is due.
     pub(crate) save: Vec<SavePoint>,
     /// Whether a line has said so; the first takes the defaults' place, and further ones add to it.
-    save_given: bool,
+    pub(crate) save_given: bool,
     /// Whether long strings in a snapshot are compressed.
     pub(crate) rdbcompression: bool,
     /// Whether a snapshot's checksum is looked at.
@@ -169,6 +172,7 @@ impl Default for Config {
             requirepass: String::new(),
             databases: Int(16),
             loglevel: LogLevel::Notice,
+            logfile: String::new(),
             pidfile: String::new(),
             hz: Hertz(10),
             dir: "./pelton-data/store".to_owned(),
@@ -218,18 +222,36 @@ impl Default for Config {
 
 impl Config {
     /// Reads `pelton store`'s arguments: a file's path first, if there is one, then directives, each with `--` before
-    /// its name, as redis-server takes them.
+    /// its name, as redis-server takes them. A `-` at either end has more directives read from stdin, between the two.
     ///
     /// # Errors
     /// A file that cannot be read, the first line that does not fit, or directives that contradict each other.
     pub fn from_args(args: &[String]) -> Result<Config, ConfigError> {
+        Config::from_args_and(args, &mut std::io::stdin())
+    }
+
+    fn from_args_and(args: &[String], stdin: &mut dyn Read) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         let mut args = args;
         if let [file, rest @ ..] = args
-            && !file.starts_with("--")
+            && !file.starts_with('-')
         {
             config.include(Path::new(file), 0)?;
             config.file = Some(PathBuf::from(file));
+            args = rest;
+        }
+        let with_stdin = match args {
+            [first, rest @ ..] if first == "-" => Some(rest),
+            [rest @ .., last] if last == "-" => Some(rest),
+            _ => None,
+        };
+        if let Some(rest) = with_stdin {
+            let mut text = String::new();
+            stdin.read_to_string(&mut text).map_err(|err| ConfigError {
+                place: "stdin".to_owned(),
+                fault: format!("read it: {err}"),
+            })?;
+            config.read(&text, Path::new("stdin"))?;
             args = rest;
         }
         for (place, line) in directive_lines(args) {
@@ -356,6 +378,16 @@ impl Config {
     /// The least important lines that are logged.
     pub fn log_level(&self) -> LogLevel {
         self.loglevel
+    }
+
+    /// The file that the log is to be appended to, where it is not stderr.
+    pub fn log_file(&self) -> Option<PathBuf> {
+        (!self.logfile.is_empty()).then(|| self.dir().join(&self.logfile))
+    }
+
+    /// Where the store's files are.
+    pub fn dir(&self) -> &Path {
+        Path::new(&self.dir)
     }
 
     /// Every directive's name and value, an older name beside the newer.

@@ -62,5 +62,6 @@ pub use embedded::{Conversation, Embedded, Holdings};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use local::{ComputeError, Handle, Stopped, Terms};
+pub use process::version;
 pub use remote::{Remote, Url, UrlError};
 pub use service::Server;

@@ -2,6 +2,17 @@
 
 use std::fs;
 
+use crate::command::REDIS_VERSION;
+
+/// What `redis-server --version` would say: the version of Redis that this is like, and ours.
+pub fn version() -> String {
+    format!(
+        "Pelton store v={REDIS_VERSION} pelton={} bits={}",
+        env!("CARGO_PKG_VERSION"),
+        usize::BITS
+    )
+}
+
 /// The operating system, as `uname` says.
 pub(crate) fn system() -> String {
     let name = rustix::system::uname();

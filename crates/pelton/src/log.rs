@@ -1,9 +1,11 @@
-//! The log, on stderr: text where someone watches, a JSON object a line otherwise.
+//! The log, on stderr or in a file: text where someone watches, a JSON object a line otherwise.
 
 #[cfg(test)]
 mod tests;
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use tracing::Level;
 use tracing::subscriber::set_global_default;
@@ -29,6 +31,29 @@ pub(crate) fn start(level: Level) {
         Form::Json
     };
     set_global_default(subscriber(form, level, io::stderr)).expect("`main` starts the log once");
+}
+
+/// The same, with the lines appended to `file`, which is opened for each of them so that it can be moved away.
+///
+/// # Errors
+/// The file cannot be written.
+///
+/// # Panics
+/// When called twice.
+pub(crate) fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
+    append(&file)?;
+    let out = move || -> Box<dyn io::Write> {
+        match append(&file) {
+            Ok(file) => Box::new(file),
+            Err(_) => Box::new(io::stderr()),
+        }
+    };
+    set_global_default(subscriber(Form::Json, level, out)).expect("`main` starts the log once");
+    Ok(())
+}
+
+fn append(file: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(file)
 }
 
 fn subscriber<W>(form: Form, level: Level, out: W) -> Box<dyn tracing::Subscriber + Send + Sync>

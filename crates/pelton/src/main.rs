@@ -103,6 +103,9 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
+        Command::Store(typed) if typed.asks_for_version() => {
+            print(|out| writeln!(out, "{}", kv::version()))
+        }
         Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }
 }

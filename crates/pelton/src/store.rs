@@ -6,6 +6,7 @@ use tracing::Level;
 
 use crate::life::stop_on_signal;
 use crate::log;
+use crate::notify;
 use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
 
@@ -18,11 +19,7 @@ const BLOCK_BYTES: usize = 32 << 20;
 /// Serves what redis-server's command line in `words` says.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let config = Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
-    log::start(match config.log_level() {
-        LogLevel::Debug => Level::DEBUG,
-        LogLevel::Verbose | LogLevel::Notice => Level::INFO,
-        LogLevel::Warning => Level::WARN,
-    });
+    start_log(&config)?;
     reactor::keep_freed(KEPT_BYTES, BLOCK_BYTES);
     // Every client takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
@@ -34,9 +31,31 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     for address in server.addresses() {
         tracing::info!(%address, pid = std::process::id(), "the store takes connections");
     }
-    server.run(&stop).map_err(told)?;
+    // Who connects while the data is loaded waits.
+    notify::ready();
+    let ended = server.run(&stop).map_err(told);
+    notify::stopping();
+    ended?;
     tracing::info!("stopped");
     Ok(EXIT_OK)
+}
+
+fn start_log(config: &Config) -> Result<(), Error> {
+    let level = match config.log_level() {
+        LogLevel::Debug => Level::DEBUG,
+        LogLevel::Verbose | LogLevel::Notice => Level::INFO,
+        LogLevel::Warning => Level::WARN,
+    };
+    let Some(file) = config.log_file() else {
+        log::start(level);
+        return Ok(());
+    };
+    let told = |err| Error::host(format!("store: open logfile {}: {err}", file.display()));
+    if file.parent() == Some(config.dir()) {
+        // The store makes its directory in any case, but later.
+        std::fs::create_dir_all(config.dir()).map_err(told)?;
+    }
+    log::start_in(level, file.clone()).map_err(told)
 }
 
 fn told(err: kv::Error) -> Error {

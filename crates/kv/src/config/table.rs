@@ -48,6 +48,7 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
     directive!("requirepass", requirepass, true),
     directive!("databases", databases, false),
     directive!("loglevel", loglevel, false),
+    directive!("logfile", logfile, false),
     directive!("pidfile", pidfile, false),
     directive!("hz", hz, true),
     directive!("dir", dir, true),

@@ -284,6 +284,37 @@ fn a_value_may_begin_with_dashes() {
 }
 
 #[test]
+fn directives_from_stdin_stand_between_the_file_and_the_arguments() {
+    let port = |args: &[&str]| {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let config = Config::from_args_and(&args, &mut "port 7001\ntimeout 9\n".as_bytes());
+        let config = config.expect("sound");
+        (shown(&config, "port"), shown(&config, "timeout"))
+    };
+    let both = |port: &str, timeout: &str| (port.to_owned(), timeout.to_owned());
+    assert_eq!(port(&["-"]), both("7001", "9"));
+    assert_eq!(port(&["-", "--port", "7002"]), both("7002", "9"));
+    assert_eq!(port(&["--port", "7002", "-"]), both("7002", "9"));
+    assert_eq!(port(&["--port", "7002"]), both("7002", "0"));
+    let bad = Config::from_args_and(&["-".to_owned()], &mut "port 7001\nprot 1".as_bytes());
+    assert_eq!(
+        bad.expect_err("refused").to_string(),
+        "stdin:2: unknown directive 'prot', did you mean 'port'?"
+    );
+}
+
+#[test]
+fn a_log_file_is_below_the_directory() {
+    let file = |args: &[&str]| from_args(args).expect("sound").log_file();
+    assert_eq!(file(&["--logfile", ""]), None);
+    assert_eq!(
+        file(&["--logfile", "a.log", "--dir", "/d"]),
+        Some("/d/a.log".into())
+    );
+    assert_eq!(file(&["--logfile", "/b/a.log"]), Some("/b/a.log".into()));
+}
+
+#[test]
 fn the_command_line_of_redis_server() {
     let config = from_args(&["--port", "7000", "--save", "", "--dir", "/tmp/x"]).expect("sound");
     assert_eq!(shown(&config, "port"), "7000");

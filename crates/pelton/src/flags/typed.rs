@@ -304,20 +304,27 @@ pub(crate) struct Cell {
 
 /// Run the Redis-compatible store alone.
 ///
-/// Takes what redis-server takes: a configuration file in redis.conf syntax, then directives, each with -- before its
-/// name. Listens on 127.0.0.1:6379 and keeps its files in pelton-data/store unless they say otherwise.
+/// Takes what redis-server takes: a configuration file in redis.conf syntax, or - for stdin, then directives, each with --
+/// before its name. Listens on 127.0.0.1:6379 and keeps its files in pelton-data/store unless they say otherwise.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store
-  pelton store /etc/redis/redis.conf --appendonly yes")]
+  pelton store /etc/redis/redis.conf --daemonize no")]
 pub(crate) struct Store {
-    /// Configuration file, then directives
+    /// Configuration file or -, then directives; or --version
     #[arg(
         value_name = "CONF | --DIRECTIVE VALUE",
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
     pub(crate) words: Vec<String>,
+}
+
+impl Store {
+    /// Whether nothing but the version is asked for, as redis-server is asked.
+    pub(crate) fn asks_for_version(&self) -> bool {
+        matches!(self.words.as_slice(), [word] if word == "-v" || word == "--version")
+    }
 }
 
 /// What there is to do with a command line.

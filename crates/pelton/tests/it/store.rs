@@ -276,6 +276,59 @@ fn what_it_is_told_wrongly_is_named() {
 }
 
 #[test]
+fn its_log_goes_to_the_file_it_is_told() {
+    let dir = Dir::new("logfile");
+    let file = dir.0.join("store.log");
+    let store = Store::start(&dir.0, &["--logfile", "store.log"]);
+    let log = || std::fs::read_to_string(&file).ok();
+    eventually("it says so", || {
+        log().filter(|log| log.contains("takes connections"))
+    });
+    // Who keeps logs moves the file away, and finds another.
+    std::fs::rename(&file, dir.0.join("store.log.1")).expect("moved");
+    signal(store.child.id(), Signal::TERM);
+    eventually("it says so", || log().filter(|log| log.contains("stopped")));
+    drop(store);
+
+    let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        .args(["store", "--logfile", "/does/not/exist/store.log", "--dir"])
+        .arg(&dir.0)
+        .output()
+        .expect("the program");
+    assert_eq!(told.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&told.stderr);
+    let expected = "pelton: store: open logfile /does/not/exist/store.log: No such file";
+    assert!(told.starts_with(expected), "{told}");
+}
+
+#[test]
+fn its_version_and_stdin_are_as_with_redis_server() {
+    for word in ["-v", "--version"] {
+        let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+            .args(["store", word])
+            .output()
+            .expect("the program");
+        assert_eq!(told.status.code(), Some(0));
+        let told = String::from_utf8_lossy(&told.stdout);
+        assert!(told.starts_with("Pelton store v=7.2.4 "), "{told}");
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        .args(["store", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"port 1\nprot 1\n").expect("it reads");
+    drop(stdin);
+    let told = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        String::from_utf8_lossy(&told.stderr),
+        "pelton: store: stdin:2: unknown directive 'prot', did you mean 'port'?\n"
+    );
+}
+
+#[test]
 fn a_unix_socket_is_enough() {
     let dir = Dir::new("unix");
     let store = Store::start(&dir.0, &["--port", "0"]);
