@@ -39,16 +39,20 @@ fn check(directives: &str, script: &str) {
 
 /// The same; gives what a client hears then, which may be different each time.
 fn heard_last(directives: &str, script: &str, name: Option<&str>) -> String {
+    let mut config = Config::default();
+    config
+        .read(directives, "directives".as_ref())
+        .expect("sound");
+    heard_with(config, script, name)
+}
+
+fn heard_with(config: Config, script: &str, name: Option<&str>) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime");
     LocalSet::new().block_on(&runtime, async {
-        let mut config = Config::default();
-        config
-            .read(directives, "directives".as_ref())
-            .expect("sound");
         let mut stage = Stage::new(config);
         for (index, line) in script.lines().enumerate() {
             let line = line.trim();

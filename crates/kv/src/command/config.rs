@@ -19,7 +19,7 @@ pub(super) fn config(call: &mut Call<'_>) {
             call.state.keyspace.reset_stats();
             call.out().ok();
         }
-        ("rewrite", 2) => call.error("ERR The server is running without a config file"),
+        ("rewrite", 2) => rewrite(call),
         ("help", 2) => call.help(&[
             "GET <pattern>",
             "    Return parameters matching the glob-like <pattern> and their values.",
@@ -28,10 +28,22 @@ pub(super) fn config(call: &mut Call<'_>) {
             "RESETSTAT",
             "    Reset statistics reported by the INFO command.",
             "REWRITE",
-            "    Rewrite the configuration file.",
+            "    Refused: the file is its author's.",
         ]),
         _ => call.unknown_subcommand(),
     }
+}
+
+/// Refused: nothing on the core may wait for a disk, and the file is its author's.
+fn rewrite(call: &mut Call<'_>) {
+    let text = match &call.state.config.file {
+        None => "ERR The server is running without a config file".to_owned(),
+        Some(file) => format!(
+            "ERR CONFIG REWRITE is not supported: what is to stay has to be written into {} by hand",
+            file.display()
+        ),
+    };
+    call.error(&text);
 }
 
 /// Names that are no patterns are answered as they were asked for.

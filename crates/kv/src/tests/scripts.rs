@@ -374,6 +374,22 @@ fn settings_are_asked_for_and_changed_as_in_redis() {
 }
 
 #[test]
+fn the_file_of_the_configuration_is_not_rewritten() {
+    let config = crate::Config {
+        file: Some("/etc/redis.conf".into()),
+        ..crate::Config::default()
+    };
+    let script = "a> CONFIG REWRITE
+         a< -ERR CONFIG REWRITE is not supported: what is to stay has to be written into /etc/redis.conf by hand";
+    super::heard_with(config, script, None);
+    check(
+        "",
+        "a> CONFIG REWRITE
+         a< -ERR The server is running without a config file",
+    );
+}
+
+#[test]
 fn debug_has_its_harmless_parts_where_that_is_allowed() {
     check(
         "enable-debug-command no",
