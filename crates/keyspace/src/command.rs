@@ -267,6 +267,16 @@ impl Command {
         if !self.flags.has(Flags::FAST) {
             categories.push("@slow");
         }
+        // Redis names these, whatever their flags.
+        if matches!(self.name, "lastsave" | "role") {
+            categories.push("@admin");
+        }
+        let dangerous = [
+            "keys", "flushall", "flushdb", "info", "restore", "role", "lastsave",
+        ];
+        if dangerous.contains(&self.name) {
+            categories.push("@dangerous");
+        }
         categories
     }
 }

@@ -47,10 +47,15 @@ impl Call<'_> {
     pub(crate) fn unknown_subcommand(&mut self) {
         let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
         let sub = String::from_utf8_lossy(&self.args[1]).into_owned();
-        let text = format!(
-            "ERR unknown subcommand or wrong number of arguments for '{sub}'. Try {name} HELP."
-        );
-        self.error(&text);
+        let full = [&self.word(0), "|", &self.word(1)].concat();
+        let mut rows = keyspace::commands().iter();
+        let is_container = rows.any(|row| row.name.starts_with(&full[..=name.len()]));
+        let is_known = keyspace::commands().iter().any(|row| row.name == full);
+        let what = match is_container && !is_known {
+            true => "unknown subcommand",
+            false => "unknown subcommand or wrong number of arguments for",
+        };
+        self.error(&format!("ERR {what} '{sub}'. Try {name} HELP."));
     }
 
     /// A list of lines, as `HELP` answers.
@@ -64,7 +69,7 @@ impl Call<'_> {
             out.simple(line);
         }
         out.simple("HELP");
-        out.simple("    Print this help.");
+        out.simple("    Prints this help.");
     }
 }
 

@@ -95,11 +95,11 @@ impl State {
     /// Runs one command, alone or within an EXEC, and counts it.
     pub(crate) fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
         let now_ms = self.now_ms();
-        // Those who monitor see a transaction's commands before the EXEC that runs them.
+        // Those who monitor see a transaction's commands before the EXEC that runs them, and a SELECT in the database it chose.
         let is_watched = !self.monitors.is_empty();
-        let ends_multi =
-            is_watched && keyspace::command(args).is_some_and(|command| command.name == "exec");
-        if is_watched && !ends_multi {
+        let is_late = |command: &Command| matches!(command.name, "exec" | "select");
+        let told_late = is_watched && keyspace::command(args).is_some_and(is_late);
+        if is_watched && !told_late {
             self.monitor(key, args);
         }
         let begun = self.clock.lap_begun();
@@ -126,7 +126,7 @@ impl State {
                 Flow::Next
             }
         };
-        if ends_multi && self.clients.contains(key) {
+        if told_late && self.clients.contains(key) {
             self.monitor(key, args);
         }
         // A command may end its own client.

@@ -274,13 +274,14 @@ impl State {
     pub(crate) fn show_monitors(&mut self, key: ClientKey, args: &[Bytes]) {
         let client = &self.clients[key];
         let now_us = self.clock.unix_us();
-        let mut line = format!(
-            "{}.{:06} [{} {}]",
-            now_us / 1_000_000,
-            now_us % 1_000_000,
-            client.session.db(),
-            client.peer.address
-        );
+        let peer = &client.peer;
+        let address = match peer.address.strip_suffix(":0") {
+            Some(path) if peer.is_unix => format!("unix:{path}"),
+            _ => peer.address.clone(),
+        };
+        let db = client.session.db();
+        let (s, us) = (now_us / 1_000_000, now_us % 1_000_000);
+        let mut line = format!("{s}.{us:06} [{db} {address}]");
         for arg in redacted(args).iter() {
             line.push(' ');
             crate::text::quote(arg, &mut line);

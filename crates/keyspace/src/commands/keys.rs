@@ -7,6 +7,7 @@ use crate::context::{Context, Deadline};
 use crate::fault::Fault;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
+use crate::string::Str;
 use crate::text::{Key, glob};
 use crate::value::Value;
 
@@ -292,7 +293,11 @@ pub(crate) fn object(cx: &mut Context<'_>, out: &mut Out) -> Done {
     };
     match what.as_slice() {
         b"encoding" => out.bulk(entry.value.encoding().as_bytes()),
-        b"refcount" => out.int(1),
+        b"refcount" => out.int(match &entry.value {
+            // Redis has these once for all, and says so.
+            Value::Str(Str::Int(0..=9_999)) => i64::from(i32::MAX),
+            _ => 1,
+        }),
         b"idletime" if is_lfu => {
             let text = "ERR An LFU maxmemory policy is selected, idle time not tracked.";
             return Err(Fault::new(format!("{text} {TAIL}")));

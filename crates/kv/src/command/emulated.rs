@@ -16,7 +16,13 @@ pub(super) fn role(call: &mut Call<'_>) {
 
 /// WAIT numreplicas timeout: there are none.
 pub(super) fn wait(call: &mut Call<'_>) {
-    call.out().int(0);
+    let [replicas, timeout] = [1, 2].map(|at| resp::parse_int(&call.args[at]));
+    match (replicas, timeout) {
+        (None, _) => call.error("ERR value is not an integer or out of range"),
+        (_, None) => call.error("ERR timeout is not an integer or out of range"),
+        (_, Some(..0)) => call.error("ERR timeout is negative"),
+        _ => call.out().int(0),
+    }
 }
 
 /// WAITAOF numlocal numreplicas timeout: a reply comes when the journal is where its setting says.

@@ -658,3 +658,30 @@ fn times_of_commands_are_counted_by_range() {
         [4, (1024 << 30) / 1000]
     );
 }
+
+#[test]
+fn texts_are_those_of_redis() {
+    check(
+        "",
+        r#"
+        a> MEMORY nothing
+        a< -ERR unknown subcommand 'nothing'. Try MEMORY HELP.
+        a> WAIT a 0
+        a< -ERR value is not an integer or out of range
+        a> WAIT 0 b
+        a< -ERR timeout is not an integer or out of range
+        a> WAIT 0 -1
+        a< -ERR timeout is negative
+        a> WAIT 0 0
+        a< 0
+        a> MSET small 9999 large 10000
+        a< OK
+        a> OBJECT REFCOUNT small
+        a< 2147483647
+        a> OBJECT REFCOUNT large
+        a< 1
+        "#,
+    );
+    let shown = heard_last("", "a> MONITOR\na< OK\nb> SELECT 3", Some("a"));
+    assert!(shown.ends_with(r#" [3 b:1] "SELECT" "3""#), "{shown}");
+}
