@@ -3,8 +3,8 @@
 mod alac;
 mod flac;
 mod mpeg;
-mod ogg_opus;
-mod packets;
+mod ogg;
+mod opus;
 mod pcm;
 mod vorbis;
 
@@ -12,6 +12,7 @@ use std::io::{BufReader, Read, Seek};
 
 use sound::Codec;
 
+use self::ogg::Ogg;
 use crate::error::Error;
 use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 
@@ -76,8 +77,8 @@ pub(crate) fn open<'r, R: Read + Seek + 'r>(
     Ok(match codec {
         Codec::Flac => Box::new(flac::Flac::open(original)?),
         Codec::Mpeg => Box::new(mpeg::Mpeg::open(original)?),
-        Codec::Vorbis => Box::new(vorbis::Vorbis::open(original)?),
-        Codec::Opus => Box::new(ogg_opus::OggOpus::open(original)?),
+        Codec::Vorbis => Box::new(Ogg::<_, vorbis::Vorbis>::open(original)?),
+        Codec::Opus => Box::new(Ogg::<_, opus::Opus>::open(original)?),
         Codec::Wav => Box::new(pcm::Wav::open(original)?),
         Codec::Aiff => Box::new(pcm::Aiff::open(original)?),
         Codec::Alac => Box::new(alac::Alac::open(original)?),

@@ -1,5 +1,5 @@
-//! The library's index: artists, albums, tracks, genres, photographs, playlists and search, in one immutable piece of memory. No
-//! files and no clock: [`build`] returns bytes, and [`Catalog`] reads them wherever they are.
+//! The library's index: artists, albums, tracks, genres, photographs, playlists and search, in one immutable piece of
+//! memory. No files and no clock: [`build`] returns bytes, and [`Catalog`] reads them wherever they are.
 //!
 //! ```text
 //! [Entry { path, stat, content }] ─ build ─► bytes ─ Catalog::open ─► tracks, albums, artists, genres, photos, search
@@ -12,21 +12,16 @@
 //! [`build`] is a function of its entries alone, whatever their order, and what it read of each file comes back out by
 //! [`Catalog::entry`]; so a scan that opens ten changed files gives the bytes of one that opens all.
 //!
-//! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio ([`tags::Essence`]), so it
-//! survives moves, copies and new tags. Of files with the same audio the one that was made first has it; another has one by when it
-//! was made, so that it survives new tags and moves too, where they leave the file the same. An album's and an artist's is MusicBrainz's, else a hash of folded names.
+//! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio
+//! ([`tags::Essence`]), so it survives moves, copies and new tags. Of files with the same audio the one that was made first
+//! has it; another has one by when it was made, so that it survives new tags and moves too, where they leave the file the
+//! same. An album's and an artist's is MusicBrainz's, else a hash of folded names.
 //!
 //! Units and limits: times in milliseconds, dates as days of the calendar; counts and offsets below 2³² each, which
 //! [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`], the file's fault, and cured by a scan. After
 //! `open` nothing fails: what a broken index would point to beyond its end is empty. Threads: plain data, read by any.
 //!
-//! # The file
-//!
-//! ```text
-//! 0 "PELTCAT1" · 8 version u32 · 12 sections u32 · 16 bytes of the file u64 · 24 BLAKE3 of all behind 40, first 16 bytes
-//! 40 sections × (offset u64 · bytes u64) · sections, each at a multiple of 8
-//! ```
-//! Little-endian. The sections and their rows stand in `layout.rs`.
+//! The bytes of the file are described in `layout.rs`.
 
 #![forbid(unsafe_code)]
 

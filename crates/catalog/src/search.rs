@@ -5,9 +5,9 @@
 //! postings  │ row │ row │ row │          with a fact each, which is all that a score needs
 //! ```
 //! One word: its postings in one sweep, of which the best stay. Several: what the rarest finds, held against a sweep over
-//! the postings of each of the others. Where no track has all of them, its album may have some: who looks for a song by its title and
-//! its artist finds it, though an artist's name alone does not bring up all his tracks. A sweep reads six bytes a posting and no name, so that even a query of one letter in a
-//! million tracks costs a few milliseconds.
+//! the postings of each of the others. Where no track has all of them, its album may have some: who looks for a song by its
+//! title and its artist finds it, though an artist's name alone does not bring up all his tracks. A sweep reads six bytes a
+//! posting and no name, so that even a query of one letter in a million tracks costs a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;
@@ -296,7 +296,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
 
     /// What the postings of a track's album are.
     fn album_of(&self, track: u32) -> Option<u32> {
-        let [.., album, _, _, _, _, _, _] = self.numbers::<12>(Section::Tracks, track)?;
+        let album = self.numbers::<12>(Section::Tracks, track)?[5];
         Some(layout::ALBUM_KIND << 30 | row(album))
     }
 

@@ -47,13 +47,14 @@ impl Call<'_> {
     pub(crate) fn unknown_subcommand(&mut self) {
         let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
         let sub = String::from_utf8_lossy(&self.args[1]).into_owned();
-        let full = [&self.word(0), "|", &self.word(1)].concat();
-        let mut rows = keyspace::commands().iter();
-        let is_container = rows.any(|row| row.name.starts_with(&full[..=name.len()]));
-        let is_known = keyspace::commands().iter().any(|row| row.name == full);
-        let what = match is_container && !is_known {
-            true => "unknown subcommand",
-            false => "unknown subcommand or wrong number of arguments for",
+        let container = self.word(0) + "|";
+        let subs: Vec<&str> = keyspace::commands()
+            .iter()
+            .filter_map(|row| row.name.strip_prefix(&*container))
+            .collect();
+        let what = match subs.is_empty() || subs.contains(&&*self.word(1)) {
+            true => "unknown subcommand or wrong number of arguments for",
+            false => "unknown subcommand",
         };
         self.error(&format!("ERR {what} '{sub}'. Try {name} HELP."));
     }

@@ -4,70 +4,47 @@ use std::io::{Read, Seek};
 
 use sound::SAMPLE_RATE_HZ;
 
-use super::packets::Packets;
-use super::{Decoder, Order, Shape};
+use super::ogg::{Link, Packets};
+use super::{Order, Shape};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
-const MAGIC: &[u8] = b"OpusHead";
-
-pub(super) struct OggOpus<R: Read + Seek> {
-    packets: Packets<R>,
-    link: Link,
-}
-
 /// The decoder of one stream.
-struct Link {
+pub(super) struct Opus {
     decoder: opus::Decoder,
     shape: Shape,
     /// Frames that are still to be left out at the beginning.
     pre_skip: usize,
 }
 
-impl Link {
-    /// Of the stream that begins with `first`.
-    fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Link, Error> {
+impl Link for Opus {
+    const MAGIC: &[u8] = b"OpusHead";
+
+    fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Opus, Error> {
         let head = Head::parse(first)?;
         // The comments.
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
-        Ok(Link {
+        Ok(Opus {
             shape: Shape::new(SAMPLE_RATE_HZ, channels, Order::Vorbis)?,
             decoder: opus::Decoder::new(&head.layout, head.gain)?,
             pre_skip: head.pre_skip,
         })
     }
-}
 
-impl<R: Read + Seek> OggOpus<R> {
-    pub(super) fn open(original: R) -> Result<OggOpus<R>, Error> {
-        let mut packets = Packets::new(original);
-        let first = packets.read_header()?;
-        let link = Link::open(&first, &mut packets)?;
-        Ok(OggOpus { packets, link })
-    }
-}
-
-impl<R: Read + Seek> Decoder for OggOpus<R> {
     fn shape(&self) -> Shape {
-        self.link.shape
+        self.shape
     }
 
-    fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
-        let Some(packet) = self.packets.read()? else {
-            let Some(first) = self.packets.read_link(MAGIC)? else {
-                return Ok(false);
-            };
-            self.link = Link::open(&first, &mut self.packets)?;
-            return Ok(true);
-        };
-        let channels = usize::from(self.link.shape.channels);
-        let samples = self.link.decoder.decode(&packet)?;
-        let end = self.packets.count(samples.len() / channels);
-        let begin = self.link.pre_skip.min(end);
-        self.link.pre_skip -= begin;
-        block.extend_from_slice(&samples[begin * channels..end * channels]);
-        Ok(true)
+    fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error> {
+        block.extend_from_slice(self.decoder.decode(packet)?);
+        Ok(())
+    }
+
+    fn skip(&mut self, frames: usize) -> usize {
+        let skipped = self.pre_skip.min(frames);
+        self.pre_skip -= skipped;
+        skipped
     }
 }
 
@@ -82,7 +59,7 @@ struct Head {
 impl Head {
     fn parse(packet: &[u8]) -> Result<Head, Error> {
         let malformed = || Error::undecodable("a malformed head of Opus");
-        let rest = packet.strip_prefix(MAGIC).ok_or_else(malformed)?;
+        let rest = packet.strip_prefix(Opus::MAGIC).ok_or_else(malformed)?;
         let &[
             version,
             channels,

@@ -1,10 +1,69 @@
-//! The packets of a file in Ogg (RFC 3533), and how much of the last one of a stream counts.
+//! A file in Ogg (RFC 3533): its streams one behind another, their packets, and how much of the last one counts.
 
 use std::io::{Read, Seek};
 
 use ogg::{Packet, PacketReader};
 
+use super::{Decoder, Shape};
 use crate::error::Error;
+
+/// What decodes one stream, whatever comes before and behind it.
+pub(super) trait Link: Sized {
+    /// With which its first packet begins.
+    const MAGIC: &[u8];
+
+    /// Of the stream that begins with `first`, whose other headers come next.
+    fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Self, Error>;
+
+    fn shape(&self) -> Shape;
+
+    /// Appends the frames of a packet, their channels side by side.
+    fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
+
+    /// How many of the next `frames` lie before the stream's beginning, and are left out.
+    fn skip(&mut self, _frames: usize) -> usize {
+        0
+    }
+}
+
+/// A file whose streams are all of one coding.
+pub(super) struct Ogg<R: Read + Seek, L> {
+    packets: Packets<R>,
+    link: L,
+}
+
+impl<R: Read + Seek, L: Link> Ogg<R, L> {
+    pub(super) fn open(original: R) -> Result<Ogg<R, L>, Error> {
+        let mut packets = Packets::new(original);
+        let first = packets.read_header()?;
+        let link = L::open(&first, &mut packets)?;
+        Ok(Ogg { packets, link })
+    }
+}
+
+impl<R: Read + Seek, L: Link> Decoder for Ogg<R, L> {
+    fn shape(&self) -> Shape {
+        self.link.shape()
+    }
+
+    fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
+        let Some(packet) = self.packets.read()? else {
+            let Some(first) = self.packets.read_link(L::MAGIC)? else {
+                return Ok(false);
+            };
+            self.link = L::open(&first, &mut self.packets)?;
+            return Ok(true);
+        };
+        let begin = block.len();
+        self.link.decode(&packet, block)?;
+        let channels = usize::from(self.link.shape().channels);
+        let frames = self.packets.count((block.len() - begin) / channels);
+        let skipped = self.link.skip(frames);
+        block.truncate(begin + frames * channels);
+        block.drain(begin..begin + skipped * channels);
+        Ok(true)
+    }
+}
 
 /// The first stream of a file, and those that follow when it is over: the links of a chain (RFC 3533 §4). Packets of streams
 /// beside them are passed over.
