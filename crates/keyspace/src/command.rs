@@ -72,8 +72,8 @@ flags! {
     NO_AUTH = 11 "no_auth" "Allowed before a password was given.";
     FAST = 12 "fast" "Constant or logarithmic time.";
     NO_MULTI = 13 "no_multi" "Refused inside MULTI.";
-    MOVABLE_KEYS = 14 "movablekeys" "The place of its keys depends on arguments.";
-    ALLOW_BUSY = 15 "allow_busy" "Allowed while a script runs too long.";
+    ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs too long.";
+    NO_ASYNC_LOADING = 15 "no_async_loading" "Not while a replica serves old data as it loads new.";
 }
 
 impl Flags {
@@ -118,16 +118,32 @@ pub enum Keys {
     },
     /// The first argument, and those behind a count that is the second.
     StoreCounted,
-    /// SORT: the first argument, and the one behind STORE.
-    Sort,
+    /// SORT: the first argument, and the one behind STORE if it stores.
+    Sort {
+        /// Whether it takes STORE.
+        stores: bool,
+    },
+    /// It has none, but channels from the first argument to the last; a last below zero counts from the end.
+    Channels {
+        /// Index of the last channel.
+        last: i32,
+    },
 }
 
 impl Keys {
+    /// Whether arguments tell where the keys stand.
+    pub(crate) fn are_movable(self) -> bool {
+        matches!(
+            self,
+            Self::Counted { .. } | Self::StoreCounted | Self::Sort { .. }
+        )
+    }
+
     /// The indices of the keys in a call; `None` if its arguments make no sense.
     #[must_use]
     pub fn indices(self, args: &[Bytes]) -> Option<Vec<usize>> {
         match self {
-            Self::None => Some(Vec::new()),
+            Self::None | Self::Channels { .. } => Some(Vec::new()),
             Self::Range { first, last, step } => {
                 let len = i32::try_from(args.len()).ok()?;
                 let last = if last < 0 { len + last } else { last };
@@ -140,7 +156,8 @@ impl Keys {
                 indices.insert(0, 1);
                 Some(indices)
             }
-            Self::Sort => {
+            Self::Sort { stores: false } => Some(vec![1]),
+            Self::Sort { stores: true } => {
                 let mut indices = vec![1];
                 let store = args
                     .iter()
@@ -213,8 +230,8 @@ impl Group {
         }
     }
 
-    /// Its access category, where it has one.
-    pub(crate) fn category(self) -> Option<&'static str> {
+    /// The access category of its commands, where that is not by their flags.
+    fn category(self) -> Option<&'static str> {
         match self {
             Self::Generic => Some("@keyspace"),
             Self::String => Some("@string"),
@@ -224,13 +241,32 @@ impl Group {
             Self::Set => Some("@set"),
             Self::SortedSet => Some("@sortedset"),
             Self::Transactions => Some("@transaction"),
-            Self::PubSub => Some("@pubsub"),
             Self::Connection => Some("@connection"),
-            Self::Scripting => Some("@scripting"),
-            Self::Server | Self::Cluster => None,
+            Self::PubSub | Self::Server | Self::Scripting | Self::Cluster => None,
         }
     }
 }
+
+/// All access categories of which a command is, in the order of ACL CAT.
+const CATEGORIES: [&str; 17] = [
+    "@keyspace",
+    "@read",
+    "@write",
+    "@set",
+    "@sortedset",
+    "@list",
+    "@hash",
+    "@string",
+    "@bitmap",
+    "@pubsub",
+    "@admin",
+    "@fast",
+    "@slow",
+    "@blocking",
+    "@dangerous",
+    "@connection",
+    "@transaction",
+];
 
 impl Command {
     /// Its number among all commands and subcommands: dense, from 0, the same in every run.
@@ -250,33 +286,44 @@ impl Command {
         }
     }
 
-    /// The access categories it is in.
+    /// The names of its flags in COMMAND INFO.
+    pub fn flag_names(&self) -> impl Iterator<Item = &'static str> {
+        let movable = self.keys.are_movable().then_some("movablekeys");
+        self.flags.names().chain(movable)
+    }
+
+    /// The access categories it is in, in the order of ACL CAT.
     #[must_use]
     pub fn categories(&self) -> Vec<&'static str> {
         let by_flag = [
-            (Flags::WRITE, "@write"),
             (Flags::READONLY, "@read"),
+            (Flags::WRITE, "@write"),
+            (Flags::PUBSUB, "@pubsub"),
             (Flags::ADMIN, "@admin"),
             (Flags::ADMIN, "@dangerous"),
-            (Flags::BLOCKING, "@blocking"),
             (Flags::FAST, "@fast"),
+            (Flags::BLOCKING, "@blocking"),
         ];
-        let mut categories: Vec<_> = self.group.category().into_iter().collect();
+        let mut found = match self.name {
+            "asking" | "readonly" | "readwrite" | "wait" | "waitaof" => vec!["@connection"],
+            "dbsize" => vec!["@keyspace"],
+            "flushall" | "flushdb" | "keys" | "restore" | "swapdb" => {
+                vec!["@keyspace", "@dangerous"]
+            }
+            "info" => vec!["@dangerous"],
+            "lastsave" | "role" => vec!["@admin", "@dangerous"],
+            "sort" | "sort_ro" => vec!["@set", "@sortedset", "@list", "@dangerous"],
+            name if name.starts_with("command") => vec!["@connection"],
+            // What a container may do, its subcommands say.
+            _ if matches!(self.handler, Handler::Container) => Vec::new(),
+            _ => self.group.category().into_iter().collect(),
+        };
         let set = by_flag.iter().filter(|(flag, _)| self.flags.has(*flag));
-        categories.extend(set.map(|(_, name)| *name));
+        found.extend(set.map(|(_, name)| *name));
         if !self.flags.has(Flags::FAST) {
-            categories.push("@slow");
+            found.push("@slow");
         }
-        // Redis names these, whatever their flags.
-        if matches!(self.name, "lastsave" | "role") {
-            categories.push("@admin");
-        }
-        let dangerous = [
-            "keys", "flushall", "flushdb", "info", "restore", "role", "lastsave",
-        ];
-        if dangerous.contains(&self.name) {
-            categories.push("@dangerous");
-        }
-        categories
+        let names = CATEGORIES.iter().copied();
+        names.filter(|name| found.contains(name)).collect()
     }
 }

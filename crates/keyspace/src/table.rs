@@ -11,9 +11,11 @@ mod collections;
 mod keys;
 mod server;
 mod strings;
+mod tips;
 mod uses;
 
-pub(crate) use uses::uses;
+pub(crate) use tips::tips;
+pub(crate) use uses::{Place, Spec, specs, uses};
 
 /// The first argument.
 const KEY: Keys = Keys::Range {

@@ -12,6 +12,7 @@ mod slow;
 mod store;
 mod store_clients;
 mod store_diff;
+mod store_table;
 mod subsonic;
 pub(crate) mod tags;
 mod tls;

@@ -6,7 +6,7 @@ use resp::Out;
 use crate::command::{Command, Keys};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::table;
+use crate::table::{self, Place, Spec};
 
 type Done = Result<(), Fault>;
 
@@ -79,7 +79,7 @@ fn send_info(command: &Command, out: &mut Out) {
     out.array(10);
     out.bulk(command.name.as_bytes());
     out.int(i64::from(command.arity));
-    let flags: Vec<&str> = command.flags.names().collect();
+    let flags: Vec<&str> = command.flag_names().collect();
     out.set(flags.len());
     flags.iter().for_each(|flag| out.simple(flag));
     let (first, last, step) = positions(command.keys);
@@ -89,10 +89,18 @@ fn send_info(command: &Command, out: &mut Out) {
     let categories = command.categories();
     out.set(categories.len());
     categories.iter().for_each(|category| out.simple(category));
-    out.array(0);
-    send_key_specs(command, out);
+    let tips = table::tips(command.name);
+    out.set(tips.len());
+    tips.iter().for_each(|tip| out.bulk(tip.as_bytes()));
+    let specs = table::specs(command);
+    out.set(specs.len());
+    specs.iter().for_each(|spec| send_spec(spec, out));
     let subcommands: Vec<&Command> = table::subcommands(command).collect();
-    out.array(subcommands.len());
+    // None are an empty set, as Redis sends them.
+    match subcommands.len() {
+        0 => out.set(0),
+        count => out.array(count),
+    }
     subcommands
         .iter()
         .for_each(|subcommand| send_info(subcommand, out));
@@ -103,75 +111,43 @@ fn positions(keys: Keys) -> (i64, i64, i64) {
     match keys {
         Keys::None | Keys::Counted { .. } => (0, 0, 0),
         Keys::Range { first, last, step } => (first as i64, i64::from(last), step as i64),
-        Keys::StoreCounted | Keys::Sort => (1, 1, 1),
+        Keys::StoreCounted | Keys::Sort { .. } => (1, 1, 1),
+        Keys::Channels { last } => (1, i64::from(last), 1),
     }
 }
 
-/// Where the keys stand: found at an index, then either a range or a count.
-fn send_key_specs(command: &Command, out: &mut Out) {
-    match command.keys {
-        Keys::None => out.array(0),
-        Keys::Range { first, last, step } => {
-            let last = if last < 0 {
-                i64::from(last)
-            } else {
-                i64::from(last) - first as i64
-            };
-            out.array(1);
-            send_key_spec(first, SpecKeys::Range { last, step }, out);
-        }
-        Keys::Counted { at } => {
-            out.array(1);
-            send_key_spec(at, SpecKeys::Count, out);
-        }
-        Keys::StoreCounted => {
-            out.array(2);
-            send_key_spec(1, SpecKeys::Range { last: 0, step: 1 }, out);
-            send_key_spec(2, SpecKeys::Count, out);
-        }
-        Keys::Sort => {
-            out.array(1);
-            send_key_spec(1, SpecKeys::Range { last: 0, step: 1 }, out);
-        }
-    }
-}
-
-enum SpecKeys {
-    Range { last: i64, step: usize },
-    Count,
-}
-
-fn send_key_spec(index: usize, keys: SpecKeys, out: &mut Out) {
+fn send_spec(spec: &Spec, out: &mut Out) {
     out.map(3);
     out.bulk(b"flags");
-    out.set(0);
-    out.bulk(b"begin_search");
-    out.map(2);
-    out.bulk(b"type");
-    out.bulk(b"index");
-    out.bulk(b"spec");
-    out.map(1);
-    out.bulk(b"index");
-    out.int(index as i64);
-    out.bulk(b"find_keys");
-    out.map(2);
-    out.bulk(b"type");
-    let (name, fields) = match keys {
-        SpecKeys::Range { last, step } => (
-            "range",
-            [("lastkey", last), ("keystep", step as i64), ("limit", 0)],
-        ),
-        SpecKeys::Count => (
-            "keynum",
-            [("keynumidx", 0), ("firstkey", 1), ("keystep", 1)],
-        ),
+    out.set(spec.what.len());
+    spec.what.iter().for_each(|word| out.simple(word));
+    let index = |at: usize| ("index", vec![("index", at as i64)]);
+    let (begin, find) = match spec.place {
+        Place::Range { at, last, step } => {
+            let fields = [
+                ("lastkey", i64::from(last)),
+                ("keystep", step as i64),
+                ("limit", 0),
+            ];
+            (index(at), ("range", fields.to_vec()))
+        }
+        Place::Counted { at } => {
+            let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", 1)];
+            (index(at), ("keynum", fields.to_vec()))
+        }
+        Place::Unknown => (("unknown", Vec::new()), ("unknown", Vec::new())),
     };
-    out.bulk(name.as_bytes());
-    out.bulk(b"spec");
-    out.map(fields.len());
-    for (field, value) in fields {
-        out.bulk(field.as_bytes());
-        out.int(value);
+    for (step, (kind, fields)) in [("begin_search", begin), ("find_keys", find)] {
+        out.bulk(step.as_bytes());
+        out.map(2);
+        out.bulk(b"type");
+        out.bulk(kind.as_bytes());
+        out.bulk(b"spec");
+        out.map(fields.len());
+        for (field, value) in fields {
+            out.bulk(field.as_bytes());
+            out.int(value);
+        }
     }
 }
 
@@ -268,7 +244,7 @@ pub(crate) fn command_getkeysandflags(cx: &mut Context<'_>, out: &mut Out) -> Do
 /// The command of a call, and its keys.
 fn keys_of(call: &[Bytes]) -> Result<(&'static Command, Vec<&Bytes>), Fault> {
     let command = table::resolve(call).map_err(|_| Fault::of("ERR Invalid command specified"))?;
-    if command.keys == Keys::None {
+    if matches!(command.keys, Keys::None | Keys::Channels { .. }) {
         return Err(Fault::of("ERR The command has no key arguments"));
     }
     if !command.takes(call.len()) {

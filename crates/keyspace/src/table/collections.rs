@@ -48,15 +48,15 @@ rows! {
     "hvals" 2 [READONLY], KEY, Hash, "2.0.0", "O(N) for N fields",
         Run(hashes::hvals), "All values.";
 
-    "blmove" 6 [WRITE DENYOOM NOSCRIPT BLOCKING], TWO, List, "6.2.0", "O(1)",
+    "blmove" 6 [WRITE DENYOOM BLOCKING], TWO, List, "6.2.0", "O(1)",
         Wait(lists::blmove), "Moves an element from list to list, once there is one.";
     "blmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, List, "7.0.0", "O(N+M) for N keys and M elements",
         Wait(lists::blmpop), "Removes elements from the first list that has some, once there is one.";
-    "blpop" -3 [WRITE NOSCRIPT BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
+    "blpop" -3 [WRITE BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
         Wait(lists::blpop), "Removes the first element of a list, once there is one.";
-    "brpop" -3 [WRITE NOSCRIPT BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
+    "brpop" -3 [WRITE BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
         Wait(lists::brpop), "Removes the last element of a list, once there is one.";
-    "brpoplpush" 4 [WRITE DENYOOM NOSCRIPT BLOCKING], TWO, List, "2.2.0", "O(1)",
+    "brpoplpush" 4 [WRITE DENYOOM BLOCKING], TWO, List, "2.2.0", "O(1)",
         Wait(lists::brpoplpush), "Moves the last element of a list to the begin of another, once there is one.";
     "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N nodes",
         Run(lists::lindex), "The element with an index.";
@@ -103,7 +103,7 @@ rows! {
         Run(sets::sdiffstore), "Stores the members of the first set that are in no other.";
     "sinter" -2 [READONLY], ALL, Set, "1.0.0", "O(N*M) for N members of the smallest of M sets",
         Run(sets::sinter), "The members that all sets have.";
-    "sintercard" -3 [READONLY MOVABLE_KEYS], FIRST_COUNTED, Set, "7.0.0", "O(N*M) for N members of the smallest of M sets",
+    "sintercard" -3 [READONLY], FIRST_COUNTED, Set, "7.0.0", "O(N*M) for N members of the smallest of M sets",
         Run(sets::sintercard), "How many members all sets have.";
     "sinterstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N*M) for N members of the smallest of M sets",
         Run(sets::sinterstore), "Stores the members that all sets have.";
@@ -128,11 +128,11 @@ rows! {
     "sunionstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N) for N members of all sets",
         Run(sets::sunionstore), "Stores the members that any of the sets has.";
 
-    "bzmpop" -5 [WRITE BLOCKING MOVABLE_KEYS], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
+    "bzmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
         Wait(zsets::bzmpop), "Removes members from the first sorted set that has some, once there is one.";
-    "bzpopmax" -3 [WRITE NOSCRIPT FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
+    "bzpopmax" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
         Wait(zsets::bzpopmax), "Removes the member with the highest score, once there is one.";
-    "bzpopmin" -3 [WRITE NOSCRIPT FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
+    "bzpopmin" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
         Wait(zsets::bzpopmin), "Removes the member with the lowest score, once there is one.";
     "zadd" -4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N) a member",
         Run(zsets::zadd), "Adds members, or changes their scores.";
@@ -140,21 +140,21 @@ rows! {
         Run(zsets::zcard), "How many members there are.";
     "zcount" 4 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
         Run(zset_range::zcount), "How many members have a score between two.";
-    "zdiff" -3 [READONLY MOVABLE_KEYS], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
+    "zdiff" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
         Run(zset_combine::zdiff), "The members of the first sorted set that are in no other.";
-    "zdiffstore" -4 [WRITE DENYOOM MOVABLE_KEYS], Keys::StoreCounted, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
+    "zdiffstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
         Run(zset_combine::zdiffstore), "Stores the members of the first sorted set that are in no other.";
     "zincrby" 4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N)",
         Run(zsets::zincrby), "Adds a number to a score.";
-    "zinter" -3 [READONLY MOVABLE_KEYS], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M*log N) for N members of the smallest of M sets",
+    "zinter" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M*log N) for N members of the smallest of M sets",
         Run(zset_combine::zinter), "The members that all sorted sets have.";
-    "zintercard" -3 [READONLY MOVABLE_KEYS], FIRST_COUNTED, SortedSet, "7.0.0", "O(N*M) for N members of the smallest of M sets",
+    "zintercard" -3 [READONLY], FIRST_COUNTED, SortedSet, "7.0.0", "O(N*M) for N members of the smallest of M sets",
         Run(zset_combine::zintercard), "How many members all sorted sets have.";
-    "zinterstore" -4 [WRITE DENYOOM MOVABLE_KEYS], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*M*log N) for N members of the smallest of M sets",
+    "zinterstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*M*log N) for N members of the smallest of M sets",
         Run(zset_combine::zinterstore), "Stores the members that all sorted sets have.";
     "zlexcount" 4 [READONLY FAST], KEY, SortedSet, "2.8.9", "O(log N)",
         Run(zset_range::zlexcount), "How many members have a name between two.";
-    "zmpop" -4 [WRITE MOVABLE_KEYS], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
+    "zmpop" -4 [WRITE], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
         Run(zsets::zmpop), "Removes members from the first sorted set that has some.";
     "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N names",
         Run(zsets::zmscore), "The scores of several members.";
@@ -194,8 +194,8 @@ rows! {
         Run(scan::zscan), "Some members and their scores, and where to go on.";
     "zscore" 3 [READONLY FAST], KEY, SortedSet, "1.2.0", "O(1)",
         Run(zsets::zscore), "The score of a member.";
-    "zunion" -3 [READONLY MOVABLE_KEYS], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*log N) for N members of all sets",
+    "zunion" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*log N) for N members of all sets",
         Run(zset_combine::zunion), "The members that any of the sorted sets has.";
-    "zunionstore" -4 [WRITE DENYOOM MOVABLE_KEYS], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*log N) for N members of all sets",
+    "zunionstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*log N) for N members of all sets",
         Run(zset_combine::zunionstore), "Stores the members that any of the sorted sets has.";
 }

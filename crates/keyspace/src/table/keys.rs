@@ -62,9 +62,9 @@ rows! {
         Run(dump::restore), "Sets a key to what DUMP gave.";
     "scan" -2 [READONLY], Keys::None, Generic, "2.8.0", "O(1) a call, O(N) for all N keys",
         Run(scan::scan), "Some keys, and where to go on.";
-    "sort" -2 [WRITE DENYOOM MOVABLE_KEYS], Keys::Sort, Generic, "1.0.0", "O(N log N) for N elements",
+    "sort" -2 [WRITE DENYOOM], Keys::Sort { stores: true }, Generic, "1.0.0", "O(N log N) for N elements",
         Run(sort::sort), "The elements of a list or set in order, which may be stored.";
-    "sort_ro" -2 [READONLY MOVABLE_KEYS], KEY, Generic, "7.0.0", "O(N log N) for N elements",
+    "sort_ro" -2 [READONLY], Keys::Sort { stores: false }, Generic, "7.0.0", "O(N log N) for N elements",
         Run(sort::sort_ro), "The elements of a list or set in order.";
     "touch" -2 [READONLY FAST], ALL, Generic, "3.2.1", "O(N) for N keys",
         Run(keys::touch), "Counts the keys that are there, as a use of each.";

@@ -18,21 +18,21 @@ rows! {
         Service, "The connection's name.";
     "client|getredir" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
         Service, "Where tracking sends its messages: nowhere.";
-    "client|help" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
+    "client|help" 2 [LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
         Service, "The subcommands.";
     "client|id" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
         Service, "The connection's number, which no other one gets.";
     "client|info" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
         Service, "What is known about this connection.";
-    "client|kill" -3 [NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
+    "client|kill" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
         Service, "Ends connections.";
-    "client|list" -2 [NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
+    "client|list" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
         Service, "What is known about all connections.";
-    "client|no-evict" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "7.0.0", "O(1)",
+    "client|no-evict" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "7.0.0", "O(1)",
         Service, "Whether the connection may be ended for memory.";
     "client|no-touch" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
         Service, "Whether its reads count as use.";
-    "client|pause" -3 [NOSCRIPT LOADING STALE], NONE, Connection, "3.0.0", "O(1)",
+    "client|pause" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "3.0.0", "O(1)",
         Service, "Holds all commands back, or all that change data.";
     "client|reply" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "3.2.0", "O(1)",
         Service, "Whether commands are answered.";
@@ -44,9 +44,9 @@ rows! {
         Service, "Refused: there is no tracking.";
     "client|trackinginfo" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
         Service, "That there is no tracking.";
-    "client|unblock" -3 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(log N) for N connections",
+    "client|unblock" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(log N) for N connections",
         Service, "Ends the waiting of another connection.";
-    "client|unpause" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N connections held back",
+    "client|unpause" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N connections held back",
         Service, "Ends a pause.";
     "echo" 2 [LOADING STALE FAST], NONE, Connection, "1.0.0", "O(1)",
         Run(server::echo), "Its argument.";
@@ -63,11 +63,11 @@ rows! {
         Service, "Listens to channels whose names match.";
     "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N listeners and M patterns",
         Service, "Sends a message to a channel.";
-    "pubsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
+    "pubsub" -2 [], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Container, "Who listens to what.";
     "pubsub|channels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Service, "Channels that somebody listens to.";
-    "pubsub|help" 2 [PUBSUB LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
+    "pubsub|help" 2 [LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
         Service, "The subcommands.";
     "pubsub|numpat" 2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(1)",
         Service, "How many patterns somebody listens to.";
@@ -79,22 +79,22 @@ rows! {
         Service, "How many listen to each shard channel.";
     "punsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
         Service, "Stops listening to channels whose names match.";
-    "spublish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "7.0.0", "O(N) for N listeners",
+    "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N listeners",
         Service, "Sends a message to a shard channel.";
-    "ssubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "7.0.0", "O(N) for N channels",
+    "ssubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
         Service, "Listens to shard channels.";
     "subscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N channels",
         Service, "Listens to channels.";
-    "sunsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "7.0.0", "O(N) for N channels",
+    "sunsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
         Service, "Stops listening to shard channels.";
     "unsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N channels",
         Service, "Stops listening to channels.";
 
-    "acl" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "6.0.0", "see its subcommands",
+    "acl" -2 [], NONE, Server, "6.0.0", "see its subcommands",
         Service, "Who may do what: one user, who may do everything.";
-    "bgrewriteaof" 1 [ADMIN NOSCRIPT], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+    "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
         Service, "Writes the append-only file anew.";
-    "bgsave" -1 [ADMIN NOSCRIPT], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+    "bgsave" -1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
         Service, "Saves all data to a file, while the server goes on.";
     "command" -1 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
         Container, "What is known about commands.";
@@ -112,11 +112,11 @@ rows! {
         Run(server::command_info), "Arity, flags and keys of commands.";
     "command|list" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Run(server::command_list), "The names of commands.";
-    "config" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "see its subcommands",
+    "config" -2 [], NONE, Server, "2.0.0", "see its subcommands",
         Container, "The settings.";
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Settings whose names match.";
-    "config|help" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "5.0.0", "O(1)",
+    "config|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
         Service, "The subcommands.";
     "config|resetstat" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(1)",
         Service, "Sets the counters to zero.";
@@ -132,11 +132,11 @@ rows! {
         Service, "Figures about the server.";
     "lastsave" 1 [LOADING STALE FAST], NONE, Server, "1.0.0", "O(1)",
         Service, "When data was last saved.";
-    "latency" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "see its subcommands",
+    "latency" -2 [], NONE, Server, "2.8.13", "see its subcommands",
         Container, "What took long.";
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "What took long, in sentences.";
-    "latency|help" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
+    "latency|help" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "The subcommands.";
     "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Service, "How many calls took how long, by command.";
@@ -150,35 +150,35 @@ rows! {
         Service, "A picture and the version.";
     "memory" -2 [], NONE, Server, "4.0.0", "see its subcommands",
         Service, "What takes memory.";
-    "module" -2 [ADMIN NOSCRIPT], NONE, Server, "4.0.0", "see its subcommands",
+    "module" -2 [], NONE, Server, "4.0.0", "see its subcommands",
         Service, "There are no modules.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
         Service, "Shows every command as it comes.";
-    "psync" -3 [ADMIN NOSCRIPT NO_MULTI], NONE, Server, "2.8.0", "O(1)",
+    "psync" -3 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "2.8.0", "O(1)",
         Service, "Refused: there are no replicas.";
     "replconf" -1 [ADMIN NOSCRIPT LOADING STALE ALLOW_BUSY], NONE, Server, "3.0.0", "O(1)",
         Service, "Refused: there are no replicas.";
-    "replicaof" 3 [ADMIN NOSCRIPT STALE], NONE, Server, "5.0.0", "O(1)",
+    "replicaof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "5.0.0", "O(1)",
         Service, "Refused but for NO ONE: there are no replicas.";
     "role" 1 [NOSCRIPT LOADING STALE FAST], NONE, Server, "2.8.12", "O(1)",
         Service, "Primary.";
-    "save" 1 [ADMIN NOSCRIPT NO_MULTI], NONE, Server, "1.0.0", "O(N) for N keys",
+    "save" 1 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys",
         Service, "Saves all data to a file.";
     "shutdown" -1 [ADMIN NOSCRIPT LOADING STALE NO_MULTI ALLOW_BUSY], NONE, Server, "1.0.0", "O(N) for N keys, if it saves",
         Service, "Ends the server.";
-    "slaveof" 3 [ADMIN NOSCRIPT STALE], NONE, Server, "1.0.0", "O(1)",
+    "slaveof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
         Service, "REPLICAOF by its old name.";
-    "slowlog" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "see its subcommands",
+    "slowlog" -2 [], NONE, Server, "2.2.12", "see its subcommands",
         Container, "Commands that took long.";
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
         Service, "The latest commands that took long.";
-    "slowlog|help" 2 [ADMIN LOADING STALE], NONE, Server, "6.2.0", "O(1)",
+    "slowlog|help" 2 [LOADING STALE], NONE, Server, "6.2.0", "O(1)",
         Service, "The subcommands.";
     "slowlog|len" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
         Service, "How many are kept.";
     "slowlog|reset" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
         Service, "Forgets them.";
-    "sync" 1 [ADMIN NOSCRIPT NO_MULTI], NONE, Server, "1.0.0", "O(1)",
+    "sync" 1 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
         Service, "Refused: there are no replicas.";
     "time" 1 [LOADING STALE FAST], NONE, Server, "2.6.0", "O(1)",
         Run(server::time), "The time in seconds, and microseconds of the current one.";
@@ -196,8 +196,8 @@ rows! {
     "readwrite" 1 [LOADING STALE FAST], NONE, Cluster, "3.0.0", "O(1)",
         Service, "Refused: there is no cluster.";
 
-    "function" -2 [NOSCRIPT], NONE, Scripting, "7.0.0", "see its subcommands",
+    "function" -2 [], NONE, Scripting, "7.0.0", "see its subcommands",
         Service, "There are no functions.";
-    "script" -2 [NOSCRIPT], NONE, Scripting, "2.6.0", "see its subcommands",
+    "script" -2 [], NONE, Scripting, "2.6.0", "see its subcommands",
         Service, "There are no scripts.";
 }

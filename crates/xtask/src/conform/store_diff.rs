@@ -1,7 +1,8 @@
 //! Random commands to the keyspace in this process and to redis-server, compared reply by reply.
 //!
 //! Replies must be equal byte for byte. The exceptions are rows of a table here: replies whose order means nothing,
-//! and times, which the two servers read a moment apart. Every so often everything both of them hold is compared.
+//! and times, which the two servers read a moment apart. Every so often everything both of them hold is compared. What
+//! they say of their commands is compared first.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use resp::{Out, Proto, Reply, ReplyLimits};
 
 use super::grammar::Sentence;
 use super::oracle::Oracle;
+use super::store_table;
 use crate::debian;
 use crate::stop::{EXIT_FINDINGS, Stop};
 
@@ -111,6 +113,7 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
     for proto in [Proto::Resp2, Proto::Resp3] {
         let mut rng = Rng::with_seed(seed);
         let mut pair = Pair::start(proto)?;
+        differences += pair.compare_tables()?;
         for count in 1..=commands {
             let sentence = rng.choice(&sentences).expect("the grammar has lines");
             let mut words = Vec::new();
@@ -284,6 +287,26 @@ impl Pair {
             }
             other => out.error(format!("unexpected {other:?}")),
         }
+    }
+
+    /// Compares what each says of the commands that both know.
+    fn compare_tables(&mut self) -> Result<u64, Stop> {
+        let mut differences = 0;
+        for command in keyspace::commands() {
+            let ask = words(&["COMMAND", "INFO", command.name]);
+            let (_, theirs) = self.oracle.ask(&ask)?;
+            let mut raw = BytesMut::from(&self.ours(&ask)[..]);
+            let ours = Reply::take(&mut raw, &ReplyLimits::default());
+            let ours = ours.ok().flatten().expect("our own reply is whole");
+            for (theirs, ours) in store_table::differences(command.name, &theirs, &ours) {
+                println!(
+                    "--- COMMAND INFO {}\nredis:  {theirs}\npelton: {ours}",
+                    command.name
+                );
+                differences += 1;
+            }
+        }
+        Ok(differences)
     }
 
     /// Asks both; what differs is printed, and both begin anew, or every later reply would differ too.

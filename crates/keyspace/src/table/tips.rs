@@ -1,0 +1,128 @@
+//! What clients and proxies of many servers may want to know of a command: the tips of COMMAND INFO. Source: the answers of
+//! Redis 7.0.
+
+/// Which reply is another one each time, or in another order, and how a command for many servers is sent and answered.
+const ROWS: &[(&[&str], &[&str])] = &[
+    (
+        &["nondeterministic_output"],
+        &[
+            "client|info",
+            "client|list",
+            "dump",
+            "hrandfield",
+            "hscan",
+            "lastsave",
+            "object|encoding",
+            "object|freq",
+            "object|idletime",
+            "object|refcount",
+            "pttl",
+            "spop",
+            "srandmember",
+            "sscan",
+            "time",
+            "ttl",
+            "zrandmember",
+            "zscan",
+        ],
+    ),
+    (
+        &["nondeterministic_output_order"],
+        &[
+            "command",
+            "command|docs",
+            "command|info",
+            "command|list",
+            "hgetall",
+            "hkeys",
+            "hvals",
+            "sdiff",
+            "sinter",
+            "smembers",
+            "sunion",
+        ],
+    ),
+    (
+        &["nondeterministic_output", "request_policy:all_shards"],
+        &["randomkey"],
+    ),
+    (
+        &["nondeterministic_output", "request_policy:special"],
+        &["scan"],
+    ),
+    (
+        &["nondeterministic_output_order", "request_policy:all_shards"],
+        &["keys"],
+    ),
+    (
+        &["nondeterministic_output", "request_policy:all_nodes"],
+        &["slowlog|get"],
+    ),
+    (
+        &[
+            "nondeterministic_output",
+            "request_policy:all_nodes",
+            "response_policy:agg_sum",
+        ],
+        &["slowlog|len"],
+    ),
+    (
+        &[
+            "nondeterministic_output",
+            "request_policy:all_nodes",
+            "response_policy:special",
+        ],
+        &[
+            "latency|doctor",
+            "latency|histogram",
+            "latency|history",
+            "latency|latest",
+        ],
+    ),
+    (
+        &[
+            "nondeterministic_output",
+            "request_policy:all_shards",
+            "response_policy:special",
+        ],
+        &["info"],
+    ),
+    (
+        &["request_policy:all_nodes", "response_policy:all_succeeded"],
+        &["config|set", "latency|reset", "slowlog|reset"],
+    ),
+    (
+        &["request_policy:all_shards", "response_policy:agg_sum"],
+        &["dbsize"],
+    ),
+    (
+        &["request_policy:all_shards", "response_policy:agg_min"],
+        &["wait", "waitaof"],
+    ),
+    (
+        &["request_policy:all_shards", "response_policy:all_succeeded"],
+        &["flushall", "flushdb", "ping"],
+    ),
+    (&["request_policy:multi_shard"], &["mget"]),
+    (
+        &["request_policy:multi_shard", "response_policy:agg_sum"],
+        &["del", "exists", "touch", "unlink"],
+    ),
+    (
+        &["request_policy:multi_shard", "response_policy:agg_min"],
+        &["msetnx"],
+    ),
+    (
+        &[
+            "request_policy:multi_shard",
+            "response_policy:all_succeeded",
+        ],
+        &["mset"],
+    ),
+];
+
+/// The tips of a command or subcommand.
+pub(crate) fn tips(name: &str) -> &'static [&'static str] {
+    let row = ROWS.iter().find(|(_, names)| names.contains(&name));
+    row.map_or(&[], |(tips, _)| tips)
+}
