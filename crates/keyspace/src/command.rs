@@ -25,6 +25,9 @@ pub struct Command {
     pub complexity: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
+    /// What stands behind its name, as `key [NX | XX] (score member) ...`; a name's type behind a colon where the name
+    /// does not say it.
+    pub syntax: &'static str,
     pub(crate) handler: Handler,
     pub(crate) index: u16,
 }
@@ -273,6 +276,11 @@ impl Command {
     #[must_use]
     pub fn index(&self) -> usize {
         usize::from(self.index)
+    }
+
+    /// Whether some of its arguments are keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        !matches!(self.keys, Keys::None | Keys::Channels { .. })
     }
 
     /// Whether a call of so many arguments fits.

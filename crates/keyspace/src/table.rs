@@ -8,12 +8,16 @@ use crate::command::{Command, Handler, Keys};
 use crate::fault::Fault;
 
 mod collections;
+mod deprecated;
 mod keys;
 mod server;
 mod strings;
+mod syntax;
 mod tips;
 mod uses;
 
+pub(crate) use deprecated::deprecated;
+pub(crate) use syntax::{Argument, Kind, arguments};
 pub(crate) use tips::tips;
 pub(crate) use uses::{Place, Spec, specs, uses};
 
@@ -36,10 +40,10 @@ const TWO: Keys = Keys::Range {
     step: 1,
 };
 
-/// A row: `"name" arity FLAGS, keys, Group, "since", "complexity", handler, "summary";`
+/// A row: `"name" arity FLAGS, keys, Group, "since", "complexity", handler, "summary", "syntax";`
 macro_rules! rows {
     ($($name:literal $arity:literal [$($flag:ident)*], $keys:expr, $group:ident, $since:literal, $complexity:literal,
-       $handler:expr, $summary:literal;)*) => {
+       $handler:expr, $summary:literal $(, $syntax:literal)?;)*) => {
         /// Rows of this family.
         pub(super) const ROWS: &[Command] = &[$(Command {
             name: $name,
@@ -50,6 +54,7 @@ macro_rules! rows {
             since: $since,
             complexity: $complexity,
             summary: $summary,
+            syntax: concat!($($syntax)?),
             handler: $handler,
             index: 0,
         }),*];

@@ -6,7 +6,7 @@ use resp::Out;
 use crate::command::{Command, Keys};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::table::{self, Place, Spec};
+use crate::table::{self, Argument, Kind, Place, Spec};
 
 type Done = Result<(), Fault>;
 
@@ -165,17 +165,39 @@ pub(crate) fn command_docs(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 fn send_docs(command: &Command, out: &mut Out) {
     let subcommands: Vec<&Command> = table::subcommands(command).collect();
-    out.bulk(command.name.as_bytes());
-    out.map(if subcommands.is_empty() { 4 } else { 5 });
-    let fields = [
+    let arguments = table::arguments(command.syntax);
+    let deprecated = table::deprecated(command.name);
+    let mut fields = vec![
         ("summary", command.summary),
         ("since", command.since),
         ("group", command.group.name()),
         ("complexity", command.complexity),
     ];
+    if let Some(row) = deprecated {
+        fields.push(("deprecated_since", row.since));
+        fields.push(("replaced_by", row.replaced_by));
+    }
+    let more = [
+        deprecated.is_some(),
+        !arguments.is_empty(),
+        !subcommands.is_empty(),
+    ];
+    out.bulk(command.name.as_bytes());
+    out.map(fields.len() + more.into_iter().filter(|is| *is).count());
     for (field, text) in fields {
         out.bulk(field.as_bytes());
         out.bulk(text.as_bytes());
+    }
+    if deprecated.is_some() {
+        out.bulk(b"doc_flags");
+        out.set(1);
+        out.simple("deprecated");
+    }
+    if !arguments.is_empty() {
+        out.bulk(b"arguments");
+        let specs = table::specs(command).len();
+        let mut keys = KeySpecs { count: 0, specs };
+        send_arguments(&arguments, &mut keys, out);
     }
     if !subcommands.is_empty() {
         out.bulk(b"subcommands");
@@ -183,6 +205,71 @@ fn send_docs(command: &Command, out: &mut Out) {
         subcommands
             .iter()
             .for_each(|subcommand| send_docs(subcommand, out));
+    }
+}
+
+/// Which of the key specs an argument has: the first key the first one, the last of several the last.
+struct KeySpecs {
+    count: usize,
+    specs: usize,
+}
+
+impl KeySpecs {
+    fn next(&mut self) -> i64 {
+        let index = match self.count {
+            0 => 0,
+            _ => self.specs - 1,
+        };
+        self.count += 1;
+        index as i64
+    }
+}
+
+fn send_arguments(arguments: &[Argument], keys: &mut KeySpecs, out: &mut Out) {
+    out.array(arguments.len());
+    for argument in arguments {
+        let is_shown = !matches!(argument.kind, Kind::OneOf | Kind::Block);
+        let key_spec = (argument.kind == Kind::Key).then(|| keys.next());
+        let flags = [
+            (argument.is_optional, "optional"),
+            (argument.is_multiple, "multiple"),
+            (argument.repeats_token, "multiple_token"),
+        ];
+        let flags: Vec<&str> = flags.iter().filter(|it| it.0).map(|it| it.1).collect();
+        let more = [
+            is_shown,
+            key_spec.is_some(),
+            argument.token.is_some(),
+            !flags.is_empty(),
+            !argument.parts.is_empty(),
+        ];
+        out.map(2 + more.into_iter().filter(|is| *is).count());
+        let mut field = |name: &str, text: &str| {
+            out.bulk(name.as_bytes());
+            out.bulk(text.as_bytes());
+        };
+        field("name", &argument.name);
+        field("type", argument.kind.name());
+        if is_shown {
+            field("display_text", &argument.name);
+        }
+        if let Some(index) = key_spec {
+            out.bulk(b"key_spec_index");
+            out.int(index);
+        }
+        if let Some(token) = argument.token {
+            out.bulk(b"token");
+            out.bulk(token.as_bytes());
+        }
+        if !flags.is_empty() {
+            out.bulk(b"flags");
+            out.set(flags.len());
+            flags.iter().for_each(|flag| out.simple(flag));
+        }
+        if !argument.parts.is_empty() {
+            out.bulk(b"arguments");
+            send_arguments(&argument.parts, keys, out);
+        }
     }
 }
 
@@ -244,7 +331,7 @@ pub(crate) fn command_getkeysandflags(cx: &mut Context<'_>, out: &mut Out) -> Do
 /// The command of a call, and its keys.
 fn keys_of(call: &[Bytes]) -> Result<(&'static Command, Vec<&Bytes>), Fault> {
     let command = table::resolve(call).map_err(|_| Fault::of("ERR Invalid command specified"))?;
-    if matches!(command.keys, Keys::None | Keys::Channels { .. }) {
+    if !command.has_keys() {
         return Err(Fault::of("ERR The command has no key arguments"));
     }
     if !command.takes(call.len()) {

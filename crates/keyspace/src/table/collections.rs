@@ -16,186 +16,207 @@ const SECOND_COUNTED: Keys = Keys::Counted { at: 2 };
 
 rows! {
     "hdel" -3 [WRITE FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hdel), "Removes fields.";
+        Run(hashes::hdel), "Removes fields.", "key field ...";
     "hexists" 3 [READONLY FAST], KEY, Hash, "2.0.0", "O(1)",
-        Run(hashes::hexists), "Whether a field is there.";
+        Run(hashes::hexists), "Whether a field is there.", "key field";
     "hget" 3 [READONLY FAST], KEY, Hash, "2.0.0", "O(1)",
-        Run(hashes::hget), "The value of a field.";
+        Run(hashes::hget), "The value of a field.", "key field";
     "hgetall" 2 [READONLY], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hgetall), "All fields and their values.";
+        Run(hashes::hgetall), "All fields and their values.", "key";
     "hincrby" 4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(1)",
-        Run(hashes::hincrby), "Adds a number to a field.";
+        Run(hashes::hincrby), "Adds a number to a field.", "key field increment";
     "hincrbyfloat" 4 [WRITE DENYOOM FAST], KEY, Hash, "2.6.0", "O(1)",
-        Run(hashes::hincrbyfloat), "Adds a decimal fraction to a field.";
+        Run(hashes::hincrbyfloat), "Adds a decimal fraction to a field.", "key field increment:double";
     "hkeys" 2 [READONLY], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hkeys), "All fields.";
+        Run(hashes::hkeys), "All fields.", "key";
     "hlen" 2 [READONLY FAST], KEY, Hash, "2.0.0", "O(1)",
-        Run(hashes::hlen), "How many fields there are.";
+        Run(hashes::hlen), "How many fields there are.", "key";
     "hmget" -3 [READONLY FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hmget), "The values of several fields.";
+        Run(hashes::hmget), "The values of several fields.", "key field ...";
     "hmset" -4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hmset), "Sets fields; HSET by its old name.";
+        Run(hashes::hmset), "Sets fields; HSET by its old name.", "key (field value) ...";
     "hrandfield" -2 [READONLY], KEY, Hash, "6.2.0", "O(N) for N fields asked for",
-        Run(hashes::hrandfield), "Some fields.";
+        Run(hashes::hrandfield), "Some fields.", "key [count [WITHVALUES]]";
     "hscan" -3 [READONLY], KEY, Hash, "2.8.0", "O(1) a call, O(N) for all N fields",
-        Run(scan::hscan), "Some fields and their values, and where to go on.";
+        Run(scan::hscan), "Some fields and their values, and where to go on.",
+        "key cursor [MATCH pattern] [COUNT count]";
     "hset" -4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hset), "Sets fields.";
+        Run(hashes::hset), "Sets fields.", "key (field value) ...";
     "hsetnx" 4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(1)",
-        Run(hashes::hsetnx), "Sets a field that is not there.";
+        Run(hashes::hsetnx), "Sets a field that is not there.", "key field value";
     "hstrlen" 3 [READONLY FAST], KEY, Hash, "3.2.0", "O(1)",
-        Run(hashes::hstrlen), "The length of a field's value.";
+        Run(hashes::hstrlen), "The length of a field's value.", "key field";
     "hvals" 2 [READONLY], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hvals), "All values.";
+        Run(hashes::hvals), "All values.", "key";
 
     "blmove" 6 [WRITE DENYOOM BLOCKING], TWO, List, "6.2.0", "O(1)",
-        Wait(lists::blmove), "Moves an element from list to list, once there is one.";
+        Wait(lists::blmove), "Moves an element from list to list, once there is one.",
+        "source destination (LEFT | RIGHT) (LEFT | RIGHT) timeout";
     "blmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, List, "7.0.0", "O(N+M) for N keys and M elements",
-        Wait(lists::blmpop), "Removes elements from the first list that has some, once there is one.";
+        Wait(lists::blmpop), "Removes elements from the first list that has some, once there is one.",
+        "timeout numkeys key ... (LEFT | RIGHT) [COUNT count]";
     "blpop" -3 [WRITE BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
-        Wait(lists::blpop), "Removes the first element of a list, once there is one.";
+        Wait(lists::blpop), "Removes the first element of a list, once there is one.", "key ... timeout";
     "brpop" -3 [WRITE BLOCKING], BUT_LAST, List, "2.0.0", "O(N) for N keys",
-        Wait(lists::brpop), "Removes the last element of a list, once there is one.";
+        Wait(lists::brpop), "Removes the last element of a list, once there is one.", "key ... timeout";
     "brpoplpush" 4 [WRITE DENYOOM BLOCKING], TWO, List, "2.2.0", "O(1)",
-        Wait(lists::brpoplpush), "Moves the last element of a list to the begin of another, once there is one.";
+        Wait(lists::brpoplpush), "Moves the last element of a list to the begin of another, once there is one.",
+        "source destination timeout";
     "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N nodes",
-        Run(lists::lindex), "The element with an index.";
+        Run(lists::lindex), "The element with an index.", "key index";
     "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before it",
-        Run(lists::linsert), "Inserts before or behind an element.";
+        Run(lists::linsert), "Inserts before or behind an element.", "key (BEFORE | AFTER) pivot element";
     "llen" 2 [READONLY FAST], KEY, List, "1.0.0", "O(1)",
-        Run(lists::llen), "How many elements there are.";
+        Run(lists::llen), "How many elements there are.", "key";
     "lmove" 5 [WRITE DENYOOM], TWO, List, "6.2.0", "O(1)",
-        Run(lists::lmove), "Moves an element from list to list.";
+        Run(lists::lmove), "Moves an element from list to list.", "source destination (LEFT | RIGHT) (LEFT | RIGHT)";
     "lmpop" -4 [WRITE], FIRST_COUNTED, List, "7.0.0", "O(N+M) for N keys and M elements",
-        Run(lists::lmpop), "Removes elements from the first list that has some.";
+        Run(lists::lmpop), "Removes elements from the first list that has some.",
+        "numkeys key ... (LEFT | RIGHT) [COUNT count]";
     "lpop" -2 [WRITE FAST], KEY, List, "1.0.0", "O(N) for N elements removed",
-        Run(lists::lpop), "Removes the first elements.";
+        Run(lists::lpop), "Removes the first elements.", "key [count]";
     "lpos" -3 [READONLY], KEY, List, "6.0.6", "O(N) for N elements",
-        Run(lists::lpos), "Where an element stands.";
+        Run(lists::lpos), "Where an element stands.", "key element [RANK rank] [COUNT num-matches] [MAXLEN len]";
     "lpush" -3 [WRITE DENYOOM FAST], KEY, List, "1.0.0", "O(N) for N elements added",
-        Run(lists::lpush), "Adds elements at the begin.";
+        Run(lists::lpush), "Adds elements at the begin.", "key element ...";
     "lpushx" -3 [WRITE DENYOOM FAST], KEY, List, "2.2.0", "O(N) for N elements added",
-        Run(lists::lpushx), "Adds elements at the begin of a list that is there.";
+        Run(lists::lpushx), "Adds elements at the begin of a list that is there.", "key element ...";
     "lrange" 4 [READONLY], KEY, List, "1.0.0", "O(S+N) for N elements behind S nodes",
-        Run(lists::lrange), "The elements between two indices.";
+        Run(lists::lrange), "The elements between two indices.", "key start stop";
     "lrem" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements",
-        Run(lists::lrem), "Removes equal elements.";
+        Run(lists::lrem), "Removes equal elements.", "key count element";
     "lset" 4 [WRITE DENYOOM], KEY, List, "1.0.0", "O(N) for N nodes",
-        Run(lists::lset), "Replaces the element with an index.";
+        Run(lists::lset), "Replaces the element with an index.", "key index element";
     "ltrim" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements removed",
-        Run(lists::ltrim), "Removes all elements but those between two indices.";
+        Run(lists::ltrim), "Removes all elements but those between two indices.", "key start stop";
     "rpop" -2 [WRITE FAST], KEY, List, "1.0.0", "O(N) for N elements removed",
-        Run(lists::rpop), "Removes the last elements.";
+        Run(lists::rpop), "Removes the last elements.", "key [count]";
     "rpoplpush" 3 [WRITE DENYOOM], TWO, List, "1.2.0", "O(1)",
-        Run(lists::rpoplpush), "Moves the last element of a list to the begin of another.";
+        Run(lists::rpoplpush), "Moves the last element of a list to the begin of another.", "source destination";
     "rpush" -3 [WRITE DENYOOM FAST], KEY, List, "1.0.0", "O(N) for N elements added",
-        Run(lists::rpush), "Adds elements at the end.";
+        Run(lists::rpush), "Adds elements at the end.", "key element ...";
     "rpushx" -3 [WRITE DENYOOM FAST], KEY, List, "2.2.0", "O(N) for N elements added",
-        Run(lists::rpushx), "Adds elements at the end of a list that is there.";
+        Run(lists::rpushx), "Adds elements at the end of a list that is there.", "key element ...";
 
     "sadd" -3 [WRITE DENYOOM FAST], KEY, Set, "1.0.0", "O(N) for N members",
-        Run(sets::sadd), "Adds members.";
+        Run(sets::sadd), "Adds members.", "key member ...";
     "scard" 2 [READONLY FAST], KEY, Set, "1.0.0", "O(1)",
-        Run(sets::scard), "How many members there are.";
+        Run(sets::scard), "How many members there are.", "key";
     "sdiff" -2 [READONLY], ALL, Set, "1.0.0", "O(N*M) for N members and M sets",
-        Run(sets::sdiff), "The members of the first set that are in no other.";
+        Run(sets::sdiff), "The members of the first set that are in no other.", "key ...";
     "sdiffstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N*M) for N members and M sets",
-        Run(sets::sdiffstore), "Stores the members of the first set that are in no other.";
+        Run(sets::sdiffstore), "Stores the members of the first set that are in no other.", "destination key ...";
     "sinter" -2 [READONLY], ALL, Set, "1.0.0", "O(N*M) for N members of the smallest of M sets",
-        Run(sets::sinter), "The members that all sets have.";
+        Run(sets::sinter), "The members that all sets have.", "key ...";
     "sintercard" -3 [READONLY], FIRST_COUNTED, Set, "7.0.0", "O(N*M) for N members of the smallest of M sets",
-        Run(sets::sintercard), "How many members all sets have.";
+        Run(sets::sintercard), "How many members all sets have.", "numkeys key ... [LIMIT limit]";
     "sinterstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N*M) for N members of the smallest of M sets",
-        Run(sets::sinterstore), "Stores the members that all sets have.";
+        Run(sets::sinterstore), "Stores the members that all sets have.", "destination key ...";
     "sismember" 3 [READONLY FAST], KEY, Set, "1.0.0", "O(1)",
-        Run(sets::sismember), "Whether something is a member.";
+        Run(sets::sismember), "Whether something is a member.", "key member";
     "smembers" 2 [READONLY], KEY, Set, "1.0.0", "O(N) for N members",
-        Run(sets::smembers), "All members.";
+        Run(sets::smembers), "All members.", "key";
     "smismember" -3 [READONLY FAST], KEY, Set, "6.2.0", "O(N) for N names",
-        Run(sets::smismember), "Which of several things are members.";
+        Run(sets::smismember), "Which of several things are members.", "key member ...";
     "smove" 4 [WRITE FAST], TWO, Set, "1.0.0", "O(1)",
-        Run(sets::smove), "Moves a member from set to set.";
+        Run(sets::smove), "Moves a member from set to set.", "source destination member";
     "spop" -2 [WRITE FAST], KEY, Set, "1.0.0", "O(N) for N members removed",
-        Run(sets::spop), "Removes some members.";
+        Run(sets::spop), "Removes some members.", "key [count]";
     "srandmember" -2 [READONLY], KEY, Set, "1.0.0", "O(N) for N members asked for",
-        Run(sets::srandmember), "Some members.";
+        Run(sets::srandmember), "Some members.", "key [count]";
     "srem" -3 [WRITE FAST], KEY, Set, "1.0.0", "O(N) for N members",
-        Run(sets::srem), "Removes members.";
+        Run(sets::srem), "Removes members.", "key member ...";
     "sscan" -3 [READONLY], KEY, Set, "2.8.0", "O(1) a call, O(N) for all N members",
-        Run(scan::sscan), "Some members, and where to go on.";
+        Run(scan::sscan), "Some members, and where to go on.", "key cursor [MATCH pattern] [COUNT count]";
     "sunion" -2 [READONLY], ALL, Set, "1.0.0", "O(N) for N members of all sets",
-        Run(sets::sunion), "The members that any of the sets has.";
+        Run(sets::sunion), "The members that any of the sets has.", "key ...";
     "sunionstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N) for N members of all sets",
-        Run(sets::sunionstore), "Stores the members that any of the sets has.";
+        Run(sets::sunionstore), "Stores the members that any of the sets has.", "destination key ...";
 
     "bzmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
-        Wait(zsets::bzmpop), "Removes members from the first sorted set that has some, once there is one.";
+        Wait(zsets::bzmpop), "Removes members from the first sorted set that has some, once there is one.",
+        "timeout numkeys key ... (MIN | MAX) [COUNT count]";
     "bzpopmax" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
-        Wait(zsets::bzpopmax), "Removes the member with the highest score, once there is one.";
+        Wait(zsets::bzpopmax), "Removes the member with the highest score, once there is one.", "key ... timeout";
     "bzpopmin" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
-        Wait(zsets::bzpopmin), "Removes the member with the lowest score, once there is one.";
+        Wait(zsets::bzpopmin), "Removes the member with the lowest score, once there is one.", "key ... timeout";
     "zadd" -4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N) a member",
-        Run(zsets::zadd), "Adds members, or changes their scores.";
+        Run(zsets::zadd), "Adds members, or changes their scores.",
+        "key [NX | XX] [GT | LT] [CH] [INCR] (score member) ...";
     "zcard" 2 [READONLY FAST], KEY, SortedSet, "1.2.0", "O(1)",
-        Run(zsets::zcard), "How many members there are.";
+        Run(zsets::zcard), "How many members there are.", "key";
     "zcount" 4 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
-        Run(zset_range::zcount), "How many members have a score between two.";
+        Run(zset_range::zcount), "How many members have a score between two.", "key min:double max:double";
     "zdiff" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
-        Run(zset_combine::zdiff), "The members of the first sorted set that are in no other.";
+        Run(zset_combine::zdiff), "The members of the first sorted set that are in no other.",
+        "numkeys key ... [WITHSCORES]";
     "zdiffstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "6.2.0", "O(N*M) for N members and M sets",
-        Run(zset_combine::zdiffstore), "Stores the members of the first sorted set that are in no other.";
+        Run(zset_combine::zdiffstore), "Stores the members of the first sorted set that are in no other.",
+        "destination numkeys key ...";
     "zincrby" 4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N)",
-        Run(zsets::zincrby), "Adds a number to a score.";
+        Run(zsets::zincrby), "Adds a number to a score.", "key increment member";
     "zinter" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*M*log N) for N members of the smallest of M sets",
-        Run(zset_combine::zinter), "The members that all sorted sets have.";
+        Run(zset_combine::zinter), "The members that all sorted sets have.",
+        "numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]";
     "zintercard" -3 [READONLY], FIRST_COUNTED, SortedSet, "7.0.0", "O(N*M) for N members of the smallest of M sets",
-        Run(zset_combine::zintercard), "How many members all sorted sets have.";
+        Run(zset_combine::zintercard), "How many members all sorted sets have.", "numkeys key ... [LIMIT limit]";
     "zinterstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*M*log N) for N members of the smallest of M sets",
-        Run(zset_combine::zinterstore), "Stores the members that all sorted sets have.";
+        Run(zset_combine::zinterstore), "Stores the members that all sorted sets have.",
+        "destination numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)]";
     "zlexcount" 4 [READONLY FAST], KEY, SortedSet, "2.8.9", "O(log N)",
-        Run(zset_range::zlexcount), "How many members have a name between two.";
+        Run(zset_range::zlexcount), "How many members have a name between two.", "key min max";
     "zmpop" -4 [WRITE], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
-        Run(zsets::zmpop), "Removes members from the first sorted set that has some.";
+        Run(zsets::zmpop), "Removes members from the first sorted set that has some.",
+        "numkeys key ... (MIN | MAX) [COUNT count]";
     "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N names",
-        Run(zsets::zmscore), "The scores of several members.";
+        Run(zsets::zmscore), "The scores of several members.", "key member ...";
     "zpopmax" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for M members",
-        Run(zsets::zpopmax), "Removes the members with the highest scores.";
+        Run(zsets::zpopmax), "Removes the members with the highest scores.", "key [count]";
     "zpopmin" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for M members",
-        Run(zsets::zpopmin), "Removes the members with the lowest scores.";
+        Run(zsets::zpopmin), "Removes the members with the lowest scores.", "key [count]";
     "zrandmember" -2 [READONLY], KEY, SortedSet, "6.2.0", "O(N) for N members asked for",
-        Run(zsets::zrandmember), "Some members.";
+        Run(zsets::zrandmember), "Some members.", "key [count [WITHSCORES]]";
     "zrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for M members sent",
-        Run(zset_range::zrange), "The members between two ranks, scores or names.";
+        Run(zset_range::zrange), "The members between two ranks, scores or names.",
+        "key start:string stop:string [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]";
     "zrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
-        Run(zset_range::zrangebylex), "The members between two names.";
+        Run(zset_range::zrangebylex), "The members between two names.", "key min max [LIMIT offset count]";
     "zrangebyscore" -4 [READONLY], KEY, SortedSet, "1.0.5", "O(log N+M) for M members sent",
-        Run(zset_range::zrangebyscore), "The members between two scores.";
+        Run(zset_range::zrangebyscore), "The members between two scores.",
+        "key min:double max:double [WITHSCORES] [LIMIT offset count]";
     "zrangestore" -5 [WRITE DENYOOM], TWO, SortedSet, "6.2.0", "O(log N+M) for M members stored",
-        Run(zset_range::zrangestore), "Stores the members between two ranks, scores or names.";
+        Run(zset_range::zrangestore), "Stores the members between two ranks, scores or names.",
+        "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]";
     "zrank" -3 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
-        Run(zsets::zrank), "How many members have a lower score.";
+        Run(zsets::zrank), "How many members have a lower score.", "key member [WITHSCORE]";
     "zrem" -3 [WRITE FAST], KEY, SortedSet, "1.2.0", "O(M*log N) for M members",
-        Run(zsets::zrem), "Removes members.";
+        Run(zsets::zrem), "Removes members.", "key member ...";
     "zremrangebylex" 4 [WRITE], KEY, SortedSet, "2.8.9", "O(M*log N) for M members removed",
-        Run(zset_range::zremrangebylex), "Removes the members between two names.";
+        Run(zset_range::zremrangebylex), "Removes the members between two names.", "key min max";
     "zremrangebyrank" 4 [WRITE], KEY, SortedSet, "2.0.0", "O(M*log N) for M members removed",
-        Run(zset_range::zremrangebyrank), "Removes the members between two ranks.";
+        Run(zset_range::zremrangebyrank), "Removes the members between two ranks.", "key start stop";
     "zremrangebyscore" 4 [WRITE], KEY, SortedSet, "1.2.0", "O(M*log N) for M members removed",
-        Run(zset_range::zremrangebyscore), "Removes the members between two scores.";
+        Run(zset_range::zremrangebyscore), "Removes the members between two scores.", "key min:double max:double";
     "zrevrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for M members sent",
-        Run(zset_range::zrevrange), "The members between two ranks, from the highest score down.";
+        Run(zset_range::zrevrange), "The members between two ranks, from the highest score down.",
+        "key start stop [WITHSCORES]";
     "zrevrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
-        Run(zset_range::zrevrangebylex), "The members between two names, from the last down.";
+        Run(zset_range::zrevrangebylex), "The members between two names, from the last down.",
+        "key max min [LIMIT offset count]";
     "zrevrangebyscore" -4 [READONLY], KEY, SortedSet, "2.2.0", "O(log N+M) for M members sent",
-        Run(zset_range::zrevrangebyscore), "The members between two scores, from the highest down.";
+        Run(zset_range::zrevrangebyscore), "The members between two scores, from the highest down.",
+        "key max:double min:double [WITHSCORES] [LIMIT offset count]";
     "zrevrank" -3 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
-        Run(zsets::zrevrank), "How many members have a higher score.";
+        Run(zsets::zrevrank), "How many members have a higher score.", "key member [WITHSCORE]";
     "zscan" -3 [READONLY], KEY, SortedSet, "2.8.0", "O(1) a call, O(N) for all N members",
-        Run(scan::zscan), "Some members and their scores, and where to go on.";
+        Run(scan::zscan), "Some members and their scores, and where to go on.",
+        "key cursor [MATCH pattern] [COUNT count]";
     "zscore" 3 [READONLY FAST], KEY, SortedSet, "1.2.0", "O(1)",
-        Run(zsets::zscore), "The score of a member.";
+        Run(zsets::zscore), "The score of a member.", "key member";
     "zunion" -3 [READONLY], FIRST_COUNTED, SortedSet, "6.2.0", "O(N*log N) for N members of all sets",
-        Run(zset_combine::zunion), "The members that any of the sorted sets has.";
+        Run(zset_combine::zunion), "The members that any of the sorted sets has.",
+        "numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]";
     "zunionstore" -4 [WRITE DENYOOM], Keys::StoreCounted, SortedSet, "2.0.0", "O(N*log N) for N members of all sets",
-        Run(zset_combine::zunionstore), "Stores the members that any of the sorted sets has.";
+        Run(zset_combine::zunionstore), "Stores the members that any of the sorted sets has.",
+        "destination numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)]";
 }

@@ -13,75 +13,83 @@ const PAIRS: Keys = Keys::Range {
 
 rows! {
     "append" 3 [WRITE DENYOOM FAST], KEY, String, "2.0.0", "O(1), amortised",
-        Run(strings::append), "Appends to a string, which begins empty if it is not there.";
+        Run(strings::append), "Appends to a string, which begins empty if it is not there.", "key value";
     "decr" 2 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::decr), "Takes one from a number.";
+        Run(strings::decr), "Takes one from a number.", "key";
     "decrby" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::decrby), "Takes a number from a number.";
+        Run(strings::decrby), "Takes a number from a number.", "key decrement";
     "get" 2 [READONLY FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::get), "The string at a key.";
+        Run(strings::get), "The string at a key.", "key";
     "getdel" 2 [WRITE FAST], KEY, String, "6.2.0", "O(1)",
-        Run(strings::getdel), "The string at a key, which is removed.";
+        Run(strings::getdel), "The string at a key, which is removed.", "key";
     "getex" -2 [WRITE FAST], KEY, String, "6.2.0", "O(1)",
-        Run(strings::getex), "The string at a key, whose deadline is set or taken away.";
+        Run(strings::getex), "The string at a key, whose deadline is set or taken away.",
+        "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]";
     "getrange" 4 [READONLY], KEY, String, "2.4.0", "O(1) for a blob, else O(N) for N bytes sent",
-        Run(strings::getrange), "A part of the string at a key.";
+        Run(strings::getrange), "A part of the string at a key.", "key start end";
     "getset" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::getset), "The string at a key, which gets another value.";
+        Run(strings::getset), "The string at a key, which gets another value.", "key value";
     "getorlock" 3 [WRITE BLOCKING], KEY, String, "pelton 0.1", "O(1)",
-        Wait(tags::getorlock), "The string at a key; or null, and the caller is to make it; while another one does, it waits.";
+        Wait(tags::getorlock), "The string at a key; or null, and the caller is to make it; while another one does, it waits.",
+        "key milliseconds";
     "incr" 2 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::incr), "Adds one to a number.";
+        Run(strings::incr), "Adds one to a number.", "key";
     "incrby" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::incrby), "Adds a number to a number.";
+        Run(strings::incrby), "Adds a number to a number.", "key increment";
     "incrbyfloat" 3 [WRITE DENYOOM FAST], KEY, String, "2.6.0", "O(1)",
-        Run(strings::incrbyfloat), "Adds a decimal fraction to a number.";
+        Run(strings::incrbyfloat), "Adds a decimal fraction to a number.", "key increment:double";
     "lcs" -3 [READONLY], Keys::Range { first: 1, last: 2, step: 1 }, String, "7.0.0", "O(N*M) for N and M bytes",
-        Run(lcs::lcs), "The longest common subsequence of two strings.";
+        Run(lcs::lcs), "The longest common subsequence of two strings.",
+        "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]";
     "mget" -2 [READONLY FAST], ALL, String, "1.0.0", "O(N) for N keys",
-        Run(strings::mget), "The strings at several keys.";
+        Run(strings::mget), "The strings at several keys.", "key ...";
     "mset" -3 [WRITE DENYOOM], PAIRS, String, "1.0.1", "O(N) for N keys",
-        Run(strings::mset), "Sets several keys at once.";
+        Run(strings::mset), "Sets several keys at once.", "(key value) ...";
     "msetnx" -3 [WRITE DENYOOM], PAIRS, String, "1.0.1", "O(N) for N keys",
-        Run(strings::msetnx), "Sets several keys at once, if none of them is there.";
+        Run(strings::msetnx), "Sets several keys at once, if none of them is there.", "(key value) ...";
     "psetex" 4 [WRITE DENYOOM], KEY, String, "2.6.0", "O(1)",
-        Run(strings::psetex), "Sets a key and its time to live in milliseconds.";
+        Run(strings::psetex), "Sets a key and its time to live in milliseconds.", "key milliseconds value";
     "set" -3 [WRITE DENYOOM], KEY, String, "1.0.0", "O(1)",
-        Run(strings::set), "Sets a key.";
+        Run(strings::set), "Sets a key.",
+        "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT \
+         unix-time-milliseconds | KEEPTTL] [TAG tag ...]";
     "setex" 4 [WRITE DENYOOM], KEY, String, "2.0.0", "O(1)",
-        Run(strings::setex), "Sets a key and its time to live in seconds.";
+        Run(strings::setex), "Sets a key and its time to live in seconds.", "key seconds value";
     "setnx" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::setnx), "Sets a key that is not there.";
+        Run(strings::setnx), "Sets a key that is not there.", "key value";
     "setrange" 4 [WRITE DENYOOM], KEY, String, "2.2.0", "O(N) for N bytes written",
-        Run(strings::setrange), "Writes over a part of a string.";
+        Run(strings::setrange), "Writes over a part of a string.", "key offset value";
     "strlen" 2 [READONLY FAST], KEY, String, "2.2.0", "O(1)",
-        Run(strings::strlen), "The length of a string.";
+        Run(strings::strlen), "The length of a string.", "key";
     "substr" 4 [READONLY], KEY, String, "1.0.0", "O(1) for a blob, else O(N) for N bytes sent",
-        Run(strings::getrange), "A part of the string at a key; GETRANGE by its old name.";
+        Run(strings::getrange), "A part of the string at a key; GETRANGE by its old name.", "key start end";
 
     "tag" -2 [], Keys::None, String, "pelton 0.1", "see its subcommands",
         Container, "Names by which many keys are dropped at once; SET gives them.";
     "tag|count" 3 [READONLY FAST], Keys::None, String, "pelton 0.1", "O(1)",
-        Run(tags::count), "How many keys have a tag.";
+        Run(tags::count), "How many keys have a tag.", "tag";
     "tag|get" 3 [READONLY FAST], Keys::Range { first: 2, last: 2, step: 1 }, String, "pelton 0.1", "O(N) for N tags",
-        Run(tags::get), "The tags of a key.";
+        Run(tags::get), "The tags of a key.", "key";
     "tag|help" 2 [LOADING STALE], Keys::None, String, "pelton 0.1", "O(1)",
         Run(server::help), "The subcommands.";
     "tag|invalidate" -3 [WRITE FAST], Keys::None, String, "pelton 0.1", "O(1) a tag",
-        Run(tags::invalidate), "Drops every key that has a tag.";
+        Run(tags::invalidate), "Drops every key that has a tag.", "tag ...";
 
     "bitcount" -2 [READONLY], KEY, Bitmap, "2.6.0", "O(N) for N bytes",
-        Run(bits::bitcount), "Counts the bits that are set.";
+        Run(bits::bitcount), "Counts the bits that are set.", "key [start end [BYTE | BIT]]";
     "bitfield" -2 [WRITE DENYOOM], KEY, Bitmap, "3.2.0", "O(N) for N operations",
-        Run(bitfield::bitfield), "Reads, sets and adds to integers of any width within a string.";
+        Run(bitfield::bitfield), "Reads, sets and adds to integers of any width within a string.",
+        "key [(GET encoding offset | [OVERFLOW (WRAP | SAT | FAIL)] (SET encoding offset value:integer | \
+         INCRBY encoding offset increment)) ...]";
     "bitfield_ro" -2 [READONLY FAST], KEY, Bitmap, "6.0.0", "O(N) for N operations",
-        Run(bitfield::bitfield_ro), "Reads integers of any width within a string.";
+        Run(bitfield::bitfield_ro), "Reads integers of any width within a string.", "key [(GET encoding offset) ...]";
     "bitop" -4 [WRITE DENYOOM], Keys::Range { first: 2, last: -1, step: 1 }, Bitmap, "2.6.0", "O(N) for N bytes",
-        Run(bits::bitop), "Combines strings bit by bit, and stores the result.";
+        Run(bits::bitop), "Combines strings bit by bit, and stores the result.",
+        "(AND | OR | XOR | NOT) destkey key ...";
     "bitpos" -3 [READONLY], KEY, Bitmap, "2.8.7", "O(N) for N bytes",
-        Run(bits::bitpos), "The first bit that is set, or clear.";
+        Run(bits::bitpos), "The first bit that is set, or clear.", "key bit [start [end [BYTE | BIT]]]";
     "getbit" 3 [READONLY FAST], KEY, Bitmap, "2.2.0", "O(1)",
-        Run(bits::getbit), "One bit of a string.";
+        Run(bits::getbit), "One bit of a string.", "key offset";
     "setbit" 4 [WRITE DENYOOM], KEY, Bitmap, "2.2.0", "O(1)",
-        Run(bits::setbit), "Sets one bit of a string.";
+        Run(bits::setbit), "Sets one bit of a string.", "key offset value:integer";
 }

@@ -19,15 +19,27 @@ fn commands_are_documented() {
             )
             .expect("a string takes everything");
         }
-        let name = row.name.replace('|', " ").to_uppercase();
+        let mut usage = row.name.replace('|', " ").to_uppercase();
+        if !row.syntax.is_empty() {
+            usage += " ";
+            usage += &untyped(row.syntax).replace('|', "\\|");
+        }
         writeln!(
             text,
-            "| {name} | {} | {} | {} |",
+            "| `{usage}` | {} | {} | {} |",
             row.summary, row.since, row.complexity
         )
         .expect("a string takes everything");
     }
     expect_file!["../../../../docs/store-commands.md"].assert_eq(&text);
+}
+
+/// A row's syntax without the types of its names: what they stand for tells a reader enough.
+fn untyped(syntax: &str) -> String {
+    let types = [":integer", ":double", ":string"];
+    types
+        .iter()
+        .fold(syntax.to_owned(), |syntax, kind| syntax.replace(kind, ""))
 }
 
 /// What Redi/S lists as supported in its `Commands.md`.

@@ -293,20 +293,32 @@ impl Pair {
     fn compare_tables(&mut self) -> Result<u64, Stop> {
         let mut differences = 0;
         for command in keyspace::commands() {
-            let ask = words(&["COMMAND", "INFO", command.name]);
-            let (_, theirs) = self.oracle.ask(&ask)?;
-            let mut raw = BytesMut::from(&self.ours(&ask)[..]);
-            let ours = Reply::take(&mut raw, &ReplyLimits::default());
-            let ours = ours.ok().flatten().expect("our own reply is whole");
-            for (theirs, ours) in store_table::differences(command.name, &theirs, &ours) {
+            let (theirs, ours) = self.both(&["COMMAND", "INFO", command.name])?;
+            let mut found = store_table::differences(command.name, &theirs, &ours);
+            let (theirs, ours) = self.both(&["COMMAND", "DOCS", command.name])?;
+            found.extend(store_table::argument_differences(
+                command.name,
+                &theirs,
+                &ours,
+            ));
+            for (theirs, ours) in found {
                 println!(
-                    "--- COMMAND INFO {}\nredis:  {theirs}\npelton: {ours}",
+                    "--- the table's {}\nredis:  {theirs}\npelton: {ours}",
                     command.name
                 );
                 differences += 1;
             }
         }
         Ok(differences)
+    }
+
+    /// What each replies.
+    fn both(&mut self, line: &[&str]) -> Result<(Reply, Reply), Stop> {
+        let ask = words(line);
+        let (_, theirs) = self.oracle.ask(&ask)?;
+        let mut raw = BytesMut::from(&self.ours(&ask)[..]);
+        let ours = Reply::take(&mut raw, &ReplyLimits::default());
+        Ok((theirs, ours.ok().flatten().expect("our own reply is whole")))
     }
 
     /// Asks both; what differs is printed, and both begin anew, or every later reply would differ too.

@@ -1,4 +1,4 @@
-//! What COMMAND INFO says of each command, held against redis-server's.
+//! What COMMAND INFO and COMMAND DOCS say of each command, held against redis-server's.
 
 use resp::Reply;
 
@@ -13,6 +13,19 @@ const NEWER: &[&str] = &[
     "command|getkeys",
     "command|getkeysandflags",
     "wait",
+    "zrank",
+    "zrevrank",
+];
+/// Commands whose arguments 7.2 tells otherwise, or that take more of them here, or where a group of one is only that one.
+const NEWER_ARGUMENTS: &[&str] = &[
+    "bitop",
+    "client|kill",
+    "client|list",
+    "command|getkeys",
+    "command|getkeysandflags",
+    "config|get",
+    "psubscribe",
+    "set",
     "zrank",
     "zrevrank",
 ];
@@ -32,6 +45,69 @@ pub(super) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(Stri
     let fields = theirs.iter().zip(ours).take(FIELDS);
     let meant = fields.map(|(theirs, ours)| (meaning(theirs), meaning(ours)));
     meant.filter(|(theirs, ours)| theirs != ours).collect()
+}
+
+/// The same of the arguments in COMMAND DOCS: without what they are called where nobody reads it, and since when they are.
+pub(super) fn argument_differences(
+    name: &str,
+    theirs: &Reply,
+    ours: &Reply,
+) -> Option<(String, String)> {
+    let arguments = |reply: &Reply| {
+        let docs = named(reply, name)?;
+        Some(named(docs, "arguments").map_or(String::new(), told))
+    };
+    let both = (arguments(theirs)?, arguments(ours)?);
+    (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
+}
+
+/// Arguments, a word each.
+fn told(arguments: &Reply) -> String {
+    let Reply::Array(arguments) = arguments else {
+        return format!("{arguments:?}");
+    };
+    let one = |argument: &Reply| {
+        let field = |name| named(argument, name);
+        let text = |name| field(name).map_or(String::new(), text_of);
+        let kind = text("type");
+        let name = match &*kind {
+            "pure-token" | "oneof" | "block" => String::new(),
+            _ => text("name"),
+        };
+        let flags = field("flags").map_or(String::new(), meaning);
+        let spec = match &*kind {
+            "key" => field("key_spec_index").map_or(String::new(), meaning),
+            _ => String::new(),
+        };
+        let parts = field("arguments").map_or(String::new(), told);
+        format!("{kind} {name} {} {flags} {spec} ({parts})", text("token"))
+    };
+    let words: Vec<String> = arguments.iter().map(one).collect();
+    words.join(", ")
+}
+
+/// The value of a field of a map, which is a list in protocol 2.
+fn named<'r>(reply: &'r Reply, name: &str) -> Option<&'r Reply> {
+    match reply {
+        Reply::Map(pairs) => {
+            let pair = pairs.iter().find(|(field, _)| text_of(field) == name);
+            pair.map(|(_, value)| value)
+        }
+        Reply::Array(elements) => {
+            let mut pairs = elements.chunks_exact(2);
+            pairs
+                .find(|pair| text_of(&pair[0]) == name)
+                .map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}
+
+fn text_of(reply: &Reply) -> String {
+    match reply {
+        Reply::Bulk(text) | Reply::Simple(text) => String::from_utf8_lossy(text).into_owned(),
+        other => format!("{other:?}"),
+    }
 }
 
 fn row(reply: &Reply) -> Option<&[Reply]> {

@@ -1,0 +1,208 @@
+//! What stands behind a command's name, read from the text in its row.
+//!
+//! ```text
+//! choice   = sequence *( "|" sequence )
+//! sequence = *( "[" choice "]" / "(" choice ")" [ "..." ] / word [ "..." ] )
+//! ```
+//! Square brackets hold what may be left out; `...` stands behind what may come again. A word in capitals is sent as it is,
+//! and names what stands behind it. Other words are names, with a type behind a colon where the name does not say it.
+
+#[cfg(test)]
+mod tests;
+
+/// One argument, or several that belong together, in the terms of COMMAND DOCS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// The word in front of it, or the word that it is.
+    pub(crate) token: Option<&'static str>,
+    pub(crate) is_optional: bool,
+    /// Whether more of it may follow.
+    pub(crate) is_multiple: bool,
+    /// Whether each of them has the word in front of it.
+    pub(crate) repeats_token: bool,
+    /// What it is made of, or the alternatives.
+    pub(crate) parts: Vec<Argument>,
+}
+
+/// What is sent in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Key,
+    Text,
+    Integer,
+    Double,
+    Pattern,
+    UnixTime,
+    /// The word itself.
+    Token,
+    /// One of its parts.
+    OneOf,
+    /// All of its parts.
+    Block,
+}
+
+impl Kind {
+    const TYPED: [Kind; 6] = [
+        Kind::Key,
+        Kind::Text,
+        Kind::Integer,
+        Kind::Double,
+        Kind::Pattern,
+        Kind::UnixTime,
+    ];
+
+    /// Its name in COMMAND DOCS.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Text => "string",
+            Self::Integer => "integer",
+            Self::Double => "double",
+            Self::Pattern => "pattern",
+            Self::UnixTime => "unix-time",
+            Self::Token => "pure-token",
+            Self::OneOf => "oneof",
+            Self::Block => "block",
+        }
+    }
+
+    /// What goes by a name in all commands but those that say otherwise.
+    fn of_name(name: &str) -> Kind {
+        match name {
+            "key" | "key1" | "key2" | "newkey" | "source" | "src" | "destination" | "destkey"
+            | "dst" => Self::Key,
+            "bit" | "client-id" | "count" | "cursor" | "db" | "decrement" | "destination-db"
+            | "end" | "frequency" | "increment" | "index" | "index1" | "index2" | "len"
+            | "limit" | "milliseconds" | "num-matches" | "numkeys" | "numlocal" | "numreplicas"
+            | "offset" | "port" | "protover" | "rank" | "seconds" | "start" | "stop" | "ttl"
+            | "version" | "weight" => Self::Integer,
+            "score" | "timeout" => Self::Double,
+            "pattern" => Self::Pattern,
+            "unix-time-seconds" | "unix-time-milliseconds" => Self::UnixTime,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// The arguments that a row's text tells.
+pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
+    let mut words = words(syntax).into_iter().peekable();
+    let arguments = sequence(&mut words);
+    assert!(words.next().is_none(), "{syntax}: a bracket too many");
+    arguments
+}
+
+type Words = std::iter::Peekable<std::vec::IntoIter<&'static str>>;
+
+/// The words of a text, its brackets among them.
+fn words(syntax: &'static str) -> Vec<&'static str> {
+    let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
+    let mut words = Vec::new();
+    for mut rest in syntax.split_ascii_whitespace() {
+        while let Some(at) = rest.find(is_bracket) {
+            words.extend((0 < at).then(|| &rest[..at]));
+            words.push(&rest[at..=at]);
+            rest = &rest[at + 1..];
+        }
+        words.extend((!rest.is_empty()).then_some(rest));
+    }
+    words
+}
+
+fn sequence(words: &mut Words) -> Vec<Argument> {
+    let mut found: Vec<Argument> = Vec::new();
+    while let Some(word) = words.next_if(|word| !matches!(*word, "]" | ")" | "|")) {
+        let argument = match word {
+            "[" => Argument {
+                is_optional: true,
+                ..choice(words, "]")
+            },
+            "(" => choice(words, ")"),
+            "..." => {
+                let mut argument = found.pop().expect("something stands in front of it");
+                argument.is_multiple = true;
+                argument.repeats_token = argument.token.is_some();
+                argument
+            }
+            word => Argument::of_word(word),
+        };
+        found.push(argument);
+    }
+    found
+}
+
+/// What stands up to a closing bracket.
+fn choice(words: &mut Words, end: &str) -> Argument {
+    let mut alternatives = Vec::new();
+    loop {
+        alternatives.push(Argument::of_sequence(sequence(words)));
+        match words.next() {
+            Some("|") => {}
+            word => {
+                assert_eq!(word, Some(end), "a bracket is closed");
+                break;
+            }
+        }
+    }
+    match alternatives.len() {
+        1 => alternatives.remove(0),
+        _ => Argument::of_parts(Kind::OneOf, alternatives),
+    }
+}
+
+impl Argument {
+    fn new(name: String, kind: Kind) -> Argument {
+        Argument {
+            name,
+            kind,
+            token: None,
+            is_optional: false,
+            is_multiple: false,
+            repeats_token: false,
+            parts: Vec::new(),
+        }
+    }
+
+    fn of_word(word: &'static str) -> Argument {
+        let has = |test: fn(&u8) -> bool| word.bytes().any(|byte| test(&byte));
+        if has(u8::is_ascii_uppercase) && !has(u8::is_ascii_lowercase) {
+            let name = word.to_ascii_lowercase();
+            return Argument {
+                token: Some(word),
+                ..Argument::new(name, Kind::Token)
+            };
+        }
+        let typed = word.rsplit_once(':').and_then(|(name, kind)| {
+            let kind = Kind::TYPED.into_iter().find(|it| it.name() == kind)?;
+            Some((name, kind))
+        });
+        let (name, kind) = typed.unwrap_or((word, Kind::of_name(word)));
+        Argument::new(name.to_owned(), kind)
+    }
+
+    fn of_parts(kind: Kind, parts: Vec<Argument>) -> Argument {
+        let names: Vec<&str> = parts.iter().map(|part| &*part.name).collect();
+        Argument {
+            parts: parts.clone(),
+            ..Argument::new(names.join("-"), kind)
+        }
+    }
+
+    /// The whole of an alternative: its first word names the rest, unless that is another such word.
+    fn of_sequence(mut parts: Vec<Argument>) -> Argument {
+        if parts.len() == 1 {
+            return parts.remove(0);
+        }
+        if parts[0].kind != Kind::Token || parts[1].kind == Kind::Token {
+            return Argument::of_parts(Kind::Block, parts);
+        }
+        let token = parts.remove(0).token;
+        let named = match parts.len() {
+            1 => parts.remove(0),
+            _ => Argument::of_parts(Kind::Block, parts),
+        };
+        Argument { token, ..named }
+    }
+}
