@@ -12,7 +12,7 @@ use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::packed::{Packed, record_bytes};
-use crate::string::blob_bytes_beside;
+use crate::string::blob_bytes;
 use crate::text::{allocated, room_bytes};
 
 /// How much goes into one node.
@@ -126,7 +126,7 @@ impl Node {
         match self {
             Self::Packed(packed) => packed.heap_bytes(),
             Self::Shared(packed) => packed.heap_bytes(),
-            Self::Blob(blob) => allocated(blob.len()) + blob_bytes_beside(blob.len()),
+            Self::Blob(blob) => blob_bytes(blob.len()),
         }
     }
 

@@ -13,12 +13,18 @@ const EMBEDDED_BYTES_MAX: usize = 44;
 /// From this length on memory can be lent to sockets.
 const LENDABLE_BYTES_MIN: usize = 64 << 10;
 
-/// What a blob takes beside its bytes and the handle on them: the count of its users, and of one that can be lent its row
-/// in the table of such memory, in a B-tree that is as full as such trees are on average.
-pub(crate) fn blob_bytes_beside(bytes: usize) -> usize {
+/// What a blob takes beside the handle on it: its bytes and the count of its users. One that can be lent is in pages of its
+/// own, with what a reply has around it, and takes a row in the table of such memory, in a B-tree that is as full as such
+/// trees are on average. One that was not sent by a client takes two pages less, and is counted as if it did not.
+pub(crate) fn blob_bytes(bytes: usize) -> usize {
+    const PAGE_BYTES: usize = 4096;
     match bytes {
-        ..LENDABLE_BYTES_MIN => 48,
-        _ => 112,
+        ..LENDABLE_BYTES_MIN => allocated(bytes) + 48,
+        _ => {
+            let head = "$".len() + itoa::Buffer::new().format(bytes).len() + "\r\n".len();
+            let pages = (head + bytes + "\r\n".len()).next_multiple_of(PAGE_BYTES);
+            allocated(pages + PAGE_BYTES) + 112
+        }
     }
 }
 
@@ -193,10 +199,7 @@ impl Str {
             Self::Int(_) | Self::Tiny { .. } => 0,
             Self::Short(bytes) => allocated(bytes.len()),
             Self::Raw(bytes) => allocated(bytes.capacity()) + allocated(size_of::<Vec<u8>>()),
-            Self::Blob(bytes) => {
-                let handle = allocated(size_of::<Bytes>());
-                allocated(bytes.len()) + handle + blob_bytes_beside(bytes.len())
-            }
+            Self::Blob(bytes) => allocated(size_of::<Bytes>()) + blob_bytes(bytes.len()),
         }
     }
 

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::Foreseen;
 use reactor::Lender;
-use resp::{BLOB_BYTES_MIN, Parser};
+use resp::{BLOB_BYTES_MIN, Parser, Places};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::yield_now;
@@ -104,6 +104,12 @@ macro_rules! sockets {
 
 sockets!(TcpStream UnixStream);
 
+/// Blobs are read where they can be sent from without copying.
+pub(crate) const LENDABLE: Places = Places {
+    make: reactor::place,
+    keep: reactor::lendable_within,
+};
+
 /// Serves a client until either side ends it.
 pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Peer) {
     let admitted = shared.state.borrow_mut().admit(peer);
@@ -111,7 +117,7 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         Ok(key) => key,
         Err(refusal) => return refuse(stream, refusal).await,
     };
-    let parser = Parser::new(shared.state.borrow().parser_limits()).keeping(reactor::lendable);
+    let parser = Parser::new(shared.state.borrow().parser_limits()).with_places(LENDABLE);
     let mut connection = Connection {
         place: Place::new(shared, key),
         parser,

@@ -1,10 +1,12 @@
 //! Memory that is lent to the kernel, so that large values leave without being copied into their socket.
 //!
 //! ```text
-//! allocation  ···│ page │ page │ page │··
-//! sent as        ▲ copied             ▲ copied, with what stands around the value
-//!                 └ lent: vmsplice into a pipe of the core, splice from there into the socket
+//! allocation  ···│ head value ····│··········│······ end │
+//!                └ lent: vmsplice into a pipe of the core, splice from there into the socket
 //! ```
+//!
+//! What is sent around a value may stand around it in memory, too ([`place`]); then it is lent with it, and two system calls
+//! send all. Otherwise it is copied into the pipe, as is what shares a page with other memory.
 //!
 //! The kernel does not copy such pages: sockets refer to them until the client has acknowledged them, long after the call,
 //! and long after the value may be gone. So nobody may write to a page that was lent. [`lendable`] sees to that: it takes
@@ -27,12 +29,13 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::thread;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::Advice;
@@ -63,6 +66,9 @@ static LENDABLE: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
 #[derive(Debug)]
 struct Pages {
     end: usize,
+    /// The value among them, and what was written around it. Readable as long as the value is.
+    value: Range<usize>,
+    written: Range<usize>,
     /// The kernel had some of them.
     lent: bool,
 }
@@ -82,39 +88,80 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     from..from + bytes.len()
 }
 
+/// Room for a value of so many bytes and two behind it, which [`lendable_within`] is to make read-only: of one that is long
+/// enough to be lent, in pages of its own and behind `head`, which is what is sent before it.
+pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
+    if value_bytes < LENT_BYTES_MIN {
+        return BytesMut::with_capacity(value_bytes + 2);
+    }
+    let page_bytes = rustix::param::page_size();
+    let bytes = (head.len() + value_bytes + 2).next_multiple_of(page_bytes);
+    // An allocator that keeps words of its own before a block never begins at a page: one more, less what stands before.
+    let mut place = BytesMut::with_capacity(bytes + page_bytes);
+    let before = place.as_ptr().align_offset(page_bytes);
+    place.resize(before, 0);
+    place.advance(before);
+    place.extend_from_slice(head);
+    place
+}
+
 /// Makes bytes read-only, with pages that a [`Lender`] can send without copying; short ones as they are. Nothing is
 /// copied. To change them later copies them, as with any other shared bytes.
 pub fn lendable(bytes: BytesMut) -> Bytes {
-    if bytes.len() < LENT_BYTES_MIN {
-        return bytes.freeze();
+    let value = 0..bytes.len();
+    lendable_within(bytes, value)
+}
+
+/// The same of the bytes at `value`; what stands around them is there to be sent with them.
+///
+/// # Panics
+/// There are no bytes at `value`.
+pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
+    if value.len() < LENT_BYTES_MIN {
+        return bytes.freeze().slice(value);
     }
-    let Range { start, end } = addresses(&bytes);
-    let Range { start, end } = whole_pages(start, end);
-    table().insert(start, Pages { end, lent: false });
-    Bytes::from_owner(Lendable { bytes })
+    // What is lent is read through an address in the table.
+    let first = bytes.as_mut_ptr().expose_provenance();
+    let at = first + value.start..first + value.end;
+    assert_eq!(addresses(&bytes[value.clone()]), at);
+    let Range { start, end } = whole_pages(first, first + bytes.capacity());
+    let pages = Pages {
+        end,
+        value: at,
+        written: first..first + bytes.len(),
+        lent: false,
+    };
+    table().insert(start, pages);
+    Bytes::from_owner(Lendable {
+        bytes,
+        value,
+        first_page: start,
+    })
 }
 
 /// Keeps bytes from being written, until their pages are in nobody else's hands.
 #[derive(Debug)]
 struct Lendable {
     bytes: BytesMut,
+    /// Which of them are handed on.
+    value: Range<usize>,
+    /// Its row in the table.
+    first_page: usize,
 }
 
 impl AsRef<[u8]> for Lendable {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[self.value.clone()]
     }
 }
 
 impl Drop for Lendable {
     fn drop(&mut self) {
-        let Range { start, end } = addresses(&self.bytes);
-        let Range { start, .. } = whole_pages(start, end);
-        let pages = table().remove(&start);
-        let Pages { end, lent } = pages.expect("entered when these bytes were taken over");
+        let pages = table().remove(&self.first_page);
+        let Pages { end, lent, .. } = pages.expect("entered when these bytes were taken over");
         let bytes = mem::take(&mut self.bytes);
         let unused = Unused {
-            lent: lent.then_some(start..end),
+            lent: lent.then_some(self.first_page..end),
             bytes,
         };
         if unused.bytes.len() < FREED_BESIDE_BYTES_MIN {
@@ -166,20 +213,61 @@ fn beside() -> Option<&'static Sender<Unused>> {
     thread.as_ref()
 }
 
-/// The part of `bytes` that can be lent, now noted as lent: whole pages of what [`lendable`] gave, if they are many.
-fn lend(bytes: &[u8]) -> Option<Range<usize>> {
-    if bytes.len() < REST_BYTES_MIN {
+/// A part of what is sent that can be lent, with what stands around it.
+struct Loan<'b> {
+    /// All of it, in pages that belong to its value alone.
+    memory: &'b [u8],
+    /// How many bytes of it stand before the part, and behind it.
+    head: usize,
+    end: usize,
+    /// Which bytes of the part are in there.
+    range: Range<usize>,
+}
+
+/// What of `part` can be lent, now noted as lent: pages of what [`lendable`] gave, if they are many; and what was written
+/// around it, if it is what is sent `before` and `behind` it.
+fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
+    if part.len() < REST_BYTES_MIN {
         return None;
     }
-    let all = addresses(bytes);
-    let Range { start, end } = whole_pages(all.start, all.end);
+    let all = addresses(part);
+    let within = whole_pages(all.start, all.end);
     let mut table = table();
-    let (_, pages) = table.range_mut(..=start).next_back()?;
-    if pages.end < end || end <= start {
+    let (first_page, pages) = table.range_mut(..=within.start).next_back()?;
+    let mut from = all.start.max(*first_page);
+    let mut to = all.end.min(pages.end);
+    if to <= from {
         return None;
+    }
+    let range = from - all.start..to - all.start;
+    // SAFETY: both bounds lie within what was written, which stays as it is as long as the value is there, and `part` is of
+    //         the value. The address comes from a pointer to all of it whose provenance was exposed.
+    let memory = |from: usize, to: usize| unsafe {
+        std::slice::from_raw_parts::<'b, u8>(ptr::with_exposed_provenance(from), to - from)
+    };
+    let mut head = 0;
+    if all.start == from && from == pages.value.start {
+        let start = pages.written.start.max(*first_page);
+        if before.ends_with(memory(start, from)) {
+            head = from - start;
+            from = start;
+        }
+    }
+    let mut end = 0;
+    if all.end == to && to == pages.value.end {
+        let last = pages.written.end.min(pages.end);
+        if behind.starts_with(memory(to, last)) {
+            end = last - to;
+            to = last;
+        }
     }
     pages.lent = true;
-    Some(start - all.start..end - all.start)
+    Some(Loan {
+        memory: memory(from, to),
+        head,
+        end,
+        range,
+    })
 }
 
 /// A socket that pages can be lent to.
@@ -273,21 +361,36 @@ impl Lender {
     /// The first part that can be lent with what stands around it; or everything, if there is none.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
+        let nothing = IoSlice::new(&[]);
+        let around = |index: usize| {
+            let before = index
+                .checked_sub(1)
+                .map_or(&nothing, |before| &parts[before]);
+            (before, parts.get(index + 1).unwrap_or(&nothing))
+        };
         let mut numbered = parts.iter().enumerate();
-        let found = numbered.find_map(|(index, part)| Some((index, lend(part)?)));
-        let (Some(pipe), Some((index, range))) = (&*slot, found) else {
+        let found = numbered.find_map(|(index, part)| {
+            let (before, behind) = around(index);
+            Some((index, lend(part, before, behind)?))
+        });
+        let (Some(pipe), Some((index, loan))) = (&*slot, found) else {
             return send(&socket, parts, more);
         };
         let mut before = parts[..index].to_vec();
-        let (edge, rest) = parts[index].split_at(range.start);
-        let (pages, rest) = rest.split_at(range.len());
-        before.push(IoSlice::new(edge));
+        if let Some(last) = before.last_mut() {
+            let bytes: &[u8] = &parts[index - 1];
+            *last = IoSlice::new(&bytes[..bytes.len() - loan.head]);
+        }
+        before.push(IoSlice::new(&parts[index][..loan.range.start]));
         if AROUND_BYTES_MAX < bytes(&before) {
             return send(&socket, &before, true);
         }
-        let mut after = vec![IoSlice::new(rest)];
-        after.extend_from_slice(&parts[index + 1..]);
-        let filled = pipe.fill(&before, pages, small(&after));
+        let mut after = vec![IoSlice::new(&parts[index][loan.range.end..])];
+        if let Some(next) = parts.get(index + 1) {
+            after.push(IoSlice::new(&next[loan.end..]));
+            after.extend_from_slice(&parts[index + 2..]);
+        }
+        let filled = pipe.fill(&before, loan.memory, small(&after));
         if filled == 0 {
             return send(&socket, parts, more);
         }

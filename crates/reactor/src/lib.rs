@@ -105,7 +105,7 @@ pub use descriptors::raise_descriptors_max;
 pub use error::{Error, ErrorKind};
 pub use file::read_cached;
 pub use handover::{passed_by_manager, receive_listeners, send_listeners};
-pub use lend::{Borrower, LENT_BYTES_MIN, Lender, lendable};
+pub use lend::{Borrower, LENT_BYTES_MIN, Lender, lendable, lendable_within, place};
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};
 pub use run::{Drained, run};

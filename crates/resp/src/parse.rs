@@ -32,8 +32,27 @@ pub struct Parser {
     args_bytes: usize,
     /// How many of `args` are no slices of the read buffer any more.
     own_args: usize,
-    keep: fn(BytesMut) -> Bytes,
+    places: Places,
     state: State,
+}
+
+/// Where blobs are read, and who makes them read-only.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Room for a blob of so many bytes and two behind it; what it begins with may be the bytes that are given, with which a
+    /// reply begins that is this blob.
+    pub make: fn(&[u8], usize) -> BytesMut,
+    /// Makes the blob at a range read-only, and changes nothing. Behind it is a line's end, as in a reply.
+    pub keep: fn(BytesMut, Range<usize>) -> Bytes,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        Places {
+            make: |_, bytes| BytesMut::with_capacity(bytes + 2),
+            keep: |place, blob| place.freeze().slice(blob),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -45,7 +64,12 @@ enum State {
     /// An argument's length is known; after it, so many have not begun.
     Bulk { len: usize, left: usize },
     /// A blob is filled, its line end included; after it, so many arguments have not begun.
-    Blob { blob: Limit<BytesMut>, left: usize },
+    Blob {
+        blob: Limit<BytesMut>,
+        /// What stands before it in its place.
+        head: usize,
+        left: usize,
+    },
 }
 
 impl Parser {
@@ -61,7 +85,7 @@ impl Parser {
             fault: None,
             args_bytes: 0,
             own_args: 0,
-            keep: BytesMut::freeze,
+            places: Places::default(),
             state: State::Idle,
         }
     }
@@ -71,10 +95,10 @@ impl Parser {
         self.authenticated = authenticated;
     }
 
-    /// Has blobs that came whole made read-only by `keep`, which must not change them.
+    /// Has blobs read there.
     #[must_use]
-    pub fn keeping(self, keep: fn(BytesMut) -> Bytes) -> Parser {
-        Parser { keep, ..self }
+    pub fn with_places(self, places: Places) -> Parser {
+        Parser { places, ..self }
     }
 
     /// From the next length on, other bounds hold.
@@ -189,16 +213,18 @@ impl Parser {
                     input.advance(2);
                     self.state = State::Args { left };
                 }
-                State::Blob { blob, left } => {
+                State::Blob { blob, head, left } => {
                     let part = blob.remaining_mut().min(input.len());
                     blob.put_slice(&input[..part]);
                     input.advance(part);
                     if blob.has_remaining_mut() {
                         return Ok(false);
                     }
-                    let mut whole = std::mem::take(blob.get_mut());
-                    whole.truncate(whole.len() - 2);
-                    self.args.push((self.keep)(whole));
+                    let mut place = std::mem::take(blob.get_mut());
+                    // Whatever ended the line in the request.
+                    let end = place.len() - 2;
+                    place[end..].copy_from_slice(b"\r\n");
+                    self.args.push((self.places.keep)(place, *head..end));
                     self.state = State::Args { left: *left };
                 }
             }
@@ -248,7 +274,7 @@ impl Parser {
     /// on top.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
-            State::Blob { blob, .. } => blob.get_ref().len(),
+            State::Blob { blob, head, .. } => blob.get_ref().len() - head,
             _ => 0,
         };
         let ahead: usize = self.ahead().flatten().map(Bytes::len).sum();
@@ -324,8 +350,12 @@ impl Parser {
             State::Bulk { len, left }
         } else {
             // Pages of it that are not filled are never touched, so an alleged length costs address space only.
-            let blob = BytesMut::with_capacity(len + 2).limit(len + 2);
-            State::Blob { blob, left }
+            let place = (self.places.make)(format!("${len}\r\n").as_bytes(), len);
+            State::Blob {
+                head: place.len(),
+                blob: place.limit(len + 2),
+                left,
+            }
         };
         Ok(())
     }

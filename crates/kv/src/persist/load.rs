@@ -12,6 +12,7 @@ use super::journal;
 use super::manifest::{Listed, Manifest};
 use crate::Error;
 use crate::config::Config;
+use crate::connection::LENDABLE;
 
 /// Bytes read from a file at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -251,7 +252,7 @@ impl<'a> Replay<'a> {
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
         })
-        .keeping(reactor::lendable);
+        .with_places(LENDABLE);
         let mut whole = source.at();
         loop {
             // The parser would take a line of words too.

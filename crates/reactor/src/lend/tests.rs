@@ -6,7 +6,9 @@ use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-use super::{Borrower, LENT_BYTES_MIN, Lender, addresses, lendable, table};
+use super::{
+    Borrower, LENT_BYTES_MIN, Lender, addresses, lend, lendable, lendable_within, place, table,
+};
 
 /// Bytes that tell where they stand.
 fn pattern(len: usize, seed: u8) -> BytesMut {
@@ -54,6 +56,51 @@ fn parts_arrive_in_order_whatever_is_lent() {
         let part = large.slice(77_777..3_000_000);
         let parts: [&[u8]; 9] = [
             &small, &large, b"\r\n", &small, &part, &other, &own, b"", b"end",
+        ];
+        let expected = parts.concat();
+        let mut came = vec![0; expected.len()];
+        tokio::join!(write_all(&lender, &ours, &parts), async {
+            theirs.read_exact(&mut came).await.expect("all of it comes");
+        });
+        assert!(came == expected);
+    });
+}
+
+#[test]
+fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
+    const HEAD: &[u8] = b"$100000\r\n";
+    let mut bytes = place(HEAD, 100_000);
+    bytes.extend_from_slice(&pattern(100_000, 1));
+    bytes.extend_from_slice(b"\r\n");
+    let value = lendable_within(bytes, HEAD.len()..HEAD.len() + 100_000);
+    assert!(value == pattern(100_000, 1));
+    let around = |before: &[u8], part: &[u8], behind: &[u8]| {
+        let loan = lend(part, before, behind).expect("it is long");
+        (
+            loan.head,
+            loan.memory.len() - loan.head - loan.end,
+            loan.end,
+        )
+    };
+    assert_eq!(
+        around(b":1\r\n$100000\r\n", &value, b"\r\n:2\r\n"),
+        (9, 100_000, 2)
+    );
+    assert_eq!(around(b"=100000\r\n", &value, b"\n"), (0, 100_000, 0));
+    assert_eq!(around(HEAD, &value[1..], b"\r\n"), (0, 99_999, 2));
+    assert_eq!(around(HEAD, &value[..99_999], b"\r\n"), (9, 99_999, 0));
+    assert_eq!(around(b"", &value, b""), (0, 100_000, 0));
+    run(async {
+        let lender = Lender::new().expect("a pipe");
+        let (ours, mut theirs) = pair().await;
+        let parts: [&[u8]; 7] = [
+            b":1\r\n$100000\r\n",
+            &value,
+            b"\r\n$100000\r\n",
+            &value,
+            b"\r\nother",
+            &value[5..],
+            b"",
         ];
         let expected = parts.concat();
         let mut came = vec![0; expected.len()];

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use expect_test::{Expect, expect};
 
 use super::{token_of, user};
@@ -5,9 +7,13 @@ use crate::params::Params;
 use crate::store::{Key, Secret, State, User, key_hash};
 
 fn check(query: &str, expected: Expect) {
-    let folder = std::env::temp_dir().join(format!("pelton-auth-{}", std::process::id()));
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("pelton-auth-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     let secret = Secret::open(&folder.join("key")).expect("a key");
+    std::fs::remove_dir_all(&folder).expect("it is ours");
     let mut state = State::default();
     let key = Key {
         hash: key_hash("k".repeat(48).as_str()),
