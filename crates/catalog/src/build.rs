@@ -181,7 +181,7 @@ impl Writer {
                     .expect("devices below 2¹⁶")
                     .to_le_bytes(),
             );
-            out.extend([kind, 0]);
+            out.extend([kind, has_issues(entry).into()]);
             out.extend(entry.stat.born_ns.to_le_bytes());
         }
         let out = self.section(Section::Devices);
@@ -569,4 +569,9 @@ impl FoundWords {
         let texts = texts.into_iter().map(|(text, _)| text).collect();
         Words { texts, postings }
     }
+}
+
+/// Whether something was wrong with its tags.
+fn has_issues(entry: &Entry) -> bool {
+    matches!(&entry.content, Content::Music(media) if !media.issues.is_empty())
 }

@@ -5,7 +5,7 @@
 //! FOLDERS   0 parent · 4 name                                                          row 0 is the root
 //! DEVICES   u64 each
 //! FILES     0 folder · 4 name · 8 inode u64 · 16 size u64 · 24 mtime ns i64 · 32 record · 36 device u16 · 38 content u8
-//!           40 born ns i64
+//!           39 issues u8: 1 if it has some · 40 born ns i64
 //! RECORDS   see record.rs
 //! TRACKS    0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres · 32 duration ms · 36 date
 //!           40 disc u8 · 41 codec u8 · 42 number u16 · 44 kbit/s u16 · 46 flags u16
@@ -38,7 +38,7 @@ use crate::fold::name_key;
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;

@@ -448,6 +448,22 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
+    /// Tracks whose tags are broken in part, and how.
+    pub fn broken_tags(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
+        let rows = (0..self.counts().files).filter(|&row| {
+            let found = self.row(Section::Files, layout::FILE_BYTES, row);
+            found.is_some_and(|found| found.u16(38).to_le_bytes()[1] != 0)
+        });
+        rows.filter_map(|row| match self.entry(row)? {
+            Entry {
+                path,
+                content: Content::Music(media),
+                ..
+            } => Some((path, media.issues.join("; "))),
+            _ => None,
+        })
+    }
+
     /// Whether names were cut so when it was made. Another way takes another index, though no file changed.
     #[must_use]
     pub fn is_cut_by(&self, splits: &Splits) -> bool {

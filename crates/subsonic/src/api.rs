@@ -370,6 +370,14 @@ impl Ask<'_> {
                 out.text("reason", &reason);
             },
         );
+        out.list(
+            "brokenTags",
+            self.index.broken_tags(),
+            |out, (path, how)| {
+                out.text("path", &String::from_utf8_lossy(&path));
+                out.text("reason", &how);
+            },
+        );
         out.list("missing", self.index.missing(), |out, (path, target)| {
             out.text("playlist", &String::from_utf8_lossy(&path));
             out.text("entry", &target);

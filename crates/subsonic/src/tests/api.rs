@@ -14,7 +14,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2176}"#
+            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2192}"#
         ]],
     );
     check(
@@ -117,7 +117,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/scan",
         expect![[
-            r#"200 {"scanning":false,"files":7,"ended":"1970-01-01T00:00:00.001Z","watch":{"by":"inotify","folders":4},"unsettled":0,"unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}],"missing":[{"playlist":"Lists/Mix.m3u","entry":"gone.mp3"}]}"#
+            r#"200 {"scanning":false,"files":7,"ended":"1970-01-01T00:00:00.001Z","watch":{"by":"inotify","folders":4},"unsettled":0,"unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}],"brokenTags":[{"path":"B/Über/2.flac","reason":"a frame is cut off"}],"missing":[{"playlist":"Lists/Mix.m3u","entry":"gone.mp3"}]}"#
         ]],
     );
     check(
