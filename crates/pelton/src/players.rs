@@ -172,8 +172,10 @@ impl House for Shelf {
         is_there.then(|| format!("{}/{name}", house::AVATAR))
     }
 
-    fn lyrics(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let library = self.library.as_ref()?;
+    fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let Some(library) = &self.library else {
+            return Vec::new();
+        };
         let path = Path::new(OsStr::from_bytes(path));
         let open = |path: &Path| {
             library
@@ -189,13 +191,16 @@ impl House for Shelf {
             let read = file.take(LYRICS_BYTES_MAX).read_to_end(&mut bytes);
             read.is_ok().then_some(bytes)
         });
-        beside.or_else(|| {
-            let (file, identity) = open(path)?;
+        if let Some(bytes) = beside {
+            return vec![bytes];
+        }
+        let inside = open(path).and_then(|(file, identity)| {
             let mut reader = tags::Reader::new(tags::Limits::default());
             let media = reader.read(&Source(file), identity.size_bytes).ok()?;
-            let text = media.tags.first(tags::Field::Lyrics);
-            text.map(|text| text.as_bytes().to_vec())
-        })
+            let texts = media.tags.all(tags::Field::Lyrics);
+            Some(texts.map(|text| text.as_bytes().to_vec()).collect())
+        });
+        inside.unwrap_or_default()
     }
 }
 

@@ -37,8 +37,8 @@ pub trait House: Send + Sync {
     /// The target at which the picture of this name is served, which [`Store::avatar`](crate::Store::avatar) gives.
     fn avatar(&self, name: &str) -> Option<String>;
 
-    /// The lyrics of a music file, in whatever encoding: those beside it, else those inside. May read it.
-    fn lyrics(&self, path: &[u8]) -> Option<Vec<u8>>;
+    /// The lyrics of a music file, in whatever encoding: those beside it, else all inside. May read it.
+    fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
 }
 
 /// How far a scan is, and how changes are seen.

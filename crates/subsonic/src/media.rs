@@ -21,11 +21,14 @@ impl Call<'_> {
         Some(self.index.file(track.file)?.0)
     }
 
-    fn lyrics_of(&self, row: u32) -> Option<Lyrics> {
-        let bytes = self.server.house.lyrics(&self.file_of(row)?)?;
-        let lyrics = Lyrics::read(&bytes);
-        let is_said = lyrics.lines.iter().any(|line| !line.text.is_empty());
-        is_said.then_some(lyrics)
+    /// Those with times first.
+    fn lyrics_of(&self, row: u32) -> Vec<Lyrics> {
+        let path = self.file_of(row).unwrap_or_default();
+        let texts = self.server.house.lyrics(&path);
+        let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
+        found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
+        found.sort_by_key(|lyrics| !lyrics.is_synced());
+        found
     }
 
     /// The target of the picture of something; of a playlist, that of its first track with one.
@@ -87,7 +90,7 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
         })
     });
     let track = row.and_then(|row| call.index.track(row));
-    let lyrics = row.and_then(|row| call.lyrics_of(row));
+    let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
     out.object("lyrics", |out| {
         if let (Some(track), Some(lyrics)) = (track, lyrics) {
             out.text("artist", track.artist);

@@ -579,7 +579,7 @@ fn files_covers_and_lyrics_are_found() {
         &format!("getLyricsBySongId?id={song}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" offset="-80" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics></lyricsList></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" offset="-80" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics><structuredLyrics lang="und" synced="false" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line>First line</line></structuredLyrics></lyricsList></subsonic-response>"#]],
     );
     check(
         &scene,

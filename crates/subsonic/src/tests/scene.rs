@@ -80,10 +80,13 @@ impl House for Shelf {
         (name == self.2.lock().expect("one thread").as_str()).then(|| format!("/avatar/{name}"))
     }
 
-    fn lyrics(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let text =
+    fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let timed =
             "[ar:Björk]\n[offset:-80]\n[00:01.5]Erste <Zeile>\n[01:02.003] zweite\nohne Zeit\n";
-        path.ends_with(b"1.flac").then(|| text.into())
+        match path.ends_with(b"1.flac") {
+            true => vec![b"First line".to_vec(), timed.into()],
+            false => Vec::new(),
+        }
     }
 }
 

@@ -212,7 +212,7 @@ impl Frame {
         self.name[0] == b'T'
             || matches!(
                 &self.name,
-                b"COMM" | b"COM\0" | b"USLT" | b"ULT\0" | b"UFID" | b"UFI\0"
+                b"COMM" | b"COM\0" | b"USLT" | b"ULT\0" | b"SYLT" | b"SLT\0" | b"UFID" | b"UFI\0"
             )
             || matches!(
                 &self.name,
@@ -224,6 +224,7 @@ impl Frame {
         match &self.name {
             b"COMM" | b"COM\0" => described(content, tags, Field::Comment),
             b"USLT" | b"ULT\0" => described(content, tags, Field::Lyrics),
+            b"SYLT" | b"SLT\0" => timed_lyrics(content, tags),
             b"UFID" | b"UFI\0" => {
                 if let Some(id) = content.strip_prefix(MUSICBRAINZ) {
                     tags.push(Field::RecordingId, &String::from_utf8_lossy(id));
@@ -335,6 +336,39 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
     if field == Field::Lyrics || description.trim().is_empty() {
         tags.push(field, &decode(encoding, rest));
     }
+}
+
+/// Encoding, three letters of language, what times count (2: milliseconds), what texts are (1: lyrics, 2: a transcription),
+/// description, then texts with a time each. A text is a line, or a word of one where line ends tell lines. They are kept as LRC.
+fn timed_lyrics(content: &[u8], tags: &mut Tags) {
+    let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
+        return;
+    };
+    let mut texts = Vec::new();
+    let mut rest = split_terminated(*encoding, rest).map(|(_, rest)| rest);
+    while let Some((text, behind)) = rest.and_then(|rest| split_terminated(*encoding, rest))
+        && let Some((time, behind)) = behind.split_first_chunk()
+    {
+        texts.push((u32::from_be_bytes(*time), decode(*encoding, text)));
+        rest = Some(behind);
+    }
+    let is_words = texts.iter().any(|(_, text)| text.contains('\n'));
+    let mut lines: Vec<(u32, String)> = Vec::new();
+    let mut begins = true;
+    for (ms, text) in texts {
+        match lines.last_mut() {
+            Some((_, line)) if is_words && !begins && !text.starts_with('\n') => *line += &text,
+            _ => lines.push((ms, text.clone())),
+        }
+        begins = text.ends_with('\n');
+    }
+    let mut lrc = String::new();
+    for (ms, line) in lines {
+        let (minutes, seconds, ms) = (ms / 60_000, ms / 1000 % 60, ms % 1000);
+        let line: Vec<&str> = line.split_whitespace().collect();
+        lrc += &format!("[{minutes:02}:{seconds:02}.{ms:03}]{}\n", line.join(" "));
+    }
+    tags.push(Field::Lyrics, &lrc);
 }
 
 /// Encoding, description, values.

@@ -335,6 +335,35 @@ fn id3v2_by_hand() {
 }
 
 #[test]
+fn id3v2_lyrics_by_hand() {
+    let lines = b"\x03eng\x02\x01\0One\0\0\0\x03\xe8Two words\0\0\x01\0\0";
+    let words = b"\x00eng\x02\x01words\0A\0\0\0\0\x01 long\0\0\0\0\x02\nline\0\0\0\x04\0";
+    let in_frames_of_mpeg = b"\x03eng\x01\x01\0One\0\0\0\x03\xe8";
+    let cut = b"\x03eng\x02\x01\0One\0\0\0\x03\xe8Two";
+    let frames = [
+        ("USLT", &b"\x03eng\0In English"[..]),
+        ("USLT", b"\x03deu\0Auf Deutsch"),
+        ("SYLT", lines),
+        ("SYLT", words),
+        ("SYLT", in_frames_of_mpeg),
+        ("SYLT", cut),
+    ];
+    for (name, file) in with_id3v2(&id3v2(3, &frames)) {
+        let expected: (Field, &[&str]) = (
+            Field::Lyrics,
+            &[
+                "In English",
+                "Auf Deutsch",
+                "[00:01.000]One\n[01:05.536]Two words",
+                "[00:00.001]A long\n[00:01.024]line",
+                "[00:01.000]One",
+            ],
+        );
+        check(name, &file, &[expected]);
+    }
+}
+
+#[test]
 fn id3v2_2_by_hand() {
     let recording = format!("http://musicbrainz.org\0{RECORDING}");
     let artists = format!("\0MusicBrainz Artist Id\0{ARTIST}");
