@@ -1,7 +1,7 @@
 //! Memory that is lent to the kernel, so that large values leave without being copied into their socket.
 //!
 //! ```text
-//! allocation  ···│ head value ····│··········│······ end │
+//! allocation  ···│ head value page │ page │ page end │···
 //!                └ lent: vmsplice into a pipe of the core, splice from there into the socket
 //! ```
 //!
@@ -11,8 +11,8 @@
 //! The kernel does not copy such pages: sockets refer to them until the client has acknowledged them, long after the call,
 //! and long after the value may be gone. So nobody may write to a page that was lent. [`lendable`] sees to that: it takes
 //! the bytes over and hands them on read-only, and when nobody uses them any more, the process lets go of the pages that
-//! were lent before the allocator gets the memory back; what is written there next goes to new pages. Memory costs the
-//! same as without, and a value that was never sent is freed as any other: a very large one by a thread of its own.
+//! were lent before the allocator gets the memory back; what is written there next goes to new pages. Memory costs a page
+//! more, and a value that was never sent is freed as any other: a very large one by a thread of its own.
 //!
 //! The alternatives were a memory file for each value, whose pages cost twice as much to send and which takes a
 //! descriptor, and `MSG_ZEROCOPY`, which copies on a loopback and tells of each end by a message that must be read.
