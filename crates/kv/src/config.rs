@@ -1,6 +1,7 @@
 //! What the server was told: redis.conf syntax, from a file, from the command line and over `CONFIG`.
 
 mod accepted;
+mod rewrite;
 mod table;
 mod value;
 
@@ -36,6 +37,8 @@ const REFUSED: &[(&str, &str)] = &[
         "there is one user, default: give its password with requirepass",
     ),
 ];
+/// Where a process that detaches writes its number unless it is told, as Redis does.
+const PID_FILE: &str = "/var/run/redis.pid";
 /// Files that include files, one in the other.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
@@ -70,6 +73,8 @@ pub struct Config {
     pub(crate) logfile: String,
     /// Where the process id is written; empty for nowhere.
     pub(crate) pidfile: String,
+    /// Whether the process goes on without whoever started it.
+    pub(crate) daemonize: bool,
     /// Housekeeping per second.
     pub(crate) hz: Hertz,
     /// Where the files are.
@@ -174,6 +179,7 @@ impl Default for Config {
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             pidfile: String::new(),
+            daemonize: false,
             hz: Hertz(10),
             dir: "./pelton-data/store".to_owned(),
             dbfilename: Name("dump.rdb".to_owned()),
@@ -237,7 +243,8 @@ impl Config {
             && !file.starts_with('-')
         {
             config.include(Path::new(file), 0)?;
-            config.file = Some(PathBuf::from(file));
+            let file = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
+            config.file = Some(file);
             args = rest;
         }
         let with_stdin = match args {
@@ -378,6 +385,39 @@ impl Config {
     /// The least important lines that are logged.
     pub fn log_level(&self) -> LogLevel {
         self.loglevel
+    }
+
+    /// Whether the process is to go on without whoever started it: where it was told so, and none that watches over it.
+    pub fn detaches(&self) -> bool {
+        self.daemonize && self.supervisor() == "no"
+    }
+
+    /// The percentiles that `INFO latencystats` shows.
+    pub(crate) fn info_percentiles(&self) -> Vec<f64> {
+        let at = accepted("latency-tracking-info-percentiles").expect("it is in the table");
+        let words = self.accepted[at].split_ascii_whitespace();
+        words
+            .map(|word| word.parse().expect("looked at when it was set"))
+            .collect()
+    }
+
+    /// Who watches over the process, as `INFO` names it: a service manager counts where `supervised` has it looked for.
+    pub(crate) fn supervisor(&self) -> &'static str {
+        let wanted = accepted("supervised").expect("it is in the table");
+        let wanted = self.accepted[wanted].as_str();
+        match matches!(wanted, "systemd" | "auto") && std::env::var_os("NOTIFY_SOCKET").is_some() {
+            true => "systemd",
+            false => "no",
+        }
+    }
+
+    /// Where the process id is written. A process that detaches always tells it.
+    pub(crate) fn pid_file(&self) -> Option<&Path> {
+        match (self.pidfile.as_str(), self.detaches()) {
+            ("", false) => None,
+            ("", true) => Some(Path::new(PID_FILE)),
+            (path, _) => Some(Path::new(path)),
+        }
     }
 
     /// The file that the log is to be appended to, where it is not stderr.

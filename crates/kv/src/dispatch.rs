@@ -44,7 +44,7 @@ impl State {
             client.close(Closing::Now);
             return Flow::Next;
         }
-        let guarded = !client.authenticated || client.only_subscribes();
+        let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
         if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
             match self.gate(key, args) {
                 Gate::Open => {}
@@ -217,6 +217,11 @@ impl State {
                 command.name
             );
             return self.refuse(key, command, &text);
+        }
+        // To Redis it is a kind of replica.
+        if client.monitor && (command.flags.has(Flags::READONLY) || self.changes_data(key, command))
+        {
+            return self.refuse(key, command, "ERR Replica can't interact with the keyspace");
         }
         // A PING is how others look whether all is well.
         if (command.flags.has(Flags::WRITE) || command.name == "ping")

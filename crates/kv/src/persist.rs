@@ -32,6 +32,7 @@ use crate::config::Config;
 use crate::connection::Shared;
 use crate::state::{Pause, State};
 
+pub(crate) use journal::sync_parent;
 use journal::{Commit, Journal};
 use load::{Loaded, Places};
 use manifest::Manifest;
@@ -82,6 +83,8 @@ pub(crate) struct Persist {
     pub(crate) drained: Rc<Notify>,
     saves: Record,
     rewrites: Record,
+    /// Rewrites that failed since one did not.
+    failed_rewrites: u64,
     /// The longest turn of the snapshot under way, or else of the last one.
     longest_turn: Duration,
     last_save_ms: u64,
@@ -188,6 +191,7 @@ impl Persist {
             drained: Rc::new(Notify::new()),
             saves: Record::default(),
             rewrites: Record::default(),
+            failed_rewrites: 0,
             longest_turn: Duration::ZERO,
             last_save_ms: now_ms,
             tried_ms: now_ms,
@@ -265,7 +269,11 @@ impl Persist {
         };
         add("loading", &0);
         add("async_loading", &0);
+        // There is no fork.
+        add("current_cow_peak", &0);
         add("current_cow_size", &0);
+        add("current_cow_size_age", &0);
+        add("current_fork_perc", &"0.00");
         add(
             "rdb_changes_since_last_save",
             &changes.saturating_sub(self.saved_changes),
@@ -288,6 +296,7 @@ impl Persist {
         add("aof_current_rewrite_time_sec", &running_secs(Job::Rewrite));
         add("aof_last_bgrewrite_status", &status(&self.rewrites));
         add("aof_rewrites", &self.rewrites.count);
+        add("aof_rewrites_consecutive_failures", &self.failed_rewrites);
         let write_fails = self
             .journal
             .as_ref()
@@ -297,6 +306,8 @@ impl Persist {
             &(if write_fails { "err" } else { "ok" }),
         );
         add("aof_last_cow_size", &0);
+        add("module_fork_in_progress", &0);
+        add("module_fork_last_cow_size", &0);
         if let Some(journal) = &self.journal {
             add("aof_current_size", &journal.bytes());
             add("aof_base_size", &self.rewritten_bytes);
@@ -576,9 +587,11 @@ impl State {
             Ok(bytes) => {
                 tracing::info!(bytes, "journal rewritten");
                 persist.rewrites.count += 1;
+                persist.failed_rewrites = 0;
                 persist.rewritten_bytes = bytes;
             }
             Err(error) => {
+                persist.failed_rewrites += 1;
                 tracing::error!(%error, "the journal could not be rewritten; it goes on as it was")
             }
         }

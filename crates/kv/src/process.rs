@@ -33,10 +33,25 @@ pub(crate) fn resident_bytes() -> u64 {
     pages.map_or(0, |pages| pages * rustix::param::page_size() as u64)
 }
 
+/// Memory that the host has.
+pub(crate) fn system_memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    info.totalram as u64 * u64::from(info.mem_unit)
+}
+
 /// Seconds of processor time in user and in system mode; 0 where `/proc` does not say.
 pub(crate) fn cpu_seconds() -> (f64, f64) {
+    cpu_seconds_of("/proc/self/stat")
+}
+
+/// The same of the calling thread alone.
+pub(crate) fn thread_cpu_seconds() -> (f64, f64) {
+    cpu_seconds_of("/proc/thread-self/stat")
+}
+
+fn cpu_seconds_of(stat: &str) -> (f64, f64) {
     let per_second = rustix::param::clock_ticks_per_second() as f64;
-    let stat = fs::read_to_string("/proc/self/stat").ok();
+    let stat = fs::read_to_string(stat).ok();
     let ticks = stat.and_then(|line| {
         // The second field is a name in parentheses, which may hold anything.
         let (_, rest) = line.rsplit_once(") ")?;

@@ -18,10 +18,11 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::client::Peer;
 use crate::clock::Clock;
-use crate::config::{Config, Hertz};
+use crate::config::{Config, Hertz, LogLevel};
 use crate::connection::{Shared, serve};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Persist};
+use crate::rewrite::keep_config;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
@@ -40,6 +41,7 @@ pub struct Server {
     unix: Option<std::os::unix::net::UnixListener>,
     handle: Handle,
     requests: Requests,
+    set_log_level: Option<fn(LogLevel)>,
 }
 
 impl Server {
@@ -83,7 +85,13 @@ impl Server {
             unix,
             handle,
             requests,
+            set_log_level: None,
         })
+    }
+
+    /// Has `CONFIG SET loglevel` change the log of this process, whose owner knows how. Without it the level is fixed.
+    pub fn on_log_level(&mut self, set: fn(LogLevel)) {
+        self.set_log_level = Some(set);
     }
 
     /// A client in this process.
@@ -119,10 +127,11 @@ impl Server {
             unix,
             handle,
             requests,
+            set_log_level,
         } = self;
         // Those in other hands are enough, and the end of all of them ends nothing here.
         drop(handle);
-        let pidfile = PidFile::write(&config.pidfile)?;
+        let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
@@ -141,11 +150,13 @@ impl Server {
                 drained.trigger();
                 Persist::without_journal(now_ms)
             });
-            let state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
+            let mut state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
+            state.set_log_level = set_log_level;
             let shared = Rc::new(Shared::new(state));
             spawn_local(keep_house(Rc::clone(&shared)));
             spawn_local(persist::keep_files(Rc::clone(&shared)));
             spawn_local(persist::keep_journal(Rc::clone(&shared)));
+            spawn_local(keep_config(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
             spawn_local(local::serve(Rc::clone(&shared), requests));
@@ -169,24 +180,25 @@ impl Server {
 }
 
 /// The file that tells others this process's number, as long as it runs.
-struct PidFile<'a>(&'a str);
+struct PidFile<'a>(&'a Path);
 
 impl<'a> PidFile<'a> {
-    fn write(path: &'a str) -> Result<PidFile<'a>, Error> {
-        if !path.is_empty() {
-            fs::write(path, format!("{}\n", std::process::id()))
-                .map_err(|error| Error::host(format!("write {path}: {error}")))?;
+    /// Where it cannot be written the store serves all the same, as Redis does.
+    fn write(path: &'a Path) -> Option<PidFile<'a>> {
+        match fs::write(path, format!("{}\n", std::process::id())) {
+            Ok(()) => Some(PidFile(path)),
+            Err(error) => {
+                tracing::warn!(%error, path = %path.display(), "the pidfile could not be written");
+                None
+            }
         }
-        Ok(PidFile(path))
     }
 }
 
 impl Drop for PidFile<'_> {
     fn drop(&mut self) {
-        if !self.0.is_empty() {
-            // Who has removed it already wanted nothing else.
-            drop(fs::remove_file(self.0));
-        }
+        // Who has removed it already wanted nothing else.
+        drop(fs::remove_file(self.0));
     }
 }
 

@@ -13,11 +13,12 @@ use crate::Limits;
 use crate::block::Waiting;
 use crate::client::{Client, ClientKey, Closing, Peer};
 use crate::clock::Clock;
-use crate::config::{Config, OutputLimit};
+use crate::config::{Config, LogLevel, OutputLimit};
 use crate::latency::Latency;
 use crate::persist::Persist;
 use crate::pubsub::Hub;
 use crate::redact::redacted;
+use crate::rewrite::Rewriters;
 use crate::slowlog::Slowlog;
 use crate::stats::Stats;
 
@@ -63,6 +64,9 @@ pub(crate) struct State {
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) persist: Persist,
+    pub(crate) rewriters: Rewriters,
+    /// Changes what is logged, where that is the store's to say.
+    pub(crate) set_log_level: Option<fn(LogLevel)>,
     pub(crate) stop: Stop,
     pub(crate) run_id: String,
 }
@@ -93,6 +97,8 @@ impl State {
             monitors: Vec::new(),
             waiting: Waiting::default(),
             deadline_changed: Rc::new(Notify::new()),
+            rewriters: Rewriters::default(),
+            set_log_level: None,
             pause: None,
             running: None,
             retrying: false,
@@ -137,6 +143,7 @@ impl State {
         self.unsubscribe_all(key);
         self.monitors.retain(|monitor| *monitor != key);
         self.persist.savers.retain(|saver| *saver != key);
+        self.rewriters.forget(key);
         let mut client = self.clients.remove(key);
         self.keyspace.close(&mut client.session);
         self.by_id.remove(&client.id);
@@ -260,6 +267,11 @@ impl State {
     pub(crate) fn apply_config(&mut self, before: &Config) -> Result<(), String> {
         self.persist_config(before)?;
         self.apply_settings();
+        if let Some(set) = self.set_log_level
+            && before.loglevel != self.config.loglevel
+        {
+            set(self.config.loglevel);
+        }
         let needs_password = !self.config.requirepass.is_empty();
         if !needs_password {
             // Without a password everybody is the one user there is.

@@ -45,9 +45,9 @@ impl Calls {
         ranges.collect()
     }
 
-    /// What so many of a thousand calls did not exceed, in microseconds, to the end of a range.
-    pub(crate) fn permille_us(&self, permille: u64) -> u64 {
-        let wanted = (self.calls * permille).div_ceil(1000);
+    /// What so many of a hundred calls did not exceed, in microseconds, to the end of a range.
+    pub(crate) fn percentile_us(&self, percent: f64) -> u64 {
+        let wanted = (self.calls as f64 * percent / 100.0).ceil() as u64;
         let histogram = self.histogram();
         let found = histogram.iter().find(|(_, sum)| wanted <= *sum);
         found.map_or(0, |(us, _)| *us)

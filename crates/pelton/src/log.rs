@@ -6,12 +6,18 @@ mod tests;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tracing::Level;
+use tracing::level_filters::LevelFilter;
 use tracing::subscriber::set_global_default;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::reload;
+
+/// Sets the level of the log that was started.
+static SET_LEVEL: OnceLock<Box<dyn Fn(Level) + Send + Sync>> = OnceLock::new();
 
 /// Form of the log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +58,12 @@ pub(crate) fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
     Ok(())
 }
 
+/// From here on events less severe than `level` are not written.
+pub(crate) fn set_level(level: Level) {
+    let set = SET_LEVEL.get().expect("`main` has started the log");
+    set(level);
+}
+
 fn append(file: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(file)
 }
@@ -61,19 +73,29 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt()
-        .with_max_level(level)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(out);
-    let ours = filter_fn(move |event| Level::DEBUG <= level || !is_of_wire(event.target()));
     match form {
-        Form::Text => Box::new(
-            lines
-                .with_target(false)
-                .with_ansi(false)
-                .finish()
-                .with(ours),
-        ),
-        Form::Json => Box::new(lines.json().flatten_event(true).finish().with(ours)),
+        Form::Text => limited(lines.with_target(false).with_ansi(false).finish(), level),
+        Form::Json => limited(lines.json().flatten_event(true).finish(), level),
     }
+}
+
+/// The same lines, without those that are not to be written.
+fn limited<S>(lines: S, level: Level) -> Box<dyn tracing::Subscriber + Send + Sync>
+where
+    S: tracing::Subscriber + Send + Sync + 'static,
+{
+    let ours = filter_fn(move |event| Level::DEBUG <= level || !is_of_wire(event.target()));
+    let (least, handle) = reload::Layer::new(LevelFilter::from_level(level));
+    // Tests have subscribers of their own; the first is the process's.
+    SET_LEVEL.get_or_init(|| {
+        Box::new(move |level| {
+            let set = handle.modify(|least| *least = LevelFilter::from_level(level));
+            set.expect("the log is there until the process ends");
+        })
+    });
+    Box::new(lines.with(least).with(ours))
 }
 
 /// Whether the event tells what a client did on the wire. The library warns of that, and clients would fill the log.

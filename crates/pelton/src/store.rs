@@ -1,7 +1,7 @@
 //! `pelton store`: the store over RESP, alone, until a signal or a client ends it.
 
 use kv::{Config, ErrorKind, Limits, LogLevel, Server};
-use reactor::Stop;
+use reactor::{Side, Stop};
 use tracing::Level;
 
 use crate::life::stop_on_signal;
@@ -20,12 +20,18 @@ const BLOCK_BYTES: usize = 32 << 20;
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let config = Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
     start_log(&config)?;
+    let detaches = config.detaches();
     reactor::keep_freed(KEPT_BYTES, BLOCK_BYTES);
     // Every client takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
-    let server =
+    let mut server =
         Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
+    server.on_log_level(|level| log::set_level(least(level)));
+    // The sockets are open, so that whoever starts it has been told what is in the way.
+    if detaches && reactor::detach().map_err(reactor_error)? == Side::Starter {
+        return Ok(EXIT_OK);
+    }
     let stop = Stop::new();
     stop_on_signal(&stop)?;
     for address in server.addresses() {
@@ -35,17 +41,28 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     notify::ready();
     let ended = server.run(&stop).map_err(told);
     notify::stopping();
+    if let Err(err) = &ended
+        && detaches
+    {
+        // Nobody reads its stderr.
+        tracing::error!(%err, "ended");
+    }
     ended?;
     tracing::info!("stopped");
     Ok(EXIT_OK)
 }
 
-fn start_log(config: &Config) -> Result<(), Error> {
-    let level = match config.log_level() {
+/// What is logged, as the log has it.
+fn least(level: LogLevel) -> Level {
+    match level {
         LogLevel::Debug => Level::DEBUG,
         LogLevel::Verbose | LogLevel::Notice => Level::INFO,
         LogLevel::Warning => Level::WARN,
-    };
+    }
+}
+
+fn start_log(config: &Config) -> Result<(), Error> {
+    let level = least(config.log_level());
     let Some(file) = config.log_file() else {
         log::start(level);
         return Ok(());

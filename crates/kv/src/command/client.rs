@@ -233,7 +233,6 @@ struct Filter {
     local: Option<String>,
     class: Option<&'static str>,
     user: Option<String>,
-    max_age_secs: Option<u64>,
     spares_self: bool,
 }
 
@@ -251,12 +250,11 @@ fn kill(call: &mut Call<'_>) {
         Ok(filter) => filter,
         Err(text) => return call.error(&text),
     };
-    let now_ms = call.state.now_ms();
     let killed: Vec<ClientKey> = call
         .state
         .clients
         .iter()
-        .filter(|(key, client)| filter.means(client, *key == call.key, now_ms))
+        .filter(|(key, client)| filter.means(client, *key == call.key))
         .map(|(key, _)| key)
         .collect();
     for key in &killed {
@@ -298,10 +296,6 @@ fn read_filter(call: &Call<'_>) -> Result<Filter, String> {
             },
             "user" if text == "default" => filter.user = Some(text),
             "user" => return Err(format!("ERR No such user '{text}'")),
-            "maxage" => match text.parse() {
-                Ok(secs) => filter.max_age_secs = Some(secs),
-                Err(_) => return Err("ERR maxage is not an integer or out of range".to_owned()),
-            },
             "skipme" => match text.to_ascii_lowercase().as_str() {
                 "yes" => filter.spares_self = true,
                 "no" => filter.spares_self = false,
@@ -314,13 +308,11 @@ fn read_filter(call: &Call<'_>) -> Result<Filter, String> {
 }
 
 impl Filter {
-    fn means(&self, client: &Client, is_self: bool, now_ms: u64) -> bool {
-        let age_secs = now_ms.saturating_sub(client.created_ms) / 1000;
+    fn means(&self, client: &Client, is_self: bool) -> bool {
         self.id.is_none_or(|id| id == client.id)
             && is_or_any(self.address.as_deref(), &client.peer.address)
             && is_or_any(self.local.as_deref(), &client.peer.local)
             && is_or_any(self.class, client.class())
-            && self.max_age_secs.is_none_or(|secs| secs <= age_secs)
             && !(self.spares_self && is_self)
     }
 }
@@ -342,7 +334,7 @@ fn help(call: &mut Call<'_>) {
         "KILL <ip:port>",
         "    Kill connection made from <ip:port>.",
         "KILL <option> <value> [<option> <value> [...]]",
-        "    Kill connections by ADDR, LADDR, ID, TYPE, USER, MAXAGE, SKIPME.",
+        "    Kill connections by ADDR, LADDR, ID, TYPE, USER, SKIPME.",
         "LIST [options ...]",
         "    Return information about client connections, by TYPE or ID.",
         "NO-EVICT (ON|OFF)",

@@ -28,22 +28,21 @@ pub(super) fn config(call: &mut Call<'_>) {
             "RESETSTAT",
             "    Reset statistics reported by the INFO command.",
             "REWRITE",
-            "    Refused: the file is its author's.",
+            "    Write what is set now into the configuration file.",
         ]),
         _ => call.unknown_subcommand(),
     }
 }
 
-/// Refused: nothing on the core may wait for a disk, and the file is its author's.
+/// The client waits until the file is written, the server does not.
 fn rewrite(call: &mut Call<'_>) {
-    let text = match &call.state.config.file {
-        None => "ERR The server is running without a config file".to_owned(),
-        Some(file) => format!(
-            "ERR CONFIG REWRITE is not supported: what is to stay has to be written into {} by hand",
-            file.display()
-        ),
-    };
-    call.error(&text);
+    let is_alone = !call.state.clients[call.key].session.in_exec();
+    match (&call.state.config.file, is_alone) {
+        (None, _) => call.error("ERR The server is running without a config file"),
+        // Replies of a transaction come at once.
+        (Some(_), false) => call.error("ERR CONFIG REWRITE is not allowed in transactions"),
+        (Some(_), true) => call.state.rewrite_config_for(call.key),
+    }
 }
 
 /// Names that are no patterns are answered as they were asked for.
@@ -108,6 +107,7 @@ fn may_set(call: &Call<'_>, words: &[String]) -> Result<(), String> {
     for pair in words.chunks_exact(2) {
         let name = pair[0].to_ascii_lowercase();
         let is_live = match (directive(&name), accepted(&name)) {
+            (Some(row), _) if row.name == "loglevel" && call.state.set_log_level.is_some() => true,
             (Some(row), _) if CHANGED_BY_REDIS.contains(&row.name) => {
                 (row.show)(&call.state.config) == pair[1]
             }

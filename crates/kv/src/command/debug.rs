@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use keyspace::Lifetime;
+use resp::Proto;
 
 use super::Call;
 use crate::config::Allowed;
@@ -126,10 +127,12 @@ fn populate(call: &mut Call<'_>) {
 
 /// Nothing runs for so long, the asking client's next command included. The core goes on meanwhile.
 fn sleep(call: &mut Call<'_>) {
+    // What is no number, or no time, is none to wait, as Redis takes it.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();
-    let Ok(duration) = Duration::try_from_secs_f64(secs.unwrap_or(-1.0)) else {
-        return call.error("ERR value is not a valid float");
-    };
+    let duration = Duration::try_from_secs_f64(secs.unwrap_or(0.0)).unwrap_or_default();
+    if duration.is_zero() {
+        return call.out().ok();
+    }
     let until_ms = call
         .state
         .now_ms()
@@ -175,14 +178,18 @@ fn protocol(call: &mut Call<'_>) {
         "verbatim" => out.verbatim(*b"txt", b"This is a verbatim\nstring"),
         "true" => out.bool(true),
         "false" => out.bool(false),
+        "push" if out.proto() == Proto::Resp2 => {
+            out.error("ERR RESP2 is not supported by this command");
+        }
         "push" => {
             out.push(2);
             out.bulk(b"server-cpu-usage");
             out.int(42);
+            out.bulk(b"Some real reply following the push reply");
         }
         _ => out.error(
             "ERR Wrong protocol type name. Please use one of the following: \
-             string|integer|double|null|array|set|map|attrib|push|verbatim|true|false",
+             string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false",
         ),
     }
 }

@@ -93,7 +93,7 @@ fn server(state: &State, fields: &mut Fields) {
     fields.add("monotonic_clock", "POSIX clock_gettime");
     fields.add("multiplexing_api", "epoll");
     fields.add("process_id", std::process::id());
-    fields.add("process_supervised", "no");
+    fields.add("process_supervised", state.config.supervisor());
     fields.add("run_id", &state.run_id);
     fields.add("tcp_port", state.config.port.0);
     fields.add("server_time_usec", state.clock.unix_us());
@@ -102,12 +102,38 @@ fn server(state: &State, fields: &mut Fields) {
     fields.add("hz", state.config.hz.0);
     fields.add("configured_hz", state.config.hz.0);
     fields.add("lru_clock", (state.now_ms() / 1000) & 0xff_ffff);
+    let executable = std::env::current_exe();
+    fields.add(
+        "executable",
+        executable.map_or(String::new(), |path| path.display().to_string()),
+    );
     let file = state.config.file.as_deref();
     fields.add(
         "config_file",
         file.map_or(String::new(), |file| file.display().to_string()),
     );
     fields.add("io_threads_active", 0);
+    listeners(state, fields);
+}
+
+fn listeners(state: &State, fields: &mut Fields) {
+    let config = &state.config;
+    let addresses: String = config
+        .bind
+        .0
+        .iter()
+        .map(|at| format!(",bind={at}"))
+        .collect();
+    let tcp = format!("name=tcp{addresses},port={}", config.port.0);
+    let unix = format!("name=unix,bind={}", config.unixsocket);
+    let open = [
+        (config.port.0 != 0, tcp),
+        (!config.unixsocket.is_empty(), unix),
+    ];
+    let open = open.into_iter().filter(|(is_open, _)| *is_open);
+    for (index, (_, listener)) in open.enumerate() {
+        fields.add(&format!("listener{index}"), listener);
+    }
 }
 
 fn clients(state: &State, fields: &mut Fields) {
@@ -144,6 +170,7 @@ fn clients(state: &State, fields: &mut Fields) {
     );
     fields.add("clients_in_timeout_table", state.waiting.with_deadline());
     fields.add("total_blocking_keys", state.waiting.keys());
+    fields.add("total_blocking_keys_on_nokey", 0);
 }
 
 fn memory(state: &State, fields: &mut Fields) {
@@ -158,12 +185,42 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("allocator_allocated", reactor::in_use_bytes());
     fields.add("used_memory_peak", peak);
     fields.add("used_memory_peak_human", size(peak));
+    let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    fields.add(
+        "used_memory_peak_perc",
+        format_args!("{:.2}%", percent(used, peak)),
+    );
     fields.add("used_memory_overhead", 0);
     fields.add("used_memory_startup", 0);
     fields.add("used_memory_dataset", used);
-    fields.add("used_memory_lua", 0);
-    fields.add("used_memory_scripts", 0);
-    fields.add("number_of_cached_scripts", 0);
+    fields.add("used_memory_dataset_perc", "100.00%");
+    let system = process::system_memory_bytes();
+    fields.add("total_system_memory", system);
+    fields.add("total_system_memory_human", size(system));
+    // There are no scripts.
+    fields.all(
+        &[
+            "used_memory_lua",
+            "used_memory_vm_eval",
+            "used_memory_scripts_eval",
+            "number_of_cached_scripts",
+            "number_of_functions",
+            "number_of_libraries",
+            "used_memory_vm_functions",
+            "used_memory_vm_total",
+            "used_memory_functions",
+            "used_memory_scripts",
+        ],
+        0,
+    );
+    fields.all(
+        &[
+            "used_memory_lua_human",
+            "used_memory_vm_total_human",
+            "used_memory_scripts_human",
+        ],
+        size(0),
+    );
     fields.add("maxmemory", maxmemory);
     fields.add("maxmemory_human", size(maxmemory));
     fields.add("used_memory_blobs", state.keyspace.blob_bytes());
@@ -171,12 +228,15 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("maxmemory_policy", state.config.maxmemory_policy.0.name());
     let ratio = resident as f64 / used.max(1) as f64;
     fields.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
+    let beside = resident as i64 - used as i64;
+    fields.add("mem_fragmentation_bytes", beside);
     fields.add("mem_clients_normal", state.client_bytes());
     fields.add("mem_aof_buffer", state.persist.waiting_bytes());
     fields.all(
         &[
             "mem_not_counted_for_evict",
             "mem_replication_backlog",
+            "mem_total_replication_buffers",
             "mem_clients_slaves",
             "mem_cluster_links",
         ],
@@ -212,6 +272,17 @@ fn stats(state: &State, fields: &mut Fields) {
         "instantaneous_output_kbps",
         format_args!("{:.2}", stats.output.mean() as f64 / 1024.0),
     );
+    fields.all(
+        &["total_net_repl_input_bytes", "total_net_repl_output_bytes"],
+        0,
+    );
+    fields.all(
+        &[
+            "instantaneous_input_repl_kbps",
+            "instantaneous_output_repl_kbps",
+        ],
+        "0.00",
+    );
     fields.add("rejected_connections", stats.rejected_connections);
     fields.all(&["sync_full", "sync_partial_ok", "sync_partial_err"], 0);
     fields.add("expired_keys", keys.expired);
@@ -230,6 +301,10 @@ fn stats(state: &State, fields: &mut Fields) {
             "slave_expires_tracked_keys",
             "active_defrag_hits",
             "active_defrag_misses",
+            "active_defrag_key_hits",
+            "active_defrag_key_misses",
+            "total_active_defrag_time",
+            "current_active_defrag_time",
         ],
         0,
     );
@@ -246,6 +321,19 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("dump_payload_sanitizations", 0);
     fields.add("total_reads_processed", stats.reads);
     fields.add("total_writes_processed", stats.writes);
+    // One thread, whose buffers are as large as what waits, and one user, who may do everything.
+    fields.all(
+        &[
+            "io_threaded_reads_processed",
+            "io_threaded_writes_processed",
+            "reply_buffer_shrinks",
+            "reply_buffer_expands",
+            "acl_access_denied_cmd",
+            "acl_access_denied_key",
+            "acl_access_denied_channel",
+        ],
+        0,
+    );
     fields.add(
         "client_output_buffer_limit_disconnections",
         stats.output_limit_disconnections,
@@ -279,6 +367,9 @@ fn cpu(_: &State, fields: &mut Fields) {
         &["used_cpu_sys_children", "used_cpu_user_children"],
         "0.000000",
     );
+    let (user, system) = process::thread_cpu_seconds();
+    fields.add("used_cpu_sys_main_thread", format_args!("{system:.6}"));
+    fields.add("used_cpu_user_main_thread", format_args!("{user:.6}"));
 }
 
 fn calls(state: &State, fields: &mut Fields) {
@@ -295,9 +386,12 @@ fn calls(state: &State, fields: &mut Fields) {
 }
 
 fn latencies(state: &State, fields: &mut Fields) {
+    let percentiles = state.config.info_percentiles();
     for (name, calls) in state.stats.all_calls().filter(|(_, it)| it.calls != 0) {
-        let [p50, p99, p99_9] = [500, 990, 999].map(|permille| calls.permille_us(permille));
-        let text = format_args!("p50={p50}.000,p99={p99}.000,p99.9={p99_9}.000");
+        let shown = percentiles
+            .iter()
+            .map(|percent| format!("p{percent}={}.000", calls.percentile_us(*percent)));
+        let text = shown.collect::<Vec<_>>().join(",");
         fields.add(&format!("latency_percentiles_usec_{name}"), text);
     }
 }

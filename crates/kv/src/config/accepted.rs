@@ -268,7 +268,11 @@ fn replication(words: &[&str]) -> Result<String, String> {
 }
 
 pub(crate) const ACCEPTED: &[Accepted] = &[
-    choice("acl-pubsub-default", "resetchannels", &["allchannels", "resetchannels"]),
+    choice(
+        "acl-pubsub-default",
+        "resetchannels",
+        &["allchannels", "resetchannels"],
+    ),
     text("aclfile", "")
         .fixed()
         .only_default("there is one user, default, whose password is requirepass"),
@@ -301,7 +305,9 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("cluster-announce-port", "0", 0, 65_535),
     int("cluster-announce-tls-port", "0", 0, 65_535),
     text("cluster-config-file", "nodes.conf").fixed(),
-    flag("cluster-enabled", "no").fixed().only_default(NO_CLUSTER),
+    flag("cluster-enabled", "no")
+        .fixed()
+        .only_default(NO_CLUSTER),
     bytes("cluster-link-sendbuf-limit", "0", 0, u64::MAX),
     int("cluster-migration-barrier", "1", 0, INT),
     int("cluster-node-timeout", "15000", 0, LONG),
@@ -316,9 +322,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     flag("cluster-require-full-coverage", "yes"),
     flag("crash-log-enabled", "yes"),
     flag("crash-memcheck-enabled", "yes"),
-    flag("daemonize", "no").fixed().only_default(
-        "the store stays in the foreground, where a service manager expects it: give it --daemonize no",
-    ),
     flag("disable-thp", "yes").fixed(),
     flag("dynamic-hz", "yes"),
     choice("enable-module-command", "no", &["no", "yes", "local"]).fixed(),
@@ -329,7 +332,11 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     flag("io-threads-do-reads", "no").fixed(),
     flag("jemalloc-bg-thread", "yes"),
     flag("latency-tracking", "yes"),
-    row("latency-tracking-info-percentiles", "50 99 99.9", Kind::Percentiles),
+    row(
+        "latency-tracking-info-percentiles",
+        "50 99 99.9",
+        Kind::Percentiles,
+    ),
     flag("lazyfree-lazy-eviction", "no"),
     flag("lazyfree-lazy-expire", "no"),
     flag("lazyfree-lazy-server-del", "no"),
@@ -342,7 +349,11 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("min-replicas-max-lag", "10", 0, INT).alias("min-slaves-max-lag"),
     int("min-replicas-to-write", "0", 0, INT).alias("min-slaves-to-write"),
     flag("no-appendfsync-on-rewrite", "no"),
-    choice("oom-score-adj", "no", &["no", "yes", "relative", "absolute"]),
+    choice(
+        "oom-score-adj",
+        "no",
+        &["no", "yes", "relative", "absolute"],
+    ),
     row("oom-score-adj-values", "0 200 800", Kind::OomScores),
     row(
         "proc-title-template",
@@ -392,9 +403,9 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     bytes("stream-node-max-bytes", "4096", 0, LONG_BYTES),
     int("stream-node-max-entries", "100", 0, LONG),
     choice("supervised", "no", &["upstart", "systemd", "auto", "no"]).fixed(),
-    flag("syslog-enabled", "no")
-        .fixed()
-        .only_default("the log goes to stderr or to logfile, and a service manager takes it from there"),
+    flag("syslog-enabled", "no").fixed().only_default(
+        "the log goes to stderr or to logfile, and a service manager takes it from there",
+    ),
     choice("syslog-facility", "local0", FACILITIES).fixed(),
     text("syslog-ident", "redis").fixed(),
     choice("tls-auth-clients", "yes", &["no", "yes", "optional"]),

@@ -50,6 +50,7 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
     directive!("loglevel", loglevel, false),
     directive!("logfile", logfile, false),
     directive!("pidfile", pidfile, false),
+    directive!("daemonize", daemonize, false),
     directive!("hz", hz, true),
     directive!("dir", dir, true),
     directive!("dbfilename", dbfilename, true),

@@ -374,18 +374,45 @@ fn settings_are_asked_for_and_changed_as_in_redis() {
 }
 
 #[test]
-fn the_file_of_the_configuration_is_not_rewritten() {
-    let config = crate::Config {
-        file: Some("/etc/redis.conf".into()),
-        ..crate::Config::default()
-    };
-    let script = "a> CONFIG REWRITE
-         a< -ERR CONFIG REWRITE is not supported: what is to stay has to be written into /etc/redis.conf by hand";
-    super::heard_with(config, script, None);
+fn a_configuration_without_a_file_is_not_rewritten() {
     check(
         "",
         "a> CONFIG REWRITE
          a< -ERR The server is running without a config file",
+    );
+}
+
+#[test]
+fn who_monitors_leaves_the_data_alone() {
+    check(
+        "",
+        "a> MONITOR
+         a< OK
+         a> GET k
+         a< -ERR Replica can't interact with the keyspace
+         a> SET k v
+         a< -ERR Replica can't interact with the keyspace
+         b> GET k
+         b< nil",
+    );
+}
+
+#[test]
+fn what_came_later_than_7_2_is_refused_and_debug_replies_have_every_form() {
+    check(
+        "enable-debug-command yes",
+        r#"
+        a> CLIENT KILL MAXAGE 1
+        a< -ERR syntax error
+        a> DEBUG SLEEP abc
+        a< OK
+        a> DEBUG SLEEP -1
+        a< OK
+        a> DEBUG PROTOCOL push
+        a< -ERR RESP2 is not supported by this command
+        a> DEBUG PROTOCOL list
+        a< -ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false
+        "#,
     );
 }
 
@@ -648,13 +675,19 @@ fn times_of_commands_are_counted_by_range() {
         heard.contains("latency_percentiles_usec_get:p50=1.000,p99=1.000,p99.9=1.000"),
         "{heard}"
     );
+    let percentiles = "latency-tracking-info-percentiles 100 12.5";
+    let heard = heard_last(percentiles, script, Some("a"));
+    assert!(
+        heard.contains("latency_percentiles_usec_get:p100=1.000,p12.5=1.000"),
+        "{heard}"
+    );
     let mut calls = crate::stats::Calls::default();
     for took_us in [0, 1, 2, 3, 70, 70, u64::MAX / 2000] {
         calls.ran(took_us, false);
     }
     assert_eq!(calls.histogram()[..4], [(1, 2), (2, 3), (4, 4), (131, 6)]);
     assert_eq!(
-        [500, 990].map(|permille| calls.permille_us(permille)),
+        [50.0, 99.0].map(|percent| calls.percentile_us(percent)),
         [4, (1024 << 30) / 1000]
     );
 }
