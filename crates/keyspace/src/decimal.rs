@@ -1,10 +1,12 @@
 //! Addition for INCRBYFLOAT, as Redis does it: in the 80-bit numbers of x86, printed with 17 digits after the point.
 //!
 //! In 64-bit arithmetic 0.1 + 0.2 would print as 0.30000000000000004; in decimal arithmetic 1000.1 would not print as
-//! 1000.09999999999999998, which is what Redis answers. Numbers of more than 38 digits, or with more than 17 behind the
-//! point, are added as 64-bit ones.
+//! 1000.09999999999999998, which is what Redis answers. Most numbers are read in 128 bits; those of more than 38 digits, or
+//! with more than 17 behind the point, in as many as they take.
 
 use std::cmp::Ordering;
+
+use num_bigint::BigUint;
 
 use crate::text::parse_double;
 
@@ -12,6 +14,10 @@ use crate::text::parse_double;
 const DIGITS: u32 = 17;
 /// 10^17.
 const ONE: u128 = 100_000_000_000_000_000;
+/// Digits of a number with an exponent beyond which it is no number of 80 bits: the largest has 4,933, and the smallest
+/// stands so far behind the point.
+const DIGITS_MAX: i64 = 4951;
+
 /// What an addition comes to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sum {
@@ -21,52 +27,77 @@ pub(crate) enum Sum {
 
 /// The sum of two numbers as text without an exponent, or `None` if one of them is no number.
 pub(crate) fn add(left: &[u8], right: &[u8]) -> Option<Sum> {
-    let plain = parse_double(left)? + parse_double(right)?;
-    if !plain.is_finite() {
+    let (Number::Finite(left), Number::Finite(right)) = (parse(left)?, parse(right)?) else {
         return Some(Sum::NotFinite);
-    }
-    let exact = parse(left).zip(parse(right));
-    let sum = exact.map(|(left, right)| left.plus(right));
-    let text = sum
-        .and_then(Extended::text)
-        .unwrap_or_else(|| format!("{plain}"));
-    Some(Sum::Text(text.into_bytes()))
+    };
+    let sum = left.plus(right);
+    Some(match sum.is_finite() {
+        true => Sum::Text(sum.text().into_bytes()),
+        false => Sum::NotFinite,
+    })
 }
 
-/// A decimal number as the nearest one of 80 bits.
-fn parse(text: &[u8]) -> Option<Extended> {
+/// What a text says.
+enum Number {
+    Finite(Extended),
+    Infinite,
+}
+
+/// A decimal number as the nearest one of 80 bits; `None` if it is no number, or too large or too small to be one of those.
+fn parse(text: &[u8]) -> Option<Number> {
+    if parse_double(text)?.is_infinite() && !text.iter().any(u8::is_ascii_digit) {
+        return Some(Number::Infinite);
+    }
     let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] | digits => (false, digits),
     };
     let mut parts = digits.splitn(2, |byte| byte.eq_ignore_ascii_case(&b'e'));
     let mantissa = parts.next()?;
-    let exponent: i32 = match parts.next() {
-        Some(exponent) => std::str::from_utf8(exponent).ok()?.parse().ok()?,
+    let exponent: i64 = match parts.next() {
+        Some(exponent) => resp::parse_int(exponent.strip_prefix(b"+").unwrap_or(exponent))?,
         None => 0,
     };
     let mut parts = mantissa.splitn(2, |&byte| byte == b'.');
     let whole = parts.next()?;
     let fraction = parts.next().unwrap_or(b"");
+    let digits: Vec<u8> = [whole, fraction].concat();
+    let leading = digits.iter().take_while(|&&digit| digit == b'0').count();
+    let digits = &digits[leading..];
+    if digits.is_empty() {
+        return Some(Number::Finite(Extended::zero(is_negative)));
+    }
     // Digits behind the point once the exponent is done with; below zero, zeros before it.
-    let behind = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    let behind = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    let before = i64::try_from(digits.len()).ok()?.checked_sub(behind)?;
+    if DIGITS_MAX < before.abs() {
+        return None;
+    }
+    let number = match (small(digits, behind), u32::try_from(behind)) {
+        (Some((number, divisor)), _) => Extended::new(is_negative, number, divisor),
+        (None, Ok(behind)) => Extended::new_large(is_negative, large(digits, 0), behind),
+        (None, Err(_)) => Extended::new_large(is_negative, large(digits, -behind), 0),
+    };
+    Some(Number::Finite(number)).filter(|_| number.is_finite())
+}
+
+/// A number as a quotient, if both parts have room in 128 bits.
+fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
     let zeros = usize::try_from(-behind.min(0)).ok()?;
+    let behind = u32::try_from(behind.max(0)).ok();
+    let behind = behind.filter(|behind| *behind <= DIGITS)?;
     let mut number: u128 = 0;
-    for byte in whole
-        .iter()
-        .chain(fraction)
-        .chain(std::iter::repeat_n(&b'0', zeros))
-    {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
+    for byte in digits.iter().chain(std::iter::repeat_n(&b'0', zeros)) {
         let digit = u128::from(byte - b'0');
         number = number.checked_mul(10)?.checked_add(digit)?;
     }
-    let behind = u32::try_from(behind.max(0))
-        .ok()
-        .filter(|&behind| behind <= DIGITS)?;
-    Some(Extended::new(is_negative, number, 10u128.pow(behind)))
+    Some((number, 10u128.pow(behind)))
+}
+
+/// Digits with so many zeros behind them.
+fn large(digits: &[u8], zeros: i64) -> BigUint {
+    let number = BigUint::parse_bytes(digits, 10).expect("digits are a number");
+    number * BigUint::from(10_u8).pow(u32::try_from(zeros).expect("a few thousand"))
 }
 
 /// A number of 80 bits: a mantissa of 64, times a power of two.
@@ -86,6 +117,36 @@ impl Extended {
         // One bit tells whether anything is left; there are 70 or more above it.
         let sticky = u128::from(rest != 0);
         Self::rounded(is_negative, quotient | sticky, -(shift as i32))
+    }
+
+    fn zero(is_negative: bool) -> Self {
+        Self {
+            is_negative,
+            mantissa: 0,
+            exponent: 0,
+        }
+    }
+
+    /// The nearest one to a number with so many of its digits behind the point.
+    fn new_large(is_negative: bool, number: BigUint, behind: u32) -> Self {
+        let divisor = BigUint::from(10_u8).pow(behind);
+        // So that the quotient has from 66 to 127 bits.
+        let wanted = i64::try_from(divisor.bits() + 96).expect("a few thousand");
+        let shift = wanted - i64::try_from(number.bits()).expect("a few thousand");
+        let (number, divisor) = match u64::try_from(shift) {
+            Ok(shift) => (number << shift, divisor),
+            Err(_) => (number, divisor << shift.unsigned_abs()),
+        };
+        let (quotient, rest) = (&number / &divisor, &number % &divisor);
+        let sticky = u128::from(rest != BigUint::ZERO);
+        let quotient = u128::try_from(quotient).expect("it has 97 bits at most");
+        let exponent = i32::try_from(-shift).expect("a few thousand");
+        Self::rounded(is_negative, quotient | sticky, exponent)
+    }
+
+    /// Whether it has an exponent in 15 bits.
+    fn is_finite(self) -> bool {
+        self.mantissa == 0 || self.exponent + 64 <= 16_384
     }
 
     fn rounded(is_negative: bool, number: u128, exponent: i32) -> Self {
@@ -127,7 +188,7 @@ impl Extended {
     }
 
     /// Its digits, 17 of them behind the point, less the zeros at the end.
-    fn text(self) -> Option<String> {
+    fn text(self) -> String {
         let mantissa = u128::from(self.mantissa);
         let bits = u32::try_from(-self.exponent)
             .ok()
@@ -140,7 +201,10 @@ impl Extended {
             }
             None if self.exponent <= -128 => (0, 0),
             None if self.exponent < 64 => (mantissa << self.exponent, 0),
-            None => return None,
+            None => {
+                let sign = if self.is_negative { "-" } else { "" };
+                return format!("{sign}{}", BigUint::from(mantissa) << self.exponent);
+            }
         };
         let (whole, fraction) = (whole + fraction / ONE, fraction % ONE);
         let sign = if self.is_negative && 0 < whole + fraction {
@@ -149,7 +213,7 @@ impl Extended {
             ""
         };
         let text = format!("{sign}{whole}.{fraction:017}");
-        Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 }
 
@@ -199,7 +263,36 @@ mod tests {
             let found = add(left.as_bytes(), right.as_bytes());
             assert_eq!(found, Some(Sum::Text(sum.into())), "{left} + {right}");
         }
-        assert_eq!(add(b"1e308", b"1e308"), Some(Sum::NotFinite));
+        let redis = [
+            ("34.06", "946.902809776052890811", "980.96280977605289081"),
+            ("1e-20", "-912982.5816118098", "-912982.58161180979999472"),
+            ("1.0234094813843297e-15", "0.1", "0.10000000000000102"),
+            ("8.871405075954426e-17", "0", "0.00000000000000009"),
+            (
+                "-548e36",
+                "297.0128361985127867",
+                "-548000000000000000003611748087808131072",
+            ),
+            ("742e-26", "-554e28", "-5539999999999999999945776037888"),
+            ("0.1", "1e-4940", "0.1"),
+            (
+                "00000000000000000000000000000000000000000000000000.5",
+                "0",
+                "0.5",
+            ),
+        ];
+        for (left, right, sum) in redis {
+            let found = add(left.as_bytes(), right.as_bytes());
+            assert_eq!(found, Some(Sum::Text(sum.into())), "{left} + {right}");
+        }
+        let Some(Sum::Text(large)) = add(b"1e308", b"1e308") else {
+            panic!("80 bits have room for it");
+        };
+        assert!(large.starts_with(b"1999999999999999999933717593116") && large.len() == 309);
+        assert_eq!(add(b"1e4932", b"1e4932"), Some(Sum::NotFinite));
+        assert_eq!(add(b"inf", b"1"), Some(Sum::NotFinite));
+        assert_eq!(add(b"1e4933", b"1"), None);
+        assert_eq!(add(b"1e-9999999999999999999", b"1"), None);
         assert_eq!(add(b"x", b"1"), None);
     }
 }

@@ -65,6 +65,7 @@ mod value;
 mod zset;
 
 pub use command::{Command, Flags, Group, Keys};
+pub use commands::server::send_help;
 pub use foresee::Foreseen;
 pub use keyspace::{Block, Effects, Keyspace, Outcome, Stats};
 pub use notify::{Class, Event, Notify};

@@ -17,7 +17,7 @@ mod tips;
 mod uses;
 
 pub(crate) use deprecated::deprecated;
-pub(crate) use syntax::{Argument, Kind, arguments};
+pub(crate) use syntax::{Argument, Kind, arguments, usage};
 pub(crate) use tips::tips;
 pub(crate) use uses::{Place, Spec, specs, uses};
 

@@ -58,20 +58,6 @@ impl Call<'_> {
         };
         self.error(&format!("ERR {what} '{sub}'. Try {name} HELP."));
     }
-
-    /// A list of lines, as `HELP` answers.
-    pub(crate) fn help(&mut self, lines: &[&str]) {
-        let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
-        let head = format!("{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
-        let out = self.out();
-        out.array(lines.len() + 3);
-        out.simple(&head);
-        for line in lines {
-            out.simple(line);
-        }
-        out.simple("HELP");
-        out.simple("    Prints this help.");
-    }
 }
 
 /// Runs a command whose row in the table says that it is the server's.

@@ -70,11 +70,22 @@ impl<'a> Request<'a> {
     }
 }
 
+/// As `strtoul` reads it, which Redis leaves it to: nothing is 0, and what is below zero counts from the highest number down.
 fn parse_cursor(text: &[u8]) -> Result<u64, Fault> {
-    let cursor = std::str::from_utf8(text).ok();
-    cursor
-        .and_then(|text| text.parse().ok())
-        .ok_or(Fault::INVALID_CURSOR)
+    let text = std::str::from_utf8(text).map_err(|_| Fault::INVALID_CURSOR)?;
+    let (digits, is_negative) = match text.strip_prefix('-') {
+        Some(digits) if !digits.starts_with('+') => (digits, true),
+        _ => (text, false),
+    };
+    let cursor: u64 = match text {
+        "" => 0,
+        _ => digits.parse().map_err(|_| Fault::INVALID_CURSOR)?,
+    };
+    Ok(if is_negative {
+        cursor.wrapping_neg()
+    } else {
+        cursor
+    })
 }
 
 fn send_head(cursor: u64, count: usize, out: &mut Out) {

@@ -22,25 +22,40 @@ pub(crate) fn time(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// `CONTAINER HELP`: the subcommands and what they do.
+/// `CONTAINER HELP`: the subcommands, what they take and what they do.
 pub(crate) fn help(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let name = cx.args[0].to_ascii_lowercase();
     let container = table::named(&name).expect("HELP is a subcommand of it");
-    let subcommands: Vec<&Command> = table::subcommands(container).collect();
-    out.array(1 + 2 * subcommands.len());
-    let upper = container.name.to_uppercase();
-    out.simple(&format!(
-        "{upper} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
-    ));
-    for subcommand in subcommands {
+    let mut lines = Vec::new();
+    for subcommand in table::subcommands(container) {
         let (_, name) = subcommand
             .name
             .split_once('|')
             .expect("subcommands are named so");
-        out.simple(&name.to_uppercase());
-        out.simple(&format!("    {}", subcommand.summary));
+        if name != "help" {
+            let usage = format!(
+                "{} {}",
+                name.to_uppercase(),
+                table::usage(subcommand.syntax)
+            );
+            lines.push(usage.trim_end().to_owned());
+            lines.push(format!("    {}", subcommand.summary));
+        }
     }
+    send_help(container.name, &lines, out);
     Ok(())
+}
+
+/// What HELP answers, whose first and last lines are Redis's.
+pub fn send_help(container: &str, lines: &[impl AsRef<str>], out: &mut Out) {
+    let container = container.to_uppercase();
+    out.array(lines.len() + 3);
+    out.simple(&format!(
+        "{container} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
+    ));
+    lines.iter().for_each(|line| out.simple(line.as_ref()));
+    out.simple("HELP");
+    out.simple("    Prints this help.");
 }
 
 /// Commands that are no subcommands.

@@ -19,7 +19,7 @@ rows! {
     "client|getredir" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
         Service, "Where tracking sends its messages: nowhere.";
     "client|help" 2 [LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
-        Service, "The subcommands.";
+        Run(server::help), "The subcommands.";
     "client|id" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
         Service, "The connection's number, which no other one gets.";
     "client|info" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
@@ -73,7 +73,7 @@ rows! {
     "pubsub|channels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Service, "Channels that somebody listens to.", "[pattern]";
     "pubsub|help" 2 [LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
-        Service, "The subcommands.";
+        Run(server::help), "The subcommands.";
     "pubsub|numpat" 2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(1)",
         Service, "How many patterns somebody listens to.";
     "pubsub|numsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels asked for",
@@ -123,7 +123,7 @@ rows! {
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Settings whose names match.", "parameter ...";
     "config|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
-        Service, "The subcommands.";
+        Run(server::help), "The subcommands.";
     "config|resetstat" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(1)",
         Service, "Sets the counters to zero.";
     "config|rewrite" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.0", "O(1)",
@@ -143,7 +143,7 @@ rows! {
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "What took long, in sentences.";
     "latency|help" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "The subcommands.";
+        Run(server::help), "The subcommands.";
     "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Service, "How many calls took how long, by command.", "[command ...]";
     "latency|history" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
@@ -156,6 +156,16 @@ rows! {
         Service, "A picture and the version.", "[VERSION version]";
     "memory" -2 [], NONE, Server, "4.0.0", "see its subcommands",
         Service, "What takes memory.";
+    "memory|doctor" 2 [], NONE, Server, "4.0.0", "O(1)",
+        Service, "What is wrong with memory, in words.";
+    "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
+        Run(server::help), "The subcommands.";
+    "memory|malloc-stats" 2 [], NONE, Server, "4.0.0", "O(1)",
+        Service, "What the allocator counts, which is nothing.";
+    "memory|purge" 2 [], NONE, Server, "4.0.0", "O(1)",
+        Service, "Has the allocator give memory back, which it does unasked.";
+    "memory|stats" 2 [], NONE, Server, "4.0.0", "O(1)",
+        Service, "What takes how much memory.";
     "module" -2 [], NONE, Server, "4.0.0", "see its subcommands",
         Service, "There are no modules.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
@@ -179,7 +189,7 @@ rows! {
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
         Service, "The latest commands that took long.", "[count]";
     "slowlog|help" 2 [LOADING STALE], NONE, Server, "6.2.0", "O(1)",
-        Service, "The subcommands.";
+        Run(server::help), "The subcommands.";
     "slowlog|len" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
         Service, "How many are kept.";
     "slowlog|reset" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",

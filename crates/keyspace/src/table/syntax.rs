@@ -94,6 +94,20 @@ pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     arguments
 }
 
+/// The same as HELP writes it: names in angle brackets.
+pub(crate) fn usage(syntax: &'static str) -> String {
+    let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
+    let words = syntax.split_ascii_whitespace().map(|word| {
+        let name = word.trim_matches(is_bracket);
+        if !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+            return word.to_owned();
+        }
+        let shown = format!("<{}>", Argument::of_word(name).name);
+        word.replacen(name, &shown, 1)
+    });
+    words.collect::<Vec<String>>().join(" ")
+}
+
 type Words = std::iter::Peekable<std::vec::IntoIter<&'static str>>;
 
 /// The words of a text, its brackets among them.

@@ -85,7 +85,12 @@ const ROWS: &[(&[&str], &[&str])] = &[
             "request_policy:all_shards",
             "response_policy:special",
         ],
-        &["info"],
+        &[
+            "info",
+            "memory|doctor",
+            "memory|malloc-stats",
+            "memory|stats",
+        ],
     ),
     (
         &["request_policy:all_nodes", "response_policy:all_succeeded"],
@@ -101,7 +106,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["request_policy:all_shards", "response_policy:all_succeeded"],
-        &["flushall", "flushdb", "ping"],
+        &["flushall", "flushdb", "memory|purge", "ping"],
     ),
     (&["request_policy:multi_shard"], &["mget"]),
     (

@@ -48,7 +48,6 @@ pub(super) fn client(call: &mut Call<'_>) {
         ("tracking" | "caching", 3..) => {
             call.error("ERR client-side caching is not built yet in this server");
         }
-        ("help", 2) => help(call),
         _ => call.unknown_subcommand(),
     }
 }
@@ -319,39 +318,4 @@ impl Filter {
 
 fn is_or_any(wanted: Option<&str>, is: &str) -> bool {
     wanted.is_none_or(|wanted| wanted == is)
-}
-
-fn help(call: &mut Call<'_>) {
-    call.help(&[
-        "GETNAME",
-        "    Return the name of the current connection.",
-        "GETREDIR",
-        "    Return the client ID we are redirecting to when tracking is enabled.",
-        "ID",
-        "    Return the ID of the current connection.",
-        "INFO",
-        "    Return information about the current client connection.",
-        "KILL <ip:port>",
-        "    Kill connection made from <ip:port>.",
-        "KILL <option> <value> [<option> <value> [...]]",
-        "    Kill connections by ADDR, LADDR, ID, TYPE, USER, SKIPME.",
-        "LIST [options ...]",
-        "    Return information about client connections, by TYPE or ID.",
-        "NO-EVICT (ON|OFF)",
-        "    Protect current client connection from eviction.",
-        "NO-TOUCH (ON|OFF)",
-        "    Will not touch LRU/LFU stats when this mode is on.",
-        "PAUSE <timeout> [WRITE|ALL]",
-        "    Suspend all, or just write, clients for <timeout> milliseconds.",
-        "REPLY (ON|OFF|SKIP)",
-        "    Control the replies sent to the current connection.",
-        "SETINFO (LIB-NAME|LIB-VER) <value>",
-        "    Tell the name and version of the client's library.",
-        "SETNAME <name>",
-        "    Assign the name <name> to the current connection.",
-        "UNBLOCK <clientid> [TIMEOUT|ERROR]",
-        "    Unblock the specified blocked client.",
-        "UNPAUSE",
-        "    Stop the current client pause, resuming traffic.",
-    ]);
 }

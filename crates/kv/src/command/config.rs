@@ -20,16 +20,6 @@ pub(super) fn config(call: &mut Call<'_>) {
             call.out().ok();
         }
         ("rewrite", 2) => rewrite(call),
-        ("help", 2) => call.help(&[
-            "GET <pattern>",
-            "    Return parameters matching the glob-like <pattern> and their values.",
-            "SET <directive> <value>",
-            "    Set the configuration <directive> to <value>.",
-            "RESETSTAT",
-            "    Reset statistics reported by the INFO command.",
-            "REWRITE",
-            "    Write what is set now into the configuration file.",
-        ]),
         _ => call.unknown_subcommand(),
     }
 }

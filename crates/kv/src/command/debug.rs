@@ -15,25 +15,25 @@ const NOT_ALLOWED: &str = "ERR DEBUG command not allowed. If the enable-debug-co
 
 const HELP: &[&str] = &[
     "DIGEST",
-    "    Output a hex signature representing the current DB content.",
-    "DIGEST-VALUE <key> [<key> ...]",
-    "    Output a hex signature of the values of all the specified keys.",
-    "ERROR <string>",
-    "    Return a Redis protocol error with <string> as message.",
-    "LOG <message>",
-    "    Write <message> to the server log.",
+    "    A hash of all data, the same wherever the data is the same.",
+    "DIGEST-VALUE <key> ...",
+    "    A hash of each of these values.",
+    "ERROR <text>",
+    "    Answers with this error.",
+    "LOG <text>",
+    "    A line of the log.",
     "OBJECT <key>",
-    "    Show low level info about `key` and associated value.",
-    "POPULATE <count> [<prefix>] [<size>]",
-    "    Create <count> string keys named key:<num>.",
+    "    How a value is stored.",
+    "POPULATE <count> [<prefix> [<size>]]",
+    "    Sets so many keys, where they are not there.",
     "PROTOCOL <type>",
-    "    Reply with a test value of the specified type.",
+    "    An answer of this type.",
     "RELOAD",
-    "    Save the RDB in memory and load it again.",
-    "SET-ACTIVE-EXPIRE <0|1>",
-    "    Setting it to 0 disables expiring keys that nobody asks for.",
+    "    Writes a snapshot in memory and reads it.",
+    "SET-ACTIVE-EXPIRE (0 | 1)",
+    "    Whether keys that nobody asks for are removed when they are due.",
     "SLEEP <seconds>",
-    "    Run no command for <seconds>.",
+    "    Runs no command for so long.",
 ];
 
 /// Keys that POPULATE makes at most: it is one turn.
@@ -70,7 +70,7 @@ pub(super) fn debug(call: &mut Call<'_>) {
             _,
         ) => call.out().ok(),
         ("populate", 3..=5) => populate(call),
-        ("help", 2) => call.help(HELP),
+        ("help", 2) => keyspace::send_help("debug", HELP, call.out()),
         ("error", 3) => {
             let text = call.args[2].clone();
             call.out().error(text);

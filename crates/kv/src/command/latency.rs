@@ -10,19 +10,6 @@ pub(super) fn latency(call: &mut Call<'_>) {
         ("reset", _) => reset(call),
         ("doctor", 2) => doctor(call),
         ("histogram", _) => histogram(call),
-        ("help", 2) => call.help(&[
-            "DOCTOR",
-            "    Return a human readable latency analysis report.",
-            "HISTOGRAM [COMMAND ...]",
-            "    Return a cumulative distribution of latencies of the specified commands, of all without any.",
-            "HISTORY <event>",
-            "    Return time-latency samples for the <event> class.",
-            "LATEST",
-            "    Return the latest latency samples for all events.",
-            "RESET [<event> ...]",
-            "    Reset latency data of one or more <event> classes.",
-            "    (default: reset all data for all event classes)",
-        ]),
         _ => call.unknown_subcommand(),
     }
 }

@@ -119,19 +119,6 @@ pub(super) fn pubsub(call: &mut Call<'_>) {
             let patterns = call.state.hub.patterns.len();
             call.out().int(patterns as i64);
         }
-        ("help", 2) => call.help(&[
-            "CHANNELS [<pattern>]",
-            "    Return the currently active channels matching a <pattern> (default: '*').",
-            "NUMPAT",
-            "    Return number of subscriptions to patterns.",
-            "NUMSUB [<channel> ...]",
-            "    Return the number of subscribers for the specified channels, excluding",
-            "    pattern subscriptions(default: no channels).",
-            "SHARDCHANNELS [<pattern>]",
-            "    Return the currently active shard level channels matching a <pattern> (default: '*').",
-            "SHARDNUMSUB [<shardchannel> ...]",
-            "    Return the number of subscribers for the specified shard level channel(s)",
-        ]),
         _ => call.unknown_subcommand(),
     }
 }

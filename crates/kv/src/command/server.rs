@@ -27,18 +27,6 @@ pub(super) fn memory(call: &mut Call<'_>) {
             .out()
             .bulk(b"Stats not supported for the current allocator"),
         ("stats", 2) => stats(call),
-        ("help", 2) => call.help(&[
-            "DOCTOR",
-            "    Return memory problems reports.",
-            "MALLOC-STATS",
-            "    Return internal statistics report from the memory allocator.",
-            "PURGE",
-            "    Attempt to purge dirty pages for reclamation by the allocator.",
-            "STATS",
-            "    Return information about the memory usage of the server.",
-            "USAGE <key> [SAMPLES <count>]",
-            "    Return memory in bytes used by <key> and its value.",
-        ]),
         _ => call.unknown_subcommand(),
     }
 }

@@ -14,17 +14,6 @@ pub(super) fn slowlog(call: &mut Call<'_>) {
             call.out().ok();
         }
         ("get", 2 | 3) => get(call),
-        ("help", 2) => call.help(&[
-            "GET [<count>]",
-            "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
-            "    Entries are made of:",
-            "    id, timestamp, time in microseconds, arguments array, client IP and port,",
-            "    client name",
-            "LEN",
-            "    Return the length of the slowlog.",
-            "RESET",
-            "    Reset the slowlog.",
-        ]),
         _ => call.unknown_subcommand(),
     }
 }
