@@ -55,7 +55,7 @@ fn parse(text: &[u8]) -> Option<Number> {
     let mut parts = digits.splitn(2, |byte| byte.eq_ignore_ascii_case(&b'e'));
     let mantissa = parts.next()?;
     let exponent: i64 = match parts.next() {
-        Some(exponent) => resp::parse_int(exponent.strip_prefix(b"+").unwrap_or(exponent))?,
+        Some(exponent) => std::str::from_utf8(exponent).ok()?.parse().ok()?,
         None => 0,
     };
     let mut parts = mantissa.splitn(2, |&byte| byte == b'.');
@@ -275,6 +275,7 @@ mod tests {
             ),
             ("742e-26", "-554e28", "-5539999999999999999945776037888"),
             ("0.1", "1e-4940", "0.1"),
+            ("7.624677178443108e-08", "45.17", "45.17000007624677178"),
             (
                 "00000000000000000000000000000000000000000000000000.5",
                 "0",
