@@ -204,9 +204,9 @@ fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zse
                     let Some(score) = inputs[at].score(name) else {
                         return true;
                     };
-                    total = request
-                        .aggregate
-                        .combine(total, weighted(score, request.weights[at]));
+                    // As in Redis: of no number here comes 0 with all that was added so far.
+                    let score = score * request.weights[at];
+                    total = request.aggregate.combine(total, score);
                 }
                 result.set(name, total, growth);
                 true
