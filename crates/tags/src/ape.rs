@@ -86,9 +86,7 @@ fn values(
     if limits.value_bytes_max as u64 <= bytes {
         media.issue("a value is longer than the limit; its beginning is kept");
     }
-    if limits.text_bytes_max < tags.text_bytes() {
-        return Err(Error::limit("more text than the limit allows"));
-    }
+    limits.admit(tags)?;
     let all = input.bytes(at, bytes.min(limits.value_bytes_max as u64) as usize)?;
     for one in all.split(|&byte| byte == 0) {
         let mut value = String::new();

@@ -85,9 +85,7 @@ pub(crate) fn read(
             return Err(Error::malformed("comment is longer than its block"));
         }
         comment(flow, limits, bytes, (stored, &mut value), media)?;
-        if limits.text_bytes_max < media.tags.text_bytes() {
-            return Err(Error::limit("more text than the limit allows"));
-        }
+        limits.admit(&media.tags)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 use crate::from_path::{self, Named};
 use crate::{Field, Media, Splits, Tags};
+use std::collections::HashSet;
 
 /// What a music file is, by its tags and, where they are silent, by its path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,6 +94,8 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
+/// Of one role, or genres, or moods: more of them is a lie, or meant to fill the index.
+const NAMES_MAX: usize = 1024;
 /// Shown when a compilation names nobody.
 const VARIOUS: &str = "Various Artists";
 /// Shown when nothing names anybody.
@@ -139,13 +142,12 @@ impl Track {
         track.texts(tags);
         track.numbers(tags);
         track.loudness(tags);
-        for genre in tags.all(Field::Genre) {
-            for part in splits.genres(genre) {
-                if !track.genres.iter().any(|known| known == part) {
-                    track.genres.push(part.to_owned());
-                }
-            }
-        }
+        let genres = tags.all(Field::Genre);
+        let mut known = HashSet::new();
+        let genres = genres
+            .flat_map(|genre| splits.genres(genre))
+            .filter(|part| known.insert(*part));
+        track.genres = genres.take(NAMES_MAX).map(str::to_owned).collect();
         track.artists(tags, splits);
         let is_named = !track.title.is_empty()
             && track.album.is_some()
@@ -175,10 +177,12 @@ impl Track {
         self.release_track_id = text(Field::ReleaseTrackId);
         self.release_id = text(Field::ReleaseId);
         self.release_group_id = text(Field::ReleaseGroupId);
-        self.moods = tags.all(Field::Mood).map(str::to_owned).collect();
+        let moods = tags.all(Field::Mood).take(NAMES_MAX);
+        self.moods = moods.map(str::to_owned).collect();
         let types = tags
             .all(Field::ReleaseType)
             .flat_map(|types| types.split([';', '/']));
+        let types = types.take(NAMES_MAX);
         self.release_types = types.map(|kind| kind.trim().to_lowercase()).collect();
         self.date = tags
             .first(Field::Date)
@@ -272,7 +276,7 @@ impl Track {
             let found = list.get(index).filter(|_| list.len() == names.len());
             found.map(|&text| text.to_owned())
         };
-        for (index, &name) in names.iter().enumerate() {
+        for (index, &name) in names.iter().enumerate().take(NAMES_MAX) {
             let (name, part) = match role {
                 Role::Performer => instrument(name),
                 _ => (name, None),

@@ -79,6 +79,11 @@ impl Tags {
         }
     }
 
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// Bytes of all values.
     pub(crate) fn text_bytes(&self) -> usize {
         self.text.len()

@@ -129,9 +129,7 @@ fn list(input: &mut Input<'_>, body: &Range<u64>, info: &mut Tags) -> Result<(),
             text::latin1(input.bytes(at + 8, kept as usize)?, &mut value);
             info.push(*field, &value);
         }
-        if input.limits.text_bytes_max < info.text_bytes() {
-            return Err(Error::limit("more text than the limit allows"));
-        }
+        input.limits.admit(info)?;
         at += 8 + bytes + bytes % 2;
     }
     Ok(())

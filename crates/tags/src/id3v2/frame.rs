@@ -189,9 +189,7 @@ impl Frame {
             return Ok(());
         };
         let limits = input.limits;
-        if limits.text_bytes_max < tags.text_bytes() {
-            return Err(Error::limit("more text than the limit allows"));
-        }
+        limits.admit(tags)?;
         let bytes = (body.end - body.start).saturating_sub(extra);
         if limits.value_bytes_max as u64 <= bytes {
             media.issue("a value is longer than the limit; its beginning is kept");
@@ -421,19 +419,23 @@ fn volume(content: &[u8], tags: &mut Tags) {
 
 /// `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and `((Foot)notes`.
 fn genre(value: &str, tags: &mut Tags) {
-    let mut add = |name: &str| {
-        if !tags.all(Field::Genre).any(|known| known == name) {
-            tags.push(Field::Genre, name);
-        }
-    };
+    let mut names: Vec<&str> = Vec::new();
     let mut rest = value;
     while let Some(behind) = rest.strip_prefix('(')
         && let Some((number, next)) = behind.split_once(')')
         && let Some(name) = genres::referred(number)
     {
-        add(name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
         rest = next;
     }
     let rest = rest.strip_prefix("((").map_or(rest, |_| &rest[1..]);
-    add(genres::referred(rest).unwrap_or(rest));
+    let last = genres::referred(rest).unwrap_or(rest);
+    if !names.contains(&last) {
+        names.push(last);
+    }
+    for name in names {
+        tags.push(Field::Genre, name);
+    }
 }

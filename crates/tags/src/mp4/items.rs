@@ -71,9 +71,7 @@ pub(super) fn read(
     };
     let mut at = ilst.start;
     while let Some(item) = next(input, &mut at, &ilst)? {
-        if input.limits.text_bytes_max < media.tags.text_bytes() {
-            return Err(Error::limit("more text than the limit allows"));
-        }
+        input.limits.admit(&media.tags)?;
         match &item.kind {
             b"covr" => covers(input, &item, media)?,
             b"----" => free(input, &item, media)?,

@@ -157,6 +157,22 @@ fn artists() {
 }
 
 #[test]
+fn names_of_a_role_have_an_end() {
+    let names: Vec<String> = (0..5000).map(|number| number.to_string()).collect();
+    let tags = [
+        (Field::Artist, &*names.join("; ")),
+        (Field::Genre, &names.join(";")),
+    ];
+    let track = Track::new(&media(&tags), b"", &Splits::default());
+    let artists = track
+        .people
+        .iter()
+        .filter(|one| one.role == crate::Role::Artist);
+    assert_eq!(artists.count(), 1024);
+    assert_eq!(track.genres, names[..1024]);
+}
+
+#[test]
 fn numbers_and_loudness() {
     let track = Track::new(
         &media(&[

@@ -188,6 +188,24 @@ fn a_long_value_is_kept_in_part() {
     );
 }
 
+#[test]
+fn more_values_than_the_limit_are_refused() {
+    let genres: Vec<String> = (0..20_000).map(|number| format!("{number:x}")).collect();
+    let text = genres.join("\0");
+    let mut frames = Vec::new();
+    for part in text.as_bytes().chunks(16 << 10) {
+        let bytes = (part.len() + 1) as u32;
+        let size = [bytes >> 21, bytes >> 14, bytes >> 7, bytes].map(|part| part as u8 & 0x7f);
+        frames.extend([&b"TCON"[..], &size, &[0, 0, 3], part].concat());
+    }
+    let bytes = frames.len();
+    let size = [bytes >> 21, bytes >> 14, bytes >> 7, bytes].map(|part| part as u8 & 0x7f);
+    let file = [&b"ID3\x04\0\0"[..], &size, &frames, sine("mp3")].concat();
+    let err = read(&file).expect_err("nobody has as many");
+    assert_eq!(err.kind, ErrorKind::Limit);
+    assert_eq!(err.detail, "more values than the limit allows");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
