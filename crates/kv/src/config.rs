@@ -119,6 +119,8 @@ pub struct Config {
     pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
     /// Milliseconds from which on an event counts as a delay; 0 for never.
     pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
+    /// Whether commands' times are counted by range, for `LATENCY HISTOGRAM` and `INFO latencystats`.
+    pub(crate) latency_tracking: bool,
     /// Who may use `DEBUG`.
     pub(crate) enable_debug_command: Allowed,
     /// Bytes of data and its overhead; 0 for no bound.
@@ -202,6 +204,7 @@ impl Default for Config {
             slowlog_log_slower_than: Int(10_000),
             slowlog_max_len: Int(128),
             latency_monitor_threshold: Int(0),
+            latency_tracking: true,
             enable_debug_command: Allowed::No,
             maxmemory: Memory(0),
             maxmemory_blobs: Memory(0),

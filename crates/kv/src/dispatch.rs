@@ -157,7 +157,11 @@ impl State {
             return;
         };
         let took_us = self.clock.end_lap(begun);
-        self.stats.calls_of(command).ran(took_us, failed);
+        let calls = self.stats.calls_of(command);
+        calls.ran(took_us, failed);
+        if self.config.latency_tracking {
+            calls.track(took_us);
+        }
         self.clients[key].last = Some(command);
         let slower_than = self.config.slowlog_log_slower_than.0;
         if 0 <= slower_than && slower_than as u64 <= took_us {

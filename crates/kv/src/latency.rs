@@ -16,6 +16,68 @@ pub(crate) struct Event {
     pub(crate) max_ms: u64,
 }
 
+/// Columns of a graph; what has more samples goes on below.
+const COLUMNS: usize = 80;
+/// Rows of a graph.
+const ROWS: u64 = 4;
+/// The heights that a row tells apart, from its foot up.
+const HEIGHTS: [char; 3] = ['_', 'o', '#'];
+
+impl Event {
+    /// The samples as columns, from the least to the longest, each with its age below, read downwards.
+    pub(crate) fn graph(&self, now_secs: u64) -> String {
+        let took = self.samples.iter().map(|sample| sample.took_ms);
+        let min = took.clone().min().unwrap_or(0);
+        let range = took.max().map_or(1, |max| (max - min).max(1));
+        let steps = ROWS * HEIGHTS.len() as u64;
+        let columns: Vec<(u64, String)> = self
+            .samples
+            .iter()
+            .map(|sample| {
+                let above = u128::from(sample.took_ms - min);
+                let step = (above * u128::from(steps) / u128::from(range)) as u64;
+                let age = age(now_secs.saturating_sub(sample.unix_secs));
+                (step.min(steps - 1), age)
+            })
+            .collect();
+        let pieces = columns.chunks(COLUMNS).map(piece);
+        pieces.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Up to [`COLUMNS`] columns, of which each has a step and a label.
+fn piece(columns: &[(u64, String)]) -> String {
+    let mut text = String::new();
+    let heights = HEIGHTS.len() as u64;
+    for row in (0..ROWS).rev() {
+        text.extend(columns.iter().map(|(step, _)| match step / heights {
+            top if top == row => HEIGHTS[(step % heights) as usize],
+            top if top < row => ' ',
+            _ => '|',
+        }));
+        text.push('\n');
+    }
+    text.extend(columns.iter().map(|_| ' '));
+    text.push('\n');
+    let longest = columns.iter().map(|(_, label)| label.len()).max();
+    for at in 0..longest.unwrap_or(0) {
+        let letters = columns.iter().map(|(_, label)| label.as_bytes().get(at));
+        text.extend(letters.map(|letter| letter.map_or(' ', |&letter| letter.into())));
+        text.push('\n');
+    }
+    text
+}
+
+/// In the largest unit that it has one of.
+fn age(secs: u64) -> String {
+    match secs {
+        ..60 => format!("{secs}s"),
+        60..3600 => format!("{}m", secs / 60),
+        3600..86_400 => format!("{}h", secs / 3600),
+        _ => format!("{}d", secs / 86_400),
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Latency {
     pub(crate) events: BTreeMap<&'static str, Event>,
@@ -36,5 +98,43 @@ impl Latency {
             event.samples.pop_front();
         }
         event.samples.push_back(sample);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What redis-server 7.0.15 drew of these.
+    #[test]
+    fn a_graph_is_drawn_as_redis_draws_it() {
+        let took = [100, 300, 50, 600, 200, 900, 10, 10, 400];
+        let ages = [4000, 120, 9, 8, 6, 5, 3, 2, 1];
+        let mut event = Event::default();
+        for (took_ms, age) in took.into_iter().zip(ages) {
+            let unix_secs = 90_000 - age;
+            event.samples.push_back(Sample { unix_secs, took_ms });
+        }
+        let expected =
+            "     #   \n   o |   \n _ | |  #\no|_|#|__|\n         \n129865321\nhmsssssss\n";
+        assert_eq!(event.graph(90_000), expected);
+    }
+
+    #[test]
+    fn a_long_graph_goes_on_below() {
+        let mut event = Event::default();
+        let sample = Sample {
+            unix_secs: 1,
+            took_ms: 7,
+        };
+        event.samples.extend([sample; COLUMNS + 1]);
+        let graph = event.graph(90_002);
+        let lines: Vec<&str> = graph.lines().collect();
+        let rows = [" ", " ", " ", "_", " ", "1", "d"];
+        let first = rows.map(|row| row.repeat(COLUMNS));
+        assert_eq!(
+            lines,
+            [&first.each_ref().map(|row| &**row)[..], &[""], &rows].concat()
+        );
     }
 }

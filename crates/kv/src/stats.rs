@@ -29,9 +29,18 @@ impl Calls {
         self.calls += 1;
         self.took_us += took_us;
         self.failed += u64::from(failed);
+    }
+
+    /// Counts its time by range.
+    pub(crate) fn track(&mut self, took_us: u64) {
         let units = took_us.saturating_mul(1000).div_ceil(1024).max(1);
         let range = units.next_power_of_two().trailing_zeros() as usize;
         self.by_time[range.min(RANGES - 1)] += 1;
+    }
+
+    /// Calls whose time was counted by range.
+    pub(crate) fn tracked(&self) -> u64 {
+        self.by_time.iter().sum()
     }
 
     /// How many calls took so many microseconds at most, for each range that has any.
@@ -47,7 +56,7 @@ impl Calls {
 
     /// What so many of a hundred calls did not exceed, in microseconds, to the end of a range.
     pub(crate) fn percentile_us(&self, percent: f64) -> u64 {
-        let wanted = (self.calls as f64 * percent / 100.0).ceil() as u64;
+        let wanted = (self.tracked() as f64 * percent / 100.0).ceil() as u64;
         let histogram = self.histogram();
         let found = histogram.iter().find(|(_, sum)| wanted <= *sum);
         found.map_or(0, |(us, _)| *us)

@@ -167,6 +167,11 @@ impl Out {
         }
     }
 
+    /// The head of what is told beside the reply that follows, as pairs; only RESP3 has such.
+    pub fn attribute(&mut self, pairs: usize) {
+        self.head(b'|', pairs as i64);
+    }
+
     /// A floating-point number; in RESP2 its text as a string.
     pub fn double(&mut self, value: f64) {
         let mut text = Vec::with_capacity(24);

@@ -25,7 +25,7 @@ pub(crate) struct Shown<'s> {
 }
 
 impl Call<'_> {
-    /// The playlist of this id, if this user may see it.
+    /// The playlist of this id, if this user may see it: an admin sees all.
     pub(crate) fn playlist<'s>(
         &self,
         seen: &Seen<'s>,
@@ -35,10 +35,11 @@ impl Call<'_> {
             Id::Playlist(id) => seen.state.playlists.get_key_value(&id),
             _ => None,
         };
+        let may_see = |playlist: &Playlist| {
+            playlist.public || playlist.owner == self.user || seen.admin().is_ok()
+        };
         match found {
-            Some((&id, playlist)) if playlist.public || playlist.owner == self.user => {
-                Ok((id, playlist))
-            }
+            Some((&id, playlist)) if may_see(playlist) => Ok((id, playlist)),
             _ => Err(Fault::not_found("playlist")),
         }
     }

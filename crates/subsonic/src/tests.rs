@@ -424,6 +424,21 @@ fn an_admin_sees_the_playlists_that_somebody_sees() {
             .ask("getPlaylists?username=eve")
             .contains("code=\"70\"")
     );
+    let list = scene
+        .all("getPlaylists?username=bob", "playlist.id")
+        .into_iter();
+    let list = list.zip(scene.all("getPlaylists?username=bob", "playlist.name"));
+    let (bobs, _) = list
+        .into_iter()
+        .find(|(_, name)| name == "Bob's")
+        .expect("it was made");
+    assert!(
+        scene
+            .ask(&format!("getPlaylist?id={bobs}"))
+            .contains("Bob's")
+    );
+    let refused = scene.ask(&format!("deletePlaylist?id={bobs}"));
+    assert!(refused.contains("code=\"50\""), "{refused}");
     assert!(as_bob("getPlaylists?username=bob").contains("Bob's"));
     // Nor does anybody learn who there is.
     for other in ["ann", "eve"] {

@@ -142,6 +142,8 @@ rows! {
         Container, "What took long.";
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "What took long, in sentences.";
+    "latency|graph" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
+        Service, "When an event took long, as a drawing.", "event";
     "latency|help" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Run(server::help), "The subcommands.";
     "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",

@@ -74,6 +74,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
         ],
         &[
             "latency|doctor",
+            "latency|graph",
             "latency|histogram",
             "latency|history",
             "latency|latest",

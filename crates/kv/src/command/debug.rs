@@ -181,6 +181,16 @@ fn protocol(call: &mut Call<'_>) {
         "push" if out.proto() == Proto::Resp2 => {
             out.error("ERR RESP2 is not supported by this command");
         }
+        "attrib" => {
+            if out.proto() == Proto::Resp3 {
+                out.attribute(1);
+                out.bulk(b"key-popularity");
+                out.array(2);
+                out.bulk(b"key:123");
+                out.int(90);
+            }
+            out.bulk(b"Some real reply following the attribute");
+        }
         "push" => {
             out.push(2);
             out.bulk(b"server-cpu-usage");

@@ -388,8 +388,12 @@ fn calls(state: &State, fields: &mut Fields) {
 }
 
 fn latencies(state: &State, fields: &mut Fields) {
+    if !state.config.latency_tracking {
+        return;
+    }
     let percentiles = state.config.info_percentiles();
-    for (name, calls) in state.stats.all_calls().filter(|(_, it)| it.calls != 0) {
+    let calls = state.stats.all_calls();
+    for (name, calls) in calls.filter(|(_, it)| it.tracked() != 0) {
         let shown = percentiles
             .iter()
             .map(|percent| format!("p{percent}={}.000", calls.percentile_us(*percent)));

@@ -2,11 +2,12 @@
 
 use super::Call;
 
-/// LATENCY LATEST | HISTORY event | RESET \[event …\] | DOCTOR | HISTOGRAM
+/// LATENCY LATEST | HISTORY event | GRAPH event | RESET \[event …\] | DOCTOR | HISTOGRAM
 pub(super) fn latency(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("latest", 2) => latest(call),
         ("history", 3) => history(call),
+        ("graph", 3) => graph(call),
         ("reset", _) => reset(call),
         ("doctor", 2) => doctor(call),
         ("histogram", _) => histogram(call),
@@ -42,6 +43,29 @@ fn history(call: &mut Call<'_>) {
     }
 }
 
+/// The samples of an event as a drawing.
+fn graph(call: &mut Call<'_>) {
+    let now_secs = call.state.now_ms() / 1000;
+    let name = call.word(2);
+    let event = call.state.latency.events.get_key_value(name.as_str());
+    let Some((name, event)) = event.filter(|(_, event)| !event.samples.is_empty()) else {
+        let name = crate::text::lossy(&call.args[2]);
+        let line = format!("ERR No samples available for event '{name}'");
+        return call.out().error(&line);
+    };
+    let took = event.samples.iter().map(|sample| sample.took_ms);
+    let (high, low) = (took.clone().max(), took.min());
+    let text = format!(
+        "{name} - high {} ms, low {} ms (all time high {} ms)\n{}\n{}",
+        high.unwrap_or(0),
+        low.unwrap_or(0),
+        event.max_ms,
+        "-".repeat(80),
+        event.graph(now_secs)
+    );
+    call.out().verbatim(*b"txt", text.as_bytes());
+}
+
 /// Of the commands that are named, those with subcommands meaning all of them; else of all that ran.
 fn histogram(call: &mut Call<'_>) {
     let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
@@ -52,9 +76,9 @@ fn histogram(call: &mut Call<'_>) {
     let stats = &call.state.stats;
     let rows = stats
         .all_calls()
-        .filter(|(name, calls)| calls.calls != 0 && is_wanted(name));
+        .filter(|(name, calls)| calls.tracked() != 0 && is_wanted(name));
     let rows: Vec<_> = rows
-        .map(|(name, calls)| (name, calls.calls, calls.histogram()))
+        .map(|(name, calls)| (name, calls.tracked(), calls.histogram()))
         .collect();
     let out = call.out();
     out.map(rows.len());

@@ -331,7 +331,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("io-threads", "1", 1, 128).fixed(),
     flag("io-threads-do-reads", "no").fixed(),
     flag("jemalloc-bg-thread", "yes"),
-    flag("latency-tracking", "yes"),
     row(
         "latency-tracking-info-percentiles",
         "50 99 99.9",

@@ -86,6 +86,7 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
     directive!("slowlog-log-slower-than", slowlog_log_slower_than, true),
     directive!("slowlog-max-len", slowlog_max_len, true),
     directive!("latency-monitor-threshold", latency_monitor_threshold, true),
+    directive!("latency-tracking", latency_tracking, true),
     directive!("enable-debug-command", enable_debug_command, false),
     directive!("maxmemory", maxmemory, true),
     directive!("maxmemory-blobs", maxmemory_blobs, true),

@@ -410,6 +410,8 @@ fn what_came_later_than_7_2_is_refused_and_debug_replies_have_every_form() {
         a< OK
         a> DEBUG PROTOCOL push
         a< -ERR RESP2 is not supported by this command
+        a> DEBUG PROTOCOL attrib
+        a< "Some real reply following the attribute"
         a> DEBUG PROTOCOL list
         a< -ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false
         "#,
@@ -681,9 +683,13 @@ fn times_of_commands_are_counted_by_range() {
         heard.contains("latency_percentiles_usec_get:p100=1.000,p12.5=1.000"),
         "{heard}"
     );
+    let script = "a> GET k\na< nil\na> CONFIG SET latency-tracking no\na< OK\na> GET k\na< nil\n\
+                  a> LATENCY HISTOGRAM get";
+    let heard = heard_last("", script, Some("a"));
+    assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let mut calls = crate::stats::Calls::default();
     for took_us in [0, 1, 2, 3, 70, 70, u64::MAX / 2000] {
-        calls.ran(took_us, false);
+        calls.track(took_us);
     }
     assert_eq!(calls.histogram()[..4], [(1, 2), (2, 3), (4, 4), (131, 6)]);
     assert_eq!(
