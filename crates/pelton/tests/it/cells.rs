@@ -62,8 +62,10 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     let mut leader = at_work(&server, TARGET);
     let mut follower = server.connect();
     follower.request("GET", TARGET, "");
+    // Cells that wait for a job are among them: until they are dead, they take one.
     for cell in workers(&server).cells {
         signal(cell, Signal::ABORT);
+        eventually("it has ended", || (!is_alive(cell)).then_some(()));
     }
     for client in [&mut leader, &mut follower] {
         let answer = client.answer();
