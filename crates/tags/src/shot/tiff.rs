@@ -217,5 +217,5 @@ fn offset(text: &str) -> Option<i16> {
     let (hours, minutes) = rest.split_once(':')?;
     let (hours, minutes): (i16, i16) = (hours.parse().ok()?, minutes.parse().ok()?);
     let is_real = (0..=14).contains(&hours) && (0..60).contains(&minutes);
-    is_real.then_some(sign * (hours * 60 + minutes))
+    is_real.then(|| sign * (hours * 60 + minutes))
 }

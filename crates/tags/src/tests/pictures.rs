@@ -128,6 +128,22 @@ fn every_container_is_looked_into() {
 }
 
 #[test]
+fn offsets_that_no_clock_has_are_none() {
+    let exif = tiff();
+    let at = exif.windows(6).position(|text| text == b"+02:00");
+    let at = at.expect("it is in there");
+    let told = |offset: &[u8; 6]| {
+        let mut exif = exif.clone();
+        exif[at..at + 6].copy_from_slice(offset);
+        read(&jpeg(&exif)).expect("a sound picture").offset_min
+    };
+    assert_eq!(told(b"-09:30"), Some(-570));
+    for none in [b"+999:0", b"-20:00", b"+02:60", b"+-2:00", b" 02:00"] {
+        assert_eq!(told(none), None);
+    }
+}
+
+#[test]
 fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     let exif = tiff();
     let nothing = Shot::default();
