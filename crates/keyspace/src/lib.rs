@@ -71,6 +71,6 @@ pub use keyspace::{Block, Effects, Keyspace, Outcome, Stats};
 pub use notify::{Class, Event, Notify};
 pub use session::Session;
 pub use settings::{Encodings, Limits, Policy};
-pub use table::{command, commands};
+pub use table::{command, commands, unknown_command};
 pub use text::glob;
 pub use turn::Lifetime;

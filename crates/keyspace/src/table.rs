@@ -178,6 +178,12 @@ pub(crate) fn runs_at_once(name: &str) -> bool {
 /// Bytes of an unknown name that are repeated in the reply, and of the arguments behind it.
 const ECHO_BYTES_MAX: usize = 128;
 
+/// What a call is answered whose name is no command's.
+#[must_use]
+pub fn unknown_command(args: &[Bytes]) -> Vec<u8> {
+    unknown(args).text().to_vec()
+}
+
 fn unknown(args: &[Bytes]) -> Fault {
     let name = &args[0][..args[0].len().min(ECHO_BYTES_MAX)];
     let mut tail = Vec::new();

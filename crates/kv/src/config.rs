@@ -17,6 +17,8 @@ pub(crate) use value::{
     OutputLimits, SavePoint, Words,
 };
 
+use crate::rename::Renames;
+
 const MIB: u64 = 1 << 20;
 const LONG_MAX: u64 = i64::MAX as u64;
 /// Directives that Redis itself only passes over.
@@ -28,10 +30,6 @@ const PASSED_OVER: &[&str] = &[
 /// Directives that do something in Redis and cannot here.
 const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "there are no modules here"),
-    (
-        "rename-command",
-        "commands have their own names here: keep strangers out with requirepass and bind",
-    ),
     (
         "user",
         "there is one user, default: give its password with requirepass",
@@ -157,6 +155,8 @@ pub struct Config {
     pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Bytes of each of them.
     pub(crate) zset_max_listpack_value: Memory<0, LONG_MAX>,
+    /// The names that commands go by; no setting of `CONFIG`'s, as in Redis.
+    pub(crate) renames: Renames,
     /// Values of [`ACCEPTED`], in its order.
     pub(crate) accepted: Vec<String>,
     /// The file all this came from.
@@ -223,6 +223,7 @@ impl Default for Config {
             set_max_listpack_value: Memory(64),
             zset_max_listpack_entries: Int(128),
             zset_max_listpack_value: Memory(64),
+            renames: Renames::default(),
             accepted: ACCEPTED.iter().map(|row| row.default.to_owned()).collect(),
             file: None,
         }
@@ -348,6 +349,13 @@ impl Config {
     /// One directive, as a line's words.
     fn set_words(&mut self, words: &[String]) -> Result<(), String> {
         let (name, words) = words.split_first().ok_or("no directive".to_owned())?;
+        if name.eq_ignore_ascii_case("rename-command") {
+            let [from, to] = words else {
+                return Err(format!("{name}: wrong number of arguments"));
+            };
+            let renamed = self.renames.add(from, to);
+            return renamed.map_err(|fault| format!("{name} {from}: {fault}"));
+        }
         let mut earlier = match name.eq_ignore_ascii_case("save") && self.save_given {
             true => self.save.clone(),
             false => Vec::new(),

@@ -9,6 +9,7 @@ use crate::client::{ClientKey, Closing, Replies};
 use crate::command;
 use crate::latency::Sample;
 use crate::redact::redacted;
+use crate::rename::{Meaning, with_own_name};
 use crate::slowlog::{self, Slow};
 use crate::state::{Flow, State};
 
@@ -44,6 +45,25 @@ impl State {
             client.close(Closing::Now);
             return Flow::Next;
         }
+        match self.config.renames.meaning(&args[0]) {
+            Meaning::Itself => self.named_command(key, args, foreseen),
+            // What was foreseen is what the name means elsewhere.
+            Meaning::Command(own) => {
+                self.named_command(key, &with_own_name(args, own), Foreseen::default())
+            }
+            Meaning::Nothing => {
+                let text = keyspace::unknown_command(args);
+                client.session.abort_multi();
+                client.out.error(&text);
+                self.stats.error(&text, self.limits.error_names_max);
+                Flow::Next
+            }
+        }
+    }
+
+    /// Runs one command of a client by its own name.
+    fn named_command(&mut self, key: ClientKey, args: &[Bytes], foreseen: Foreseen) -> Flow {
+        let client = &mut self.clients[key];
         let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
         if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
             match self.gate(key, args) {

@@ -48,6 +48,7 @@ mod process;
 mod pubsub;
 mod redact;
 mod remote;
+mod rename;
 mod rewrite;
 mod service;
 mod settings;

@@ -136,9 +136,12 @@ fn what_cannot_be_is_refused_with_a_reason() {
         "--user: user: there is one user, default: give its password with requirepass"
     );
     assert_eq!(
-        fault(&["--rename-command", "FLUSHALL", ""]),
-        "--rename-command: rename-command: commands have their own names here: keep strangers out with requirepass and \
-         bind"
+        fault(&["--rename-command", "FLUSHEVERYTHING", ""]),
+        "--rename-command: rename-command FLUSHEVERYTHING: No such command in rename-command"
+    );
+    assert_eq!(
+        fault(&["--rename-command", "FLUSHALL"]),
+        "--rename-command: rename-command: wrong number of arguments"
     );
     // What counts is what they say in the end, so that a file can be put right on the command line.
     from_args(&["--tls-port", "6380", "--tls-port", "0"]).expect("sound");

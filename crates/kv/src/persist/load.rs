@@ -13,6 +13,7 @@ use super::manifest::{Listed, Manifest};
 use crate::Error;
 use crate::config::Config;
 use crate::connection::LENDABLE;
+use crate::rename::{Meaning, Renames, with_own_name};
 
 /// Bytes read from a file at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -153,18 +154,21 @@ pub(crate) fn reload(
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
+    /// By which whoever wrote the journal may have called commands.
+    renames: &'a Renames,
     now_ms: u64,
     check_crc: bool,
     may_cut: bool,
 }
 
 impl<'a> Replay<'a> {
-    fn new(config: &Config, keyspace: &'a mut Keyspace, now_ms: u64) -> Replay<'a> {
+    fn new(config: &'a Config, keyspace: &'a mut Keyspace, now_ms: u64) -> Replay<'a> {
         let mut session = Session::new();
         session.set_replay(true);
         Replay {
             keyspace,
             session,
+            renames: &config.renames,
             now_ms,
             check_crc: config.rdbchecksum,
             may_cut: config.aof_load_truncated,
@@ -290,6 +294,13 @@ impl<'a> Replay<'a> {
     }
 
     fn run(&mut self, args: &[Bytes]) -> Result<(), String> {
+        if let Meaning::Command(own) = self.renames.meaning(&args[0]) {
+            return self.run_named(&with_own_name(args, own));
+        }
+        self.run_named(args)
+    }
+
+    fn run_named(&mut self, args: &[Bytes]) -> Result<(), String> {
         let mut out = Out::new(Proto::Resp2);
         let outcome = self
             .keyspace
@@ -303,7 +314,7 @@ impl<'a> Replay<'a> {
             Outcome::Done => Ok(()),
             Outcome::Exec(commands) => {
                 for args in &commands {
-                    self.run(args)?;
+                    self.run_named(args)?;
                 }
                 self.session.exec_done();
                 Ok(())

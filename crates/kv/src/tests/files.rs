@@ -1,6 +1,7 @@
 //! The journal: what was acknowledged is there again, wherever the file was cut.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -63,6 +64,26 @@ fn write(config: &Config, lines: &[&str]) {
         let journal = std::mem::take(&mut keyspace.effects.journal);
         persist.append(&journal);
     }
+}
+
+#[test]
+fn a_journal_may_call_commands_by_their_own_and_by_their_given_names() {
+    let dir = Dir::new("renamed");
+    write(&dir.config(""), &["SET a 1"]);
+    let mut journal = File::options()
+        .append(true)
+        .open(dir.increment())
+        .expect("written");
+    journal
+        .write_all(b"*3\r\n$3\r\nput\r\n$1\r\nb\r\n$1\r\n2\r\n")
+        .expect("room");
+    let config = dir.config("rename-command set PUT");
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    let mut session = Session::new();
+    assert_eq!(
+        run(&mut keyspace, &mut session, "MGET a b"),
+        "*2\r\n$1\r\n1\r\n$1\r\n2\r\n"
+    );
 }
 
 #[test]

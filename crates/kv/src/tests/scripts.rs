@@ -85,6 +85,35 @@ fn beyond_maxclients_nobody_is_served() {
 }
 
 #[test]
+fn commands_go_by_the_names_they_were_given() {
+    check(
+        "rename-command FLUSHALL \"\"\nrename-command set put\nrename-command Config cfg",
+        r#"
+        a> SET k v
+        a< -ERR unknown command 'SET', with args beginning with: 'k' 'v'
+        a> PUT k v
+        a< OK
+        a> flushall
+        a< -ERR unknown command 'flushall', with args beginning with:
+        a> CFG GET port
+        a< ["port" "6379"]
+        a> CONFIG GET port
+        a< -ERR unknown command 'CONFIG', with args beginning with: 'GET' 'port'
+        a> MULTI
+        a< OK
+        a> PUT k w
+        a< QUEUED
+        a> FLUSHALL
+        a< -ERR unknown command 'FLUSHALL', with args beginning with:
+        a> EXEC
+        a< -EXECABORT Transaction discarded because of previous errors.
+        a> PUT k
+        a< -ERR wrong number of arguments for 'set' command
+        "#,
+    );
+}
+
+#[test]
 fn messages_reach_who_listens() {
     check(
         "",
