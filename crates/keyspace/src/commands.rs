@@ -160,12 +160,35 @@ where
     P: FnMut(&mut fastrand::Rng) -> Key,
     A: FnOnce() -> Vec<Key>,
 {
-    /// Picks random elements: below zero so many with repetition, else at most so many different ones.
-    fn take(mut self, count: i64, rng: &mut fastrand::Rng) -> Vec<Key> {
-        let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-        if count < 0 {
-            return (0..many).map(|_| (self.pick)(rng)).collect();
+    /// Sends random elements, by `send`: below zero so many with repetition, else at most so many different ones. `begin` is
+    /// told how many there will be.
+    fn send(
+        mut self,
+        count: i64,
+        rng: &mut fastrand::Rng,
+        out: &mut Out,
+        begin: impl FnOnce(&mut Out, usize),
+        mut send: impl FnMut(&mut Out, Key),
+    ) {
+        if 0 <= count {
+            let picked = self.take(count.unsigned_abs(), rng);
+            begin(out, picked.len());
+            return picked.into_iter().for_each(|key| send(out, key));
         }
+        // As many as a client can ask for fit nowhere.
+        let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+        begin(out, many);
+        for _ in 0..many {
+            if out.is_full() {
+                return;
+            }
+            send(out, (self.pick)(rng));
+        }
+    }
+
+    /// Picks random elements, at most so many and all different.
+    fn take(mut self, count: u64, rng: &mut fastrand::Rng) -> Vec<Key> {
+        let many = usize::try_from(count).unwrap_or(usize::MAX);
         if self.len < many.saturating_mul(3) {
             // All or most of them: leave the others out.
             let mut all = (self.all)();

@@ -86,6 +86,10 @@ struct Watch {
 pub enum Outcome {
     /// Nothing; the reply is written.
     Done,
+    /// Nothing: the command did not begin, and the reply says why.
+    Refused,
+    /// Nothing until EXEC, which has the command in its queue.
+    Queued,
     /// Wait. Nothing is written: run the command again when one of the keys becomes ready, and answer with a null
     /// array when the time has passed.
     Block(Block),
@@ -146,7 +150,7 @@ impl Keyspace {
             Ok(command) => command,
             Err(fault) => {
                 self.refuse(session, &fault, out);
-                return Outcome::Done;
+                return Outcome::Refused;
             }
         };
         if let Some(queue) = &mut session.queue
@@ -154,7 +158,7 @@ impl Keyspace {
         {
             queue.commands.push(args.iter().map(owned).collect());
             out.simple("QUEUED");
-            return Outcome::Done;
+            return Outcome::Queued;
         }
         let mut context = Context::new(self, session, args, now_ms);
         context.hash = foreseen.hash;
@@ -359,12 +363,13 @@ impl Keyspace {
         }
     }
 
-    /// All watched keys of a database that are there, here or in another one, have changed.
-    pub(crate) fn touch_all(&mut self, db: usize, other: usize) {
+    /// All watched keys of a database have changed that are there, or get a value that another one has.
+    pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         self.version += 1;
-        let dicts = (&self.dbs[db].dict, &self.dbs[other].dict);
+        let (here, there) = (&self.dbs[db], &self.dbs[other]);
+        let is_new = |slot: u32| !there.is_gone(slot, now);
         for (key, watch) in &mut self.watches[db] {
-            if dicts.0.find(key).is_some() || dicts.1.find(key).is_some() {
+            if here.dict.find(key).is_some() || there.dict.find(key).is_some_and(is_new) {
                 watch.version = self.version;
             }
         }

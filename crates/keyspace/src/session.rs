@@ -34,8 +34,17 @@ pub(crate) struct Watched {
     pub(crate) db: usize,
     pub(crate) key: Bytes,
     pub(crate) version: u64,
-    /// Its deadline had passed already, so that its removal is no change.
-    pub(crate) was_expired: bool,
+    /// What was there.
+    pub(crate) seen: Seen,
+}
+
+/// What whoever watches a key finds under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Nothing,
+    /// A value whose deadline has passed: to clients there is none, so that its removal is no change.
+    Expired,
+    Value,
 }
 
 impl Queue {

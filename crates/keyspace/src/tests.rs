@@ -42,7 +42,7 @@ impl Client {
             .keyspace
             .execute(&mut self.session, args, self.now_ms, out)
         {
-            Outcome::Done => {}
+            Outcome::Done | Outcome::Refused | Outcome::Queued => {}
             Outcome::Block(block) => out.simple(&format!("waits for {:?}", block.keys)),
             Outcome::Service(command) => out.simple(&format!("service {}", command.name)),
             Outcome::Exec(commands) => {
@@ -82,6 +82,58 @@ fn check_family(text: &str, file: ExpectFile) {
 }
 
 /// The replies are those of redis-server 7.0.15, but for what 7.2 changed and what is ours.
+#[test]
+fn random_elements_end_where_the_reply_is_full() {
+    let mut client = Client::new();
+    client.send("SADD s a b c");
+    client.send("HSET h a 1 b 2");
+    client.send("ZADD z 1 a 2 b");
+    for line in [
+        "SRANDMEMBER s -9223372036854775807",
+        "HRANDFIELD h -9223372036854775807",
+        "HRANDFIELD h -4611686018427387903 WITHVALUES",
+        "ZRANDMEMBER z -4611686018427387903 WITHSCORES",
+    ] {
+        let args = resp::split_line(line.as_bytes()).expect("a test's line is sound");
+        for proto in [Proto::Resp2, Proto::Resp3] {
+            let mut out = Out::new(proto);
+            out.set_bytes_max(1000);
+            client.run(&args, &mut out);
+            assert!((1000..1100).contains(&out.len()), "{line}: {}", out.len());
+        }
+    }
+    assert_eq!(client.send("SRANDMEMBER s -2").split(' ').count(), 5);
+}
+
+#[test]
+fn who_watches_is_told_of_values_not_of_what_is_left_of_them() {
+    // What is under the name in the database that is watched, and in the one it is exchanged for; is that a change?
+    let rows = [
+        ("", "", false),
+        ("", "SET x v PX 1", false),
+        ("", "SET x v", true),
+        ("SET x v PX 1", "", false),
+        ("SET x v PX 1", "SET x w PX 1", false),
+        ("SET x v PX 1", "SET x w", true),
+        ("SET x v", "", true),
+        ("SET x v", "SET x w PX 1", true),
+    ];
+    for (here, there, changes) in rows {
+        let mut client = Client::new();
+        let both = ["SELECT 1", there, "SELECT 0", here];
+        for line in both.iter().filter(|line| !line.is_empty()) {
+            assert_eq!(client.send(line), "+OK");
+        }
+        client.now_ms += 2;
+        for line in ["WATCH x", "SWAPDB 0 1", "MULTI"] {
+            assert_eq!(client.send(line), "+OK");
+        }
+        let replies = client.send("EXEC");
+        let expected = if changes { "*-1" } else { "*0" };
+        assert_eq!(replies, expected, "{here:?} for {there:?}");
+    }
+}
+
 #[test]
 fn families() {
     check_family(

@@ -62,7 +62,6 @@ impl State {
             self.deadline_changed.notify_one();
         }
         self.waiting.clients += 1;
-        self.clients[key].last = self.clients[key].session.command();
         let args = args.iter().map(keep).collect();
         self.clients[key].parked = Some(Parked { args, block, db });
         Flow::Blocked
@@ -152,8 +151,25 @@ impl State {
                     self.running = None;
                     self.clients[key].append_later();
                 }
-                _ => self.clients[key].out.null_array(),
+                _ => self.answer_blocked(key, None),
             }
+        }
+    }
+
+    /// Answers a command that waited for keys and got none: with nothing, or an error.
+    pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
+        let client = &mut self.clients[key];
+        match error {
+            None => client.out.null_array(),
+            Some(text) => {
+                client.out.error(text);
+                self.stats
+                    .error(text.as_bytes(), self.limits.error_names_max);
+            }
+        }
+        if let Some(command) = client.last {
+            self.stats.commands += 1;
+            self.stats.calls_of(command).ran(0, error.is_some());
         }
     }
 }

@@ -62,7 +62,6 @@ impl Call<'_> {
 
 /// Runs a command whose row in the table says that it is the server's.
 pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
-    state.clients[key].last = Some(command);
     let name = command.name.split('|').next().unwrap_or(command.name);
     let mut call = Call { state, key, args };
     let handler = match name {

@@ -18,6 +18,7 @@ pub(crate) use value::{
 };
 
 use crate::rename::Renames;
+use crate::text::lossy;
 
 const MIB: u64 = 1 << 20;
 const LONG_MAX: u64 = i64::MAX as u64;
@@ -517,8 +518,7 @@ fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
             .is_some_and(|(_, words)| words.len() == 1 && !words[0].eq_ignore_ascii_case("save"));
         match (arg.strip_prefix("--"), last) {
             (Some(line), _) if !wants_value => {
-                let words = line.split_ascii_whitespace().map(str::to_owned).collect();
-                lines.push((arg, words));
+                lines.push((arg, words_of(line)));
             }
             (_, Some((_, words))) => words.push(arg.clone()),
             (_, None) => lines.push((arg, vec![arg.clone()])),
@@ -530,6 +530,13 @@ fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
         }
     }
     lines
+}
+
+/// The words of a line that may have quotes.
+fn words_of(line: &str) -> Vec<String> {
+    let words = resp::split_line(line.as_bytes());
+    let words = words.map(|words| words.iter().map(|word| lossy(word)).collect());
+    words.unwrap_or_else(|| vec![line.to_owned()])
 }
 
 fn unknown(name: &str) -> String {

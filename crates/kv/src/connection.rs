@@ -191,9 +191,11 @@ impl Connection {
         loop {
             self.run_commands();
             self.place.shared.committed().await;
+            if self.closing() == Closing::Now {
+                return Ok(());
+            }
             let all_written = self.write(stream).await?;
-            let closing = self.place.shared.state.borrow().clients[self.place.key].closing;
-            match closing {
+            match self.closing() {
                 Closing::Now => return Ok(()),
                 Closing::AfterReply if all_written => return self.shut_down(stream).await,
                 Closing::AfterReply | Closing::No => {}
@@ -207,6 +209,10 @@ impl Connection {
                 Event::End => return Ok(()),
             };
         }
+    }
+
+    fn closing(&self) -> Closing {
+        self.place.shared.state.borrow().clients[self.place.key].closing
     }
 
     /// Runs every whole command that was read, until one has to wait.

@@ -97,6 +97,11 @@ impl State {
             }
         }
         client.append_later();
+        let waits = client.out.len() as u64;
+        let least = self.config.client_output_buffer_limit.least_bytes();
+        if least.min(self.limits.out_bytes_max as u64) <= waits {
+            self.bound_output(key);
+        }
         self.settle_effects();
         flow
     }
@@ -130,8 +135,13 @@ impl State {
             .keyspace
             .execute(&mut client.session, args, now_ms, &mut client.out);
         let command = client.session.command();
+        client.last = command.or(client.last);
+        let is_refused = matches!(outcome, Outcome::Refused);
+        let has_run = !is_refused && !matches!(outcome, Outcome::Queued);
+        // What fails within an EXEC is counted there.
+        let is_exec = matches!(outcome, Outcome::Exec(_));
         let flow = match outcome {
-            Outcome::Done => Flow::Next,
+            Outcome::Done | Outcome::Refused | Outcome::Queued => Flow::Next,
             Outcome::Service(command) => {
                 command::run(self, key, command, args);
                 Flow::Next
@@ -151,13 +161,18 @@ impl State {
         }
         // A command may end its own client.
         if let Some(client) = self.clients.get(key) {
-            let failed = client.out.errors() != errors;
+            let failed = !is_exec && client.out.errors() != errors;
             if failed && let Some(text) = client.out.error_at(mark) {
                 let text = text.to_owned();
                 self.stats.error(&text, self.limits.error_names_max);
             }
-            if flow != Flow::Blocked {
-                self.account(key, command, args, begun, failed);
+            match command {
+                Some(command) if is_refused => self.stats.calls_of(command).rejected += 1,
+                Some(command) if has_run && flow != Flow::Blocked => {
+                    self.account(key, command, args, begun, failed);
+                }
+                // Counted when it runs or is answered; what is no command, only by its error.
+                _ => {}
             }
         }
         flow
@@ -167,22 +182,18 @@ impl State {
     fn account(
         &mut self,
         key: ClientKey,
-        command: Option<&'static Command>,
+        command: &'static Command,
         args: &[Bytes],
         begun: Instant,
         failed: bool,
     ) {
         self.stats.commands += 1;
-        let Some(command) = command else {
-            return;
-        };
         let took_us = self.clock.end_lap(begun);
         let calls = self.stats.calls_of(command);
         calls.ran(took_us, failed);
         if self.config.latency_tracking {
             calls.track(took_us);
         }
-        self.clients[key].last = Some(command);
         let slower_than = self.config.slowlog_log_slower_than.0;
         if 0 <= slower_than && slower_than as u64 <= took_us {
             self.note_slow(key, command, args, took_us);

@@ -189,8 +189,8 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
         return out.error("OOM command not allowed when used memory > 'maxmemory'.");
     }
     match keyspace.execute(session, args, now_ms, out) {
-        Outcome::Done => {}
-        Outcome::Block(_) | Outcome::Service(_) | Outcome::Exec(_) => {
+        Outcome::Done | Outcome::Refused => {}
+        Outcome::Queued | Outcome::Block(_) | Outcome::Service(_) | Outcome::Exec(_) => {
             unreachable!("those commands are not here")
         }
     }

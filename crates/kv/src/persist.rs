@@ -465,6 +465,22 @@ impl State {
         load::reload(&mut self.keyspace, &bytes, now_ms)
             .map_err(|error| format!("ERR Error trying to load the RDB dump: {error}"))
     }
+
+    /// `DEBUG LOADAOF`: the data through the journal's files and back.
+    pub(crate) fn reload_journal(&mut self) -> Result<(), String> {
+        if self.persist.running.is_some() {
+            return Err("ERR the journal is being rewritten, or a snapshot written".to_owned());
+        }
+        let now_ms = self.now_ms();
+        let Some(journal) = &mut self.persist.journal else {
+            return Err("ERR there is no journal: appendonly is no".to_owned());
+        };
+        let loaded = journal.write_out().and_then(|()| {
+            let loaded = load::reload_journals(&self.config, &mut self.keyspace, now_ms);
+            loaded.map_err(|error| error.to_string())
+        });
+        loaded.map_err(|error| format!("ERR Error trying to load the AOF: {error}"))
+    }
 }
 
 /// Does what is wanted, one after the other, until the server stops.
@@ -542,7 +558,9 @@ impl State {
         let now_ms = self.now_ms();
         let (_, begun_ms, changes) = self.persist.running.take().expect("a save was running");
         let persist = &mut self.persist;
-        persist.saves.ok = written.is_ok();
+        // Whoever waits for it is told, and may do something about it; of others commands must tell.
+        let is_waited_for = persist.stops || !persist.savers.is_empty();
+        persist.saves.ok = written.is_ok() || persist.saves.ok && is_waited_for;
         persist.saves.took_secs = Some(now_ms.saturating_sub(begun_ms) / 1000);
         let reply = match &written {
             Ok(bytes) => {

@@ -131,7 +131,8 @@ impl State {
         self.stats.connections_received += 1;
         let id = self.next_id;
         self.next_id += 1;
-        let client = Client::new(id, peer, !needs_password, self.now_ms());
+        let mut client = Client::new(id, peer, !needs_password, self.now_ms());
+        client.out.set_bytes_max(self.limits.out_bytes_max);
         let key = self.clients.insert(client);
         self.by_id.insert(id, key);
         Ok(key)
@@ -178,7 +179,7 @@ impl State {
             tracing::warn!(
                 id = client.id,
                 bytes = waits,
-                "client reads too slowly; connection closed"
+                "more waits for a client than it may; connection closed"
             );
             client.close(Closing::Now);
             self.stats.output_limit_disconnections += 1;

@@ -16,7 +16,7 @@ use crate::{BLOB_BYTES_MIN, Proto, number};
 ///
 /// Whoever writes an aggregate's head owes as many elements (a map twice as many). Nothing checks that here: the
 /// differential tests do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Out {
     proto: Proto,
     small: Vec<u8>,
@@ -26,7 +26,23 @@ pub struct Out {
     blobs: VecDeque<(usize, Bytes)>,
     /// Bytes of all `blobs`.
     blob_bytes: usize,
+    /// With so many bytes it takes no more strings.
+    bytes_max: usize,
     errors: u64,
+}
+
+impl Default for Out {
+    fn default() -> Out {
+        Out {
+            proto: Proto::default(),
+            small: Vec::new(),
+            sent: 0,
+            blobs: VecDeque::new(),
+            blob_bytes: 0,
+            bytes_max: usize::MAX,
+            errors: 0,
+        }
+    }
 }
 
 /// A place between two replies, from [`Out::mark`].
@@ -65,6 +81,18 @@ impl Out {
         self.len() == 0
     }
 
+    /// Bounds what waits: with so many bytes no more strings are taken, so that what follows is no reply any more, and of
+    /// use to nobody.
+    pub fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
+    /// Whether no more strings are taken: a command that could go on for ever may end here.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.bytes_max <= self.len()
+    }
+
     /// How many error replies were appended, ever.
     pub fn errors(&self) -> u64 {
         self.errors
@@ -101,6 +129,9 @@ impl Out {
 
     /// A string, copied.
     pub fn bulk(&mut self, value: &[u8]) {
+        if self.is_full() {
+            return;
+        }
         self.head(b'$', value.len() as i64);
         self.small.extend_from_slice(value);
         self.end_line();
@@ -110,6 +141,9 @@ impl Out {
     pub fn blob(&mut self, value: &Bytes) {
         if value.len() < BLOB_BYTES_MIN {
             return self.bulk(value);
+        }
+        if self.is_full() {
+            return;
         }
         self.head(b'$', value.len() as i64);
         self.blob_bytes += value.len();

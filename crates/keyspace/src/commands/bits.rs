@@ -127,19 +127,68 @@ fn is_in_bits(cx: &Context<'_>, at: usize) -> Result<bool, Fault> {
 }
 
 impl Stretch {
-    /// Its bytes, those at both ends without the bits outside.
-    fn masked<'a>(&self, bytes: &'a [u8], flip: u8) -> impl Iterator<Item = u8> + 'a {
-        let (first, last) = (self.first / 8, self.last / 8);
-        let head = 0xffu8 >> (self.first % 8);
-        let tail = 0xffu8 << (7 - self.last % 8);
-        bytes[first..=last]
+    /// Its first byte and its last one.
+    fn ends(&self) -> (usize, usize) {
+        (self.first / 8, self.last / 8)
+    }
+
+    /// The byte at one of its ends, without the bits outside.
+    fn end(&self, bytes: &[u8], at: usize, flip: u8) -> u8 {
+        let (first, last) = self.ends();
+        let head = if at == first {
+            0xff >> (self.first % 8)
+        } else {
+            0xff
+        };
+        let tail = if at == last {
+            0xff << (7 - self.last % 8)
+        } else {
+            0xff
+        };
+        (bytes[at] ^ flip) & head & tail
+    }
+
+    fn count_ones(&self, bytes: &[u8]) -> u64 {
+        let (first, last) = self.ends();
+        let head = u64::from(self.end(bytes, first, 0).count_ones());
+        if first == last {
+            return head;
+        }
+        let (words, rest) = bytes[first + 1..last].as_chunks();
+        let words = words
             .iter()
-            .enumerate()
-            .map(move |(at, byte)| {
-                let head = if at == 0 { head } else { 0xff };
-                let tail = if at == last - first { tail } else { 0xff };
-                (byte ^ flip) & head & tail
-            })
+            .map(|word| u64::from_ne_bytes(*word).count_ones());
+        let rest = rest.iter().map(|byte| byte.count_ones());
+        head + words.chain(rest).map(u64::from).sum::<u64>()
+            + u64::from(self.end(bytes, last, 0).count_ones())
+    }
+
+    /// Where the first one is, of bits that are flipped by `flip`.
+    fn first_one(&self, bytes: &[u8], flip: u8) -> Option<usize> {
+        let (first, last) = self.ends();
+        let is_other = |byte: &u8| *byte != flip;
+        let between = bytes.get(first + 1..last).unwrap_or_default();
+        let (words, rest) = between.as_chunks::<8>();
+        let in_words = || {
+            let word = words.iter().position(|word| *word != [flip; 8])?;
+            words[word]
+                .iter()
+                .position(is_other)
+                .map(|at| word * 8 + at)
+        };
+        let in_rest = || {
+            rest.iter()
+                .position(is_other)
+                .map(|at| words.len() * 8 + at)
+        };
+        let at = match self.end(bytes, first, flip) {
+            0 => in_words()
+                .or_else(in_rest)
+                .map_or(last, |at| first + 1 + at),
+            _ => first,
+        };
+        let byte = self.end(bytes, at, flip);
+        (byte != 0).then_some(at * 8 + byte.leading_zeros() as usize)
     }
 }
 
@@ -160,13 +209,10 @@ pub(crate) fn bitcount(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     }
     let count = match stretch(start, end, in_bits, bytes.len()) {
-        Some(stretch) => stretch
-            .masked(bytes, 0)
-            .map(|byte| i64::from(byte.count_ones()))
-            .sum(),
+        Some(stretch) => stretch.count_ones(bytes),
         None => 0,
     };
-    out.int(count);
+    out.int(count as i64);
     Ok(())
 }
 
@@ -198,12 +244,8 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     };
     let flip = if bit { 0 } else { 0xff };
-    let found = stretch.masked(bytes, flip).position(|byte| byte != 0);
-    out.int(match found {
-        Some(at) => {
-            let byte = stretch.masked(bytes, flip).nth(at).expect("found above");
-            ((stretch.first / 8 + at) * 8) as i64 + i64::from(byte.leading_zeros())
-        }
+    out.int(match stretch.first_one(bytes, flip) {
+        Some(at) => at as i64,
         // Without an end the string goes on in zeros.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,
         None => -1,
@@ -211,41 +253,61 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
+/// How strings are combined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    And,
+    Or,
+    Xor,
+    Not,
+}
+
+impl Operation {
+    /// Combines what there is with one more string, whose end is followed by zeros.
+    fn add(self, result: &mut [u8], source: &[u8]) {
+        let (both, beyond) = result.split_at_mut(source.len());
+        let pairs = both.iter_mut().zip(source);
+        match self {
+            Operation::And => {
+                pairs.for_each(|(left, right)| *left &= right);
+                beyond.fill(0);
+            }
+            Operation::Or => pairs.for_each(|(left, right)| *left |= right),
+            Operation::Xor => pairs.for_each(|(left, right)| *left ^= right),
+            Operation::Not => pairs.for_each(|(left, right)| *left = !right),
+        }
+    }
+}
+
 pub(crate) fn bitop(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
-    let combine: fn(u8, u8) -> u8 = match args[1].to_ascii_lowercase().as_slice() {
-        b"and" => |left, right| left & right,
-        b"or" => |left, right| left | right,
-        b"xor" => |left, right| left ^ right,
+    let operation = match args[1].to_ascii_lowercase().as_slice() {
+        b"and" => Operation::And,
+        b"or" => Operation::Or,
+        b"xor" => Operation::Xor,
         b"not" if args.len() != 4 => {
             return Err(Fault::of(
                 "ERR BITOP NOT must be called with a single source key.",
             ));
         }
-        b"not" => |left, _| !left,
+        b"not" => Operation::Not,
         _ => return Err(Fault::SYNTAX),
     };
-    let is_not = cx.is(1, "not");
-    let mut sources: Vec<Vec<u8>> = Vec::with_capacity(args.len() - 3);
+    let mut len = 0;
     for key in &args[3..] {
-        let value = cx.read_as::<Str>(key)?;
-        sources.push(value.map_or(Vec::new(), |it| it.bytes(&mut itoa::Buffer::new()).to_vec()));
+        len = cx.read_as::<Str>(key)?.map_or(0, Str::len).max(len);
     }
-    let len = sources
-        .iter()
-        .map(Vec::len)
-        .max()
-        .expect("there is a source");
-    sources.iter_mut().for_each(|source| source.resize(len, 0));
-    let mut result = sources.swap_remove(0);
-    if is_not {
-        result.iter_mut().for_each(|byte| *byte = combine(*byte, 0));
-    }
-    for source in &sources {
-        result
-            .iter_mut()
-            .zip(source)
-            .for_each(|(left, right)| *left = combine(*left, *right));
+    let mut result = vec![0; len];
+    for (index, key) in args[3..].iter().enumerate() {
+        let mut buffer = itoa::Buffer::new();
+        let value = cx.peek_as::<Str>(key)?;
+        let source = value.map_or(&b""[..], |value| value.bytes(&mut buffer));
+        match (index, operation) {
+            (0, Operation::And | Operation::Or | Operation::Xor) => {
+                result[..source.len()].copy_from_slice(source);
+            }
+            _ => operation.add(&mut result, source),
+        }
     }
     if result.is_empty() {
         cx.delete(&args[2]);

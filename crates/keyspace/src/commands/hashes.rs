@@ -237,10 +237,9 @@ pub(crate) fn hrandfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
         },
         len: hash.len(),
     };
-    let picked = source.take(count, &mut rng);
     let pairs = with_values && out.proto() == Proto::Resp3;
-    out.array(picked.len() * if with_values && !pairs { 2 } else { 1 });
-    for name in picked {
+    let begin = |out: &mut Out, len| out.array(len * if with_values && !pairs { 2 } else { 1 });
+    let send = |out: &mut Out, name: Key| {
         if pairs {
             out.array(2);
         }
@@ -248,6 +247,7 @@ pub(crate) fn hrandfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
         if with_values {
             hash.get(name.bytes()).expect("it was picked").send(out);
         }
-    }
+    };
+    source.send(count, &mut rng, out, begin, send);
     Ok(())
 }

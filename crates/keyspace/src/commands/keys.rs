@@ -233,8 +233,8 @@ pub(crate) fn swapdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
     parse(2, "ERR invalid second DB index")?;
     let (first, second) = (db_index(cx, 1)?, db_index(cx, 2)?);
     if first != second {
-        cx.ks.touch_all(first, second);
-        cx.ks.touch_all(second, first);
+        cx.ks.touch_all(first, second, cx.now);
+        cx.ks.touch_all(second, first, cx.now);
         cx.ks.swap_dbs(first, second);
         cx.ks.all_appeared(first);
         cx.ks.all_appeared(second);
@@ -256,7 +256,7 @@ fn check_flush(cx: &Context<'_>) -> Done {
 
 pub(crate) fn flushdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
     check_flush(cx)?;
-    cx.ks.flush(cx.db);
+    cx.ks.flush(cx.db, cx.now);
     cx.dirty += 1;
     out.ok();
     Ok(())
@@ -265,7 +265,7 @@ pub(crate) fn flushdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
 pub(crate) fn flushall(cx: &mut Context<'_>, out: &mut Out) -> Done {
     check_flush(cx)?;
     for db in 0..cx.ks.dbs.len() {
-        cx.ks.flush(db);
+        cx.ks.flush(db, cx.now);
     }
     cx.dirty += 1;
     out.ok();
@@ -274,8 +274,8 @@ pub(crate) fn flushall(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 impl Keyspace {
     /// Removes every key of a database.
-    pub(crate) fn flush(&mut self, db: usize) {
-        self.touch_all(db, db);
+    pub(crate) fn flush(&mut self, db: usize, now: i64) {
+        self.touch_all(db, db, now);
         self.replace_db(db);
     }
 }

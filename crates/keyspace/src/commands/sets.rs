@@ -104,13 +104,14 @@ fn names(set: &Set) -> Vec<Key> {
     names
 }
 
-fn pick(set: &Set, count: i64, rng: &mut fastrand::Rng) -> Vec<Key> {
-    let source = super::Source {
+fn source(
+    set: &Set,
+) -> super::Source<impl FnMut(&mut fastrand::Rng) -> Key, impl FnOnce() -> Vec<Key>> {
+    super::Source {
         pick: |rng: &mut fastrand::Rng| set.random(rng).expect("a set is never empty"),
         all: || names(set),
         len: set.len(),
-    };
-    source.take(count, rng)
+    }
 }
 
 pub(crate) fn srandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -132,9 +133,8 @@ pub(crate) fn srandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
             out.bulk(set.random(&mut rng).expect("a set is never empty").bytes());
         }
         (Some(set), Some(count)) => {
-            let picked = pick(set, count, &mut rng);
-            out.array(picked.len());
-            picked.iter().for_each(|name| out.bulk(name.bytes()));
+            let send = |out: &mut Out, name: Key| out.bulk(name.bytes());
+            source(set).send(count, &mut rng, out, Out::array, send);
         }
     }
     Ok(())
@@ -158,8 +158,7 @@ pub(crate) fn spop(cx: &mut Context<'_>, out: &mut Out) -> Done {
         }
         return Ok(());
     };
-    let most = i64::try_from(count.unwrap_or(1)).unwrap_or(i64::MAX);
-    let picked = pick(set, most, &mut rng);
+    let picked = source(set).take(count.unwrap_or(1) as u64, &mut rng);
     match count {
         None => out.bulk(picked[0].bytes()),
         Some(_) => {

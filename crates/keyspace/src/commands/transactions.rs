@@ -6,7 +6,7 @@ use resp::Out;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::keyspace::Keyspace;
-use crate::session::Watched;
+use crate::session::{Seen, Watched};
 
 type Done = Result<(), Fault>;
 
@@ -42,13 +42,13 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
             continue;
         }
         let key = Bytes::copy_from_slice(key);
-        let was_expired = is_expired(cx, db, &key);
+        let seen = see(cx, db, &key);
         let version = cx.ks.watch(db, &key);
         cx.session.watched.push(Watched {
             db,
             key,
             version,
-            was_expired,
+            seen,
         });
     }
     out.ok();
@@ -61,11 +61,13 @@ pub(crate) fn unwatch(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Whether a key is there no more, though it was not removed yet.
-fn is_expired(cx: &Context<'_>, db: usize, key: &[u8]) -> bool {
+fn see(cx: &Context<'_>, db: usize, key: &[u8]) -> Seen {
     let db = &cx.ks.dbs[db];
-    let slot = db.dict.find(key);
-    slot.is_some_and(|slot| db.is_gone(slot, cx.now))
+    match db.dict.find(key) {
+        None => Seen::Nothing,
+        Some(slot) if db.is_gone(slot, cx.now) => Seen::Expired,
+        Some(_) => Seen::Value,
+    }
 }
 
 /// The commands of a transaction that may run; otherwise why it does not was written.
@@ -95,10 +97,12 @@ fn has_changed(cx: &Context<'_>) -> bool {
             db,
             key,
             version,
-            was_expired,
+            seen,
         } = watched;
-        let is_gone = is_expired(cx, *db, key) && !was_expired;
-        let is_touched = cx.ks.watched_version(*db, key) != *version;
-        is_gone || is_touched && !(*was_expired && cx.ks.dbs[*db].dict.find(key).is_none())
+        match (*seen, see(cx, *db, key)) {
+            (Seen::Value, Seen::Expired) => true,
+            (Seen::Expired, Seen::Expired | Seen::Nothing) => false,
+            _ => cx.ks.watched_version(*db, key) != *version,
+        }
     })
 }

@@ -228,16 +228,24 @@ fn rank(cx: &mut Context<'_>, reverse: bool, out: &mut Out) -> Done {
 
 /// Members and scores as an array: pairs in RESP3, one behind the other in RESP2.
 pub(super) fn send_pairs(pairs: &[(Key, f64)], with_scores: bool, out: &mut Out) {
-    let nested = with_scores && out.proto() == Proto::Resp3;
-    out.array(pairs.len() * if with_scores && !nested { 2 } else { 1 });
+    begin_pairs(pairs.len(), with_scores, out);
     for (name, score) in pairs {
-        if nested {
-            out.array(2);
-        }
-        out.bulk(name.bytes());
-        if with_scores {
-            out.double(*score);
-        }
+        send_pair(name, *score, with_scores, out);
+    }
+}
+
+fn begin_pairs(len: usize, with_scores: bool, out: &mut Out) {
+    let nested = with_scores && out.proto() == Proto::Resp3;
+    out.array(len * if with_scores && !nested { 2 } else { 1 });
+}
+
+fn send_pair(name: &Key, score: f64, with_scores: bool, out: &mut Out) {
+    if with_scores && out.proto() == Proto::Resp3 {
+        out.array(2);
+    }
+    out.bulk(name.bytes());
+    if with_scores {
+        out.double(score);
     }
 }
 
@@ -276,12 +284,12 @@ pub(crate) fn zrandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
         },
         len: zset.len(),
     };
-    let picked = source.take(count, &mut rng).into_iter();
-    let scored = picked.map(|name| {
+    let begin = |out: &mut Out, len| begin_pairs(len, with_scores, out);
+    let send = |out: &mut Out, name: Key| {
         let score = zset.score(name.bytes()).expect("it was picked");
-        (name, score)
-    });
-    send_pairs(&scored.collect::<Vec<_>>(), with_scores, out);
+        send_pair(&name, score, with_scores, out);
+    };
+    source.send(count, &mut rng, out, begin, send);
     Ok(())
 }
 

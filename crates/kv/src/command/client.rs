@@ -143,15 +143,17 @@ fn unblock(call: &mut Call<'_>) {
         return call.error("ERR value is not an integer or out of range");
     };
     let target = call.state.by_id.get(&(id as u64)).copied();
-    let parked = target.and_then(|target| Some((target, call.state.unpark(target)?)));
-    let Some((target, _)) = parked else {
+    // Who waits for something else than keys has no time that could be over.
+    let waits = |target: &ClientKey| {
+        let parked = call.state.clients[*target].parked.as_ref();
+        parked.is_some_and(|parked| !parked.block.keys.is_empty())
+    };
+    let Some(target) = target.filter(waits) else {
         return call.out().int(0);
     };
-    let out = &mut call.state.clients[target].out;
-    match with_error {
-        true => out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
-        false => out.null_array(),
-    }
+    call.state.unpark(target);
+    let error = with_error.then_some("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    call.state.answer_blocked(target, error);
     call.out().int(1);
 }
 

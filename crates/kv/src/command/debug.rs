@@ -7,7 +7,7 @@ use resp::Proto;
 
 use super::Call;
 use crate::config::Allowed;
-use crate::state::Pause;
+use crate::state::{Pause, State};
 
 const NOT_ALLOWED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
                            can run it from a local connection, otherwise you need to set this option in the \
@@ -20,6 +20,8 @@ const HELP: &[&str] = &[
     "    A hash of each of these values.",
     "ERROR <text>",
     "    Answers with this error.",
+    "LOADAOF",
+    "    Writes what waits for the journal, and reads all of it.",
     "LOG <text>",
     "    A line of the log.",
     "OBJECT <key>",
@@ -76,10 +78,8 @@ pub(super) fn debug(call: &mut Call<'_>) {
             call.out().error(text);
         }
         ("protocol", 3) => protocol(call),
-        ("reload", _) => match call.state.reload() {
-            Ok(()) => call.out().ok(),
-            Err(text) => call.error(&text),
-        },
+        ("reload", _) => done(call, State::reload),
+        ("loadaof", 2) => done(call, State::reload_journal),
         _ => {
             let client = &mut call.state.clients[call.key];
             let known = call
@@ -90,6 +90,13 @@ pub(super) fn debug(call: &mut Call<'_>) {
                 call.unknown_subcommand();
             }
         }
+    }
+}
+
+fn done(call: &mut Call<'_>, run: fn(&mut State) -> Result<(), String>) {
+    match run(call.state) {
+        Ok(()) => call.out().ok(),
+        Err(text) => call.error(&text),
     }
 }
 

@@ -77,8 +77,11 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
         ("", 1) | ("schedule", 2) => {}
         _ => return call.error("ERR syntax error"),
     }
+    let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.begin_save() {
-        Ok(()) => call.out().simple("Background saving started"),
+        Ok(()) if is_alone => call.out().simple("Background saving started"),
+        // In Redis it begins behind the transaction.
+        Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }
 }
@@ -91,8 +94,10 @@ pub(super) fn lastsave(call: &mut Call<'_>) {
 
 /// BGREWRITEAOF
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
+    let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.begin_rewrite() {
-        Ok(text) => call.out().simple(text),
+        Ok(text) if is_alone => call.out().simple(text),
+        Ok(_) => (call.out()).simple("Background append only file rewriting scheduled"),
         Err(text) => call.error(&text),
     }
 }

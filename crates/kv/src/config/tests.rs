@@ -117,6 +117,13 @@ fn every_default_of_what_is_only_kept_is_one_of_its_values() {
 }
 
 #[test]
+fn one_argument_may_be_a_line_with_quotes() {
+    let config = from_args(&["--maxmemory '700mb'", "--requirepass \"a b\""]).expect("sound");
+    assert_eq!(config.maxmemory.0, 700 << 20);
+    assert_eq!(config.requirepass, "a b");
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_reason() {
     let fault = |args: &[&str]| from_args(args).expect_err("refused");
     assert_eq!(

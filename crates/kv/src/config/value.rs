@@ -289,6 +289,13 @@ impl Default for OutputLimits {
 }
 
 impl OutputLimits {
+    /// With fewer bytes no client passes a bound; there are none of replicas.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let bounds = [self.normal, self.pubsub].map(|it| [it.hard_bytes, it.soft_bytes]);
+        let set = bounds.into_iter().flatten().filter(|bytes| 0 < *bytes);
+        set.min().unwrap_or(u64::MAX)
+    }
+
     /// Takes over the classes that `words` name.
     pub(super) fn update(&mut self, words: &[String]) -> Result<(), String> {
         let words = Words::read(words)?.0;

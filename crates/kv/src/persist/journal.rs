@@ -107,19 +107,24 @@ impl Journal {
     /// replayed.
     pub(crate) fn append(&mut self, commands: &[(usize, Vec<Bytes>)]) {
         let wrapped = 1 < commands.len();
-        if wrapped {
+        if let [(db, _), _, ..] = commands {
+            self.select(*db);
             encode(&[Bytes::from_static(b"MULTI")], &mut self.pending);
         }
         for (db, args) in commands {
-            if self.db != Some(*db) {
-                let db_text = Bytes::from(db.to_string());
-                encode(&[Bytes::from_static(b"SELECT"), db_text], &mut self.pending);
-                self.db = Some(*db);
-            }
+            self.select(*db);
             encode(args, &mut self.pending);
         }
         if wrapped {
             encode(&[Bytes::from_static(b"EXEC")], &mut self.pending);
+        }
+    }
+
+    fn select(&mut self, db: usize) {
+        if self.db != Some(db) {
+            let text = Bytes::from(db.to_string());
+            encode(&[Bytes::from_static(b"SELECT"), text], &mut self.pending);
+            self.db = Some(db);
         }
     }
 
@@ -153,6 +158,18 @@ impl Journal {
             progress: Arc::clone(&self.progress),
             batch: self.batches,
         })
+    }
+
+    /// Has the thread write what there is, and keeps this one waiting.
+    pub(crate) fn write_out(&mut self) -> Result<(), String> {
+        drop(self.send());
+        while self.progress.done.load(Ordering::Acquire) < self.batches {
+            if let Some(fault) = self.fault() {
+                return Err(fault);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Goes on in `file`, behind everything that was appended so far.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use keyspace::{Keyspace, Outcome, Session, rdb};
 use resp::{Out, Parser, Proto};
 
@@ -17,6 +17,8 @@ use crate::rename::{Meaning, Renames, with_own_name};
 
 /// Bytes read from a file at once.
 const CHUNK_BYTES: usize = 1 << 20;
+/// Longest line between commands that is none: with `aof-timestamp-enabled yes` Redis notes the time there.
+const ANNOTATION_BYTES_MAX: usize = 1024;
 
 /// Where the files of a configuration are.
 #[derive(Clone, Debug)]
@@ -137,10 +139,7 @@ pub(crate) fn reload(
     snapshot: &[u8],
     now_ms: u64,
 ) -> Result<(), rdb::Error> {
-    let mut session = Session::new();
-    session.set_replay(true);
-    let flush = [Bytes::from_static(b"FLUSHALL")];
-    keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
+    empty(keyspace, now_ms);
     let options = rdb::LoadOptions {
         now_ms,
         check_crc: true,
@@ -148,6 +147,23 @@ pub(crate) fn reload(
     };
     rdb::Loader::new(options).feed(keyspace, &mut BytesMut::from(snapshot))?;
     Ok(())
+}
+
+/// Replaces all data by what the journal holds.
+pub(crate) fn reload_journals(
+    config: &Config,
+    keyspace: &mut Keyspace,
+    now_ms: u64,
+) -> Result<(), Error> {
+    empty(keyspace, now_ms);
+    load_journals(config, &Places::new(config), keyspace, now_ms).map(drop)
+}
+
+fn empty(keyspace: &mut Keyspace, now_ms: u64) {
+    let mut session = Session::new();
+    session.set_replay(true);
+    let flush = [Bytes::from_static(b"FLUSHALL")];
+    keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
 }
 
 /// Reads files into a keyspace.
@@ -250,6 +266,7 @@ impl<'a> Replay<'a> {
     /// Runs commands to the end of the file. Returns where the last whole one ends, or the last whole transaction.
     fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
         let show = path.display();
+        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
             // What was accepted once is accepted again, whatever the limit has become.
             bulk_bytes_max: i32::MAX as usize,
@@ -261,12 +278,32 @@ impl<'a> Replay<'a> {
         loop {
             // The parser would take a line of words too.
             let begins = source.input.first().filter(|_| parser.is_between());
-            if let Some(byte) = begins.filter(|byte| **byte != b'*') {
-                let text = format!(
-                    "{show}: at byte {}: {byte:#04x} begins no command",
-                    source.at()
-                );
-                return Err(Error::data(text));
+            match begins.copied() {
+                None | Some(b'*') => {}
+                Some(b'#') => match source.pass_line(ANNOTATION_BYTES_MAX) {
+                    Some(true) => {
+                        if !self.session.in_multi() {
+                            whole = source.at();
+                        }
+                        continue;
+                    }
+                    Some(false) => {
+                        let at = source.at();
+                        let text = format!("{show}: at byte {at}: an annotation without an end");
+                        return Err(Error::data(text));
+                    }
+                    None => {
+                        if source.fill().map_err(read)? == 0 {
+                            return Ok(whole);
+                        }
+                        continue;
+                    }
+                },
+                Some(byte) => {
+                    let at = source.at();
+                    let text = format!("{show}: at byte {at}: {byte:#04x} begins no command");
+                    return Err(Error::data(text));
+                }
             }
             match parser.next(&mut source.input) {
                 Err(error) => {
@@ -284,8 +321,7 @@ impl<'a> Replay<'a> {
                     }
                 }
                 Ok(false) => {
-                    let more = source.fill();
-                    if more.map_err(|error| Error::host(format!("read {show}: {error}")))? == 0 {
+                    if source.fill().map_err(read)? == 0 {
                         return Ok(whole);
                     }
                 }
@@ -311,7 +347,7 @@ impl<'a> Replay<'a> {
             return Err(text.trim_start_matches('-').trim_end().to_owned());
         }
         match outcome {
-            Outcome::Done => Ok(()),
+            Outcome::Done | Outcome::Refused | Outcome::Queued => Ok(()),
             Outcome::Exec(commands) => {
                 for args in &commands {
                     self.run_named(args)?;
@@ -351,6 +387,18 @@ impl Source {
         let read = read?;
         self.read += read as u64;
         Ok(read)
+    }
+
+    /// Passes over a line; not when it has more than so many bytes, and nobody knows yet when its end was not read.
+    fn pass_line(&mut self, bytes_max: usize) -> Option<bool> {
+        let begin = &self.input[..self.input.len().min(bytes_max)];
+        match begin.iter().position(|byte| *byte == b'\n') {
+            Some(end) => {
+                self.input.advance(end + 1);
+                Some(true)
+            }
+            None => (begin.len() == bytes_max).then_some(false),
+        }
     }
 
     /// Where in the file the next byte of `input` is.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::text::quote;
+
 /// A base, the increments since, and what a rewrite left to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
@@ -24,10 +26,13 @@ impl Manifest {
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         let mut manifest = Manifest::default();
         for (index, line) in text.lines().enumerate() {
-            if line.starts_with('#') || line.is_empty() {
+            if line.starts_with('#') {
                 continue;
             }
             let fault = |what: &str| format!("line {}: {what}", index + 1);
+            if line.trim().is_empty() {
+                return Err(fault("it is empty"));
+            }
             let words =
                 resp::split_line(line.as_bytes()).ok_or_else(|| fault("unbalanced quotes"))?;
             let (listed, kind) = read_line(&words).map_err(fault)?;
@@ -65,12 +70,12 @@ impl Manifest {
         ];
         for (files, kind) in kinds {
             for Listed { name, seq } in files {
-                let name = match name.contains(' ') {
-                    true => format!("\"{name}\""),
-                    false => name.clone(),
-                };
-                writeln!(text, "file {name} seq {seq} type {kind}")
-                    .expect("a string takes everything");
+                text.push_str("file ");
+                match name.bytes().all(is_plain) {
+                    true => text.push_str(name),
+                    false => quote(name.as_bytes(), &mut text),
+                }
+                writeln!(text, " seq {seq} type {kind}").expect("a string takes everything");
             }
         }
         text
@@ -93,6 +98,11 @@ impl Manifest {
             seq,
         }
     }
+}
+
+/// Whether a name with this byte is a word as it is.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\')
 }
 
 fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
@@ -125,11 +135,12 @@ mod tests {
     #[test]
     fn what_redis_writes_is_read_and_written_back() {
         let text = "file appendonly.aof.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\n\
-                    file appendonly.aof.3.incr.aof seq 3 type i\nfile \"b c\" seq 4 type i\n";
+                    file appendonly.aof.3.incr.aof seq 3 type i\nfile \"b c\" seq 4 type i\n\
+                    file \" \\n\\\"\" seq 5 type i\n";
         let manifest = Manifest::parse(text).expect("sound");
         assert_eq!(manifest.print(), text);
         assert_eq!(manifest.next_base("x").name, "x.3.base.rdb");
-        assert_eq!(manifest.next_increment("x").name, "x.5.incr.aof");
+        assert_eq!(manifest.next_increment("x").name, "x.6.incr.aof");
         assert_eq!(Manifest::default().next_increment("x").name, "x.1.incr.aof");
     }
 
@@ -140,6 +151,7 @@ mod tests {
             fault("# c\nfile a seq 1\n"),
             "line 2: no file, seq and type"
         );
+        assert_eq!(fault("file a seq 1 type b\n \n"), "line 2: it is empty");
         assert_eq!(
             fault("file a seq x type b"),
             "line 1: no file, seq and type"

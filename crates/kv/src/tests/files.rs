@@ -87,6 +87,37 @@ fn a_journal_may_call_commands_by_their_own_and_by_their_given_names() {
 }
 
 #[test]
+fn times_between_the_commands_of_a_journal_are_passed_over() {
+    let dir = Dir::new("annotated");
+    let config = dir.config("");
+    write(&config, &["SET a 1"]);
+    let command = |name: &str| format!("*1\r\n${}\r\n{name}\r\n", name.len());
+    let incr = "*2\r\n$4\r\nINCR\r\n$1\r\na\r\n";
+    let text = format!(
+        "#TS:1628217470\r\n{}#TS:1628217471\r\n{incr}{}#TS:16282",
+        command("MULTI"),
+        command("EXEC")
+    );
+    let append = |text: &str| {
+        let mut journal = File::options().append(true).open(dir.increment())?;
+        journal.write_all(text.as_bytes())
+    };
+    append(&text).expect("room");
+    let before = fs::metadata(dir.increment()).expect("it is there").len();
+    let (mut keyspace, persist) = open(&config).expect("sound");
+    drop(persist);
+    let mut session = Session::new();
+    assert_eq!(run(&mut keyspace, &mut session, "GET a"), "$1\r\n2\r\n");
+    // The torn one is dropped, as a torn command is.
+    let after = fs::metadata(dir.increment()).expect("it is there").len();
+    assert_eq!(after, before - "#TS:16282".len() as u64);
+    append(&format!("#{}\r\n", "x".repeat(2000))).expect("room");
+    let fault = open(&config).map(drop).expect_err("refused");
+    let expected = format!("at byte {after}: an annotation without an end");
+    assert!(fault.ends_with(&expected), "{fault}");
+}
+
+#[test]
 fn data_comes_back() {
     let dir = Dir::new("back");
     let config = dir.config("");
@@ -203,7 +234,7 @@ fn a_list_of_files_that_is_empty_is_no_empty_journal() {
     let config = dir.config("");
     write(&config, &["SET a 1"]);
     let manifest = dir.0.join("appendonlydir/appendonly.aof.manifest");
-    for text in ["", "\n", "# nothing\n"] {
+    for text in ["", "# nothing\n"] {
         fs::write(&manifest, text).expect("written");
         let error = open(&config).expect_err("refused");
         assert!(

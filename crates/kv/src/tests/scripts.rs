@@ -114,6 +114,32 @@ fn commands_go_by_the_names_they_were_given() {
 }
 
 #[test]
+fn a_reply_beyond_the_limit_ends_its_client_and_a_transaction_is_whole_before() {
+    let long = "x".repeat(200);
+    check(
+        "client-output-buffer-limit normal 100 0 0",
+        &format!(
+            r#"
+            a> SET k {long}
+            a< OK
+            a> GET k
+            a closed
+            b> MULTI
+            b< OK
+            b> GET k
+            b< QUEUED
+            b> SET k short
+            b< QUEUED
+            b> EXEC
+            b closed
+            c> GET k
+            c< "short"
+            "#
+        ),
+    );
+}
+
+#[test]
 fn messages_reach_who_listens() {
     check(
         "",
@@ -692,6 +718,47 @@ fn listeners_are_counted_in_a_list_in_both_protocols() {
         a< ["a" 0]
         "#,
     );
+}
+
+#[test]
+fn calls_are_counted_when_they_run_and_by_how_they_end() {
+    let script = r#"
+        a> MULTI
+        a< OK
+        a> SET k v
+        a< QUEUED
+        a> EXEC
+        a< [OK]
+        a> SET k
+        a< -ERR wrong number of arguments for 'set' command
+        a> INCR k
+        a< -ERR value is not an integer or out of range
+        b> CLIENT ID
+        b< 2
+        b> BLPOP list 0
+        a> CLIENT UNBLOCK 2 ERROR
+        a< 1
+        b< -UNBLOCKED client unblocked via CLIENT UNBLOCK
+        a> MULTI
+        a< OK
+        a> LPUSH k x
+        a< QUEUED
+        a> EXEC
+        a< [-WRONGTYPE Operation against a key holding the wrong kind of value]
+        a> INFO commandstats errorstats"#;
+    let heard = heard_last("", script, Some("a"));
+    for line in [
+        "cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0",
+        "cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
+        "cmdstat_blpop:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
+        "cmdstat_exec:calls=2,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
+        "cmdstat_lpush:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
+        "errorstat_ERR:count=2",
+        "errorstat_WRONGTYPE:count=1",
+        "errorstat_UNBLOCKED:count=1",
+    ] {
+        assert!(heard.contains(line), "{line} in {heard}");
+    }
 }
 
 #[test]

@@ -187,6 +187,21 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
     assert!(0 < acknowledged);
 }
 
+#[test]
+fn what_is_in_the_journal_is_what_is_served() {
+    let dir = Dir::new("loadaof");
+    let journal = ["--appendonly", "yes", "--enable-debug-command", "yes"];
+    let store = Store::start(&dir.0, &journal);
+    let mut client = store.client();
+    for line in ["SET a 1", "EXPIRE a 100", "RPUSH l x y z", "SPOP none"] {
+        ask(&mut client, line).expect("a reply");
+    }
+    let before = ask(&mut client, "DEBUG DIGEST").expect("a reply");
+    assert_eq!(ask(&mut client, "DEBUG LOADAOF").expect("a reply"), "+OK");
+    assert_eq!(ask(&mut client, "DEBUG DIGEST").expect("a reply"), before);
+    assert_eq!(ask(&mut client, "RPOP l").expect("a reply"), "$1");
+}
+
 /// Reads a string of so many bytes that is one letter all over; which one.
 fn letter(client: &mut impl Read, bytes: usize) -> u8 {
     let head = format!("${bytes}\r\n");

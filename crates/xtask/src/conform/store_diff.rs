@@ -280,7 +280,7 @@ impl Pair {
             .keyspace
             .execute(&mut self.session, args, now_ms(), out)
         {
-            Outcome::Done => {}
+            Outcome::Done | Outcome::Refused | Outcome::Queued => {}
             Outcome::Exec(commands) => {
                 commands.iter().for_each(|args| self.execute(args, out));
                 self.session.exec_done();
