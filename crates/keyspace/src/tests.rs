@@ -1,5 +1,7 @@
 //! Commands in, replies out, as a client sees them.
 
+mod hostile;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
