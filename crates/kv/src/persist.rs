@@ -436,8 +436,13 @@ impl State {
             journal.set_fsync(self.config.appendfsync);
         }
         match (before.appendonly, self.config.appendonly) {
-            // The rewrite begins the journal.
-            (false, true) if !self.persist.is_journaling() => drop(self.begin_rewrite()),
+            // The rewrite begins the journal; one that runs may have begun without.
+            (false, true)
+                if !self.persist.is_journaling()
+                    && !self.persist.wanted.contains(&Job::Rewrite) =>
+            {
+                self.want(Job::Rewrite);
+            }
             (true, false) => {
                 // The rest is written and synced, which the core does not wait for.
                 let journal = self.persist.journal.take();
@@ -616,7 +621,8 @@ impl State {
     }
 }
 
-/// Begins a new increment and a new base at one moment, then replaces what was before. Returns the base's length.
+/// Begins a new increment and a new base at one moment, then replaces what was before. Without `appendonly` there is a base
+/// alone. Returns its length.
 async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let (places, mut manifest, was_on) = {
         let state = shared.state.borrow();
@@ -646,10 +652,13 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
     let base = manifest.next_base(&places.stem);
     let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
-    let last = manifest.increments.pop().expect("one was pushed");
+    let last = match bytes_before {
+        Some(_) => manifest.increments.pop(),
+        None => None,
+    };
     let mut replaced = Manifest {
         base: Some(base),
-        increments: vec![last],
+        increments: last.into_iter().collect(),
         history: manifest
             .base
             .into_iter()
@@ -674,29 +683,32 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let persist = &mut shared.state.borrow_mut().persist;
     persist.manifest = replaced;
     if let Some(journal) = &persist.journal {
-        journal.set_bytes(base_bytes + (journal.bytes() - bytes_before));
+        journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
     }
     Ok(base_bytes)
 }
 
 impl State {
     /// The moment of a rewrite: what comes from here on is in the new increment, what was before in the snapshot.
-    /// Returns the bytes journaled before.
-    fn split_journal(&mut self, file: File, manifest: &Manifest) -> io::Result<u64> {
+    /// Returns the bytes journaled before; none where there is to be no journal.
+    fn split_journal(&mut self, file: File, manifest: &Manifest) -> io::Result<Option<u64>> {
         let now_ms = self.now_ms();
         let persist = &mut self.persist;
         let bytes_before = match &mut persist.journal {
             Some(journal) => {
                 journal.rotate(file);
-                journal.bytes()
+                Some(journal.bytes())
             }
-            none => {
+            none if self.config.appendonly => {
                 *none = Some(Journal::start(file, 0, self.config.appendfsync)?);
                 self.keyspace.set_journaling(true);
-                0
+                Some(0)
             }
+            _ => None,
         };
-        persist.manifest = manifest.clone();
+        if bytes_before.is_some() {
+            persist.manifest = manifest.clone();
+        }
         let begun = self
             .keyspace
             .snapshot_begin(options(&self.config, true, now_ms));

@@ -188,6 +188,33 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
 }
 
 #[test]
+fn a_rewrite_without_a_journal_begins_none() {
+    let dir = Dir::new("base-alone");
+    let manifest = dir.0.join("appendonlydir/appendonly.aof.manifest");
+    let listed = |files: usize| {
+        eventually("the list of files is renewed", || {
+            let text = std::fs::read_to_string(&manifest).ok()?;
+            (text.lines().count() == files && !text.contains(" type h")).then_some(text)
+        })
+    };
+    let store = Store::start(&dir.0, &["--appendonly", "no"]);
+    let mut client = store.client();
+    ask(&mut client, "SET a 1").expect("a reply");
+    ask(&mut client, "BGREWRITEAOF").expect("a reply");
+    assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
+    ask(&mut client, "SET b 1").expect("a reply");
+    ask(&mut client, "CONFIG SET appendonly yes").expect("a reply");
+    listed(2);
+    ask(&mut client, "SET c 1").expect("a reply");
+    ask(&mut client, "CONFIG SET appendfsync always").expect("a reply");
+    ask(&mut client, "SET d 1").expect("a reply");
+    store.kill();
+    let store = Store::start(&dir.0, &["--appendonly", "yes"]);
+    let found = ask(&mut store.client(), "EXISTS a b c d").expect("a reply");
+    assert_eq!(found, ":4");
+}
+
+#[test]
 fn what_is_in_the_journal_is_what_is_served() {
     let dir = Dir::new("loadaof");
     let journal = ["--appendonly", "yes", "--enable-debug-command", "yes"];
