@@ -477,10 +477,9 @@ impl State {
             return Err("ERR the journal is being rewritten, or a snapshot written".to_owned());
         }
         let now_ms = self.now_ms();
-        let Some(journal) = &mut self.persist.journal else {
-            return Err("ERR there is no journal: appendonly is no".to_owned());
-        };
-        let loaded = journal.write_out().and_then(|()| {
+        let journal = self.persist.journal.as_mut();
+        let written = journal.map_or(Ok(()), Journal::write_out);
+        let loaded = written.and_then(|()| {
             let loaded = load::reload_journals(&self.config, &mut self.keyspace, now_ms);
             loaded.map_err(|error| error.to_string())
         });

@@ -155,8 +155,12 @@ pub(crate) fn reload_journals(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<(), Error> {
+    let places = Places::new(config);
+    if !places.manifest.exists() {
+        return Err(Error::data("there is no journal".to_owned()));
+    }
     empty(keyspace, now_ms);
-    load_journals(config, &Places::new(config), keyspace, now_ms).map(drop)
+    load_journals(config, &places, keyspace, now_ms).map(drop)
 }
 
 fn empty(keyspace: &mut Keyspace, now_ms: u64) {

@@ -197,11 +197,19 @@ fn a_rewrite_without_a_journal_begins_none() {
             (text.lines().count() == files && !text.contains(" type h")).then_some(text)
         })
     };
-    let store = Store::start(&dir.0, &["--appendonly", "no"]);
+    let store = Store::start(&dir.0, &["--enable-debug-command", "yes"]);
     let mut client = store.client();
     ask(&mut client, "SET a 1").expect("a reply");
+    let refused = ask(&mut client, "DEBUG LOADAOF").expect("a reply");
+    assert_eq!(
+        refused,
+        "-ERR Error trying to load the AOF: there is no journal"
+    );
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
+    ask(&mut client, "SET b 1").expect("a reply");
+    ask(&mut client, "DEBUG LOADAOF").expect("a reply");
+    assert_eq!(ask(&mut client, "EXISTS a b").expect("a reply"), ":1");
     ask(&mut client, "SET b 1").expect("a reply");
     ask(&mut client, "CONFIG SET appendonly yes").expect("a reply");
     listed(2);

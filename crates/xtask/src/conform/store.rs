@@ -1,10 +1,12 @@
-//! The test suite that Redis 7.0 brings, against `pelton store`: the units of what is built, in external mode.
+//! The test suite that Redis 7.0 brings, against `pelton store`: the units of what is built, in external mode, and those that
+//! start servers themselves, which get ours for Redis's.
 //!
 //! It is Debian's source package, unpacked in the cache and never committed. Each unit gets a fresh server. What is not
 //! run stands in `store_skip.txt`, with the reason above the names.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
@@ -50,6 +52,32 @@ const UNITS: &[&str] = &[
     "violations",
 ];
 
+/// Those that start servers themselves, to give them files and settings.
+const STARTING: &[&str] = &[
+    "unit/aofrw",
+    "unit/auth",
+    "unit/info",
+    "unit/limits",
+    "unit/obuf-limits",
+    "integration/aof",
+];
+
+/// What they start. A server that serves, or has ended, is to tell its number.
+const START: &str = r#"#!/bin/bash
+port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
+(
+    for _ in {1..1000}; do
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+        kill -0 $$ 2>/dev/null || break
+        sleep 0.01
+    done
+    echo "* Server initialized"
+    echo "Ready to accept connections"
+    echo " PID: $$"
+) &
+exec "$PELTON" store "$@"
+"#;
+
 /// How much of the tests that are run must pass, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
@@ -77,11 +105,15 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let names: String = names.map(|name| format!("{name}\n")).collect();
     fs::write(&skips, names).map_err(at(&skips))?;
     let (mut passed, mut failed) = (0, 0);
-    for unit in UNITS {
+    let units = UNITS.iter().map(|unit| (unit, false));
+    for (unit, starts) in units.chain(STARTING.iter().map(|unit| (unit, true))) {
         if !named.is_empty() && !named.iter().any(|name| name.as_os_str() == *unit) {
             continue;
         }
-        let counted = run_unit(unit, &server, &suite, &folder)?;
+        let counted = match starts {
+            false => run_unit(unit, &server, &suite, &skips)?,
+            true => run_starting(unit, &server, &suite, &skips)?,
+        };
         passed += counted.passed;
         failed += counted.failed.len() + usize::from(counted.hung);
         let end = if counted.hung { ", and hangs" } else { "" };
@@ -149,7 +181,7 @@ impl Drop for Served {
     }
 }
 
-fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Counted, Stop> {
+fn run_unit(unit: &str, server: &Path, suite: &Path, skips: &Path) -> Result<Counted, Stop> {
     let served = Served::start(
         server,
         // Small sets are packed since 7.2, and the suite is 7.0's; its own servers may change where files are.
@@ -160,22 +192,44 @@ fn run_unit(unit: &str, server: &Path, suite: &Path, folder: &Path) -> Result<Co
             "yes",
         ],
     )?;
-    let output = Command::new("tclsh")
-        .args([
-            "tests/test_helper.tcl",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            served.port(),
-        ])
+    let mut suite = suite_command(&format!("unit/{unit}"), suite, skips);
+    suite.args(["--host", "127.0.0.1", "--port", served.port()]);
+    counted(suite.args(["--tags", "-needs:repl -needs:debug"]))
+}
+
+fn run_starting(unit: &str, server: &Path, suite: &Path, skips: &Path) -> Result<Counted, Stop> {
+    let programs = suite.join("src");
+    let start = programs.join("redis-server");
+    fs::write(&start, START).map_err(at(&start))?;
+    fs::set_permissions(&start, Permissions::from_mode(0o755)).map_err(at(&start))?;
+    for tool in ["redis-cli", "redis-check-aof"] {
+        let link = programs.join(tool);
+        if !link.exists() {
+            symlink(Path::new("/usr/bin").join(tool), &link).map_err(at(&link))?;
+        }
+    }
+    let mut suite = suite_command(unit, suite, skips);
+    counted(
+        suite
+            .env("PELTON", server)
+            .args(["--clients", "1", "--tags", "-needs:repl -repl"]),
+    )
+}
+
+fn suite_command(unit: &str, suite: &Path, skips: &Path) -> Command {
+    let mut command = Command::new("tclsh");
+    command
+        .args(["tests/test_helper.tcl", "--single", unit])
         .args(["--durable", "--ignore-encoding", "--timeout", "180"])
-        .args(["--tags", "-needs:repl -needs:debug", "--skipfile"])
-        .arg(folder.join("skips"))
-        .args(["--single", &format!("unit/{unit}")])
-        .current_dir(suite)
-        .output()
-        .map_err(|error| Stop::host(format!("tclsh: {error}")))?;
-    drop(served);
+        .arg("--skipfile")
+        .arg(skips)
+        .current_dir(suite);
+    command
+}
+
+fn counted(suite: &mut Command) -> Result<Counted, Stop> {
+    let output = suite.output();
+    let output = output.map_err(|error| Stop::host(format!("tclsh: {error}")))?;
     Ok(count(&String::from_utf8_lossy(&output.stdout)))
 }
 
