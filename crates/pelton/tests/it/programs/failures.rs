@@ -9,20 +9,21 @@ use crate::harness::{Home, Server, eventually, media, pelton};
 fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     for backend in backends() {
         let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-        let more = "max_request_time = \"3s\"\nmax_answer = \"2MiB\"\nmax_memory = \"64MiB\"\n";
-        let server = serve(&home, backend, &program("v", VISITOR, more));
+        let more = "max_answer = \"2MiB\"\nmax_memory = \"64MiB\"\n";
+        let hasty = program("hasty", VISITOR, "max_request_time = \"300ms\"\n");
+        let server = serve(&home, backend, &(program("v", VISITOR, more) + &hasty));
         assert_eq!(server.get("/x/v?count").status, 200);
         let before = server.memory("VmRSS");
-        for (query, status) in [
-            ("crash", 502),
-            ("fail", 502),
-            ("loop", 504),
-            ("grow", 502),
-            ("long", 502),
-            ("nonsense", 502),
+        for (asked, status) in [
+            ("v?crash", 502),
+            ("v?fail", 502),
+            ("hasty?loop", 504),
+            ("v?grow", 502),
+            ("v?long", 502),
+            ("v?nonsense", 502),
         ] {
-            let answer = server.get(&format!("/x/v?{query}"));
-            assert_eq!(answer.status, status, "{backend}: {query}");
+            let answer = server.get(&format!("/x/{asked}"));
+            assert_eq!(answer.status, status, "{backend}: {asked}");
             assert_eq!(answer.content_type(), "application/problem+json");
             assert_eq!(server.get("/x/v?count").text(), "1");
         }
