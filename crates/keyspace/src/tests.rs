@@ -83,7 +83,6 @@ fn check_family(text: &str, file: ExpectFile) {
     file.assert_eq(&transcript);
 }
 
-/// The replies are those of redis-server 7.0.15, but for what 7.2 changed and what is ours.
 #[test]
 fn random_elements_end_where_the_reply_is_full() {
     let mut client = Client::new();
@@ -136,6 +135,7 @@ fn who_watches_is_told_of_values_not_of_what_is_left_of_them() {
     }
 }
 
+/// The replies are those of redis-server 7.0.15, but for what 7.2 changed and what is ours.
 #[test]
 fn families() {
     check_family(

@@ -33,6 +33,15 @@ enum Gate {
     Postponed,
 }
 
+/// What a command's call counts as.
+#[derive(Clone, Copy)]
+enum Counts {
+    Run,
+    Refused,
+    /// Nothing yet: it is counted when it runs, or is answered.
+    Later,
+}
+
 impl State {
     /// Runs one command of a client, its reply and all that follows from it included.
     pub(crate) fn command(&mut self, key: ClientKey, args: &[Bytes], foreseen: Foreseen) -> Flow {
@@ -130,30 +139,34 @@ impl State {
         let begun = self.clock.lap_begun();
         let client = &mut self.clients[key];
         let mark = client.out.mark();
-        let errors = client.out.errors();
+        let mut errors = client.out.errors();
         let outcome = self
             .keyspace
             .execute(&mut client.session, args, now_ms, &mut client.out);
         let command = client.session.command();
         client.last = command.or(client.last);
-        let is_refused = matches!(outcome, Outcome::Refused);
-        let has_run = !is_refused && !matches!(outcome, Outcome::Queued);
-        // What fails within an EXEC is counted there.
-        let is_exec = matches!(outcome, Outcome::Exec(_));
-        let flow = match outcome {
-            Outcome::Done | Outcome::Refused | Outcome::Queued => Flow::Next,
+        let (flow, counts) = match outcome {
+            Outcome::Done => (Flow::Next, Counts::Run),
+            Outcome::Refused => (Flow::Next, Counts::Refused),
+            Outcome::Queued => (Flow::Next, Counts::Later),
             Outcome::Service(command) => {
                 command::run(self, key, command, args);
-                Flow::Next
+                (Flow::Next, Counts::Run)
             }
-            Outcome::Block(_) if self.retrying => Flow::Blocked,
-            Outcome::Block(block) => self.park(key, args, block),
+            Outcome::Block(_) if self.retrying => (Flow::Blocked, Counts::Later),
+            Outcome::Block(block) => match self.park(key, args, block) {
+                Flow::Blocked => (Flow::Blocked, Counts::Later),
+                flow => (flow, Counts::Run),
+            },
             Outcome::Exec(commands) => {
                 for args in &commands {
                     self.execute(key, args);
                 }
-                self.clients[key].session.exec_done();
-                Flow::Next
+                let client = &mut self.clients[key];
+                client.session.exec_done();
+                // Theirs are counted already.
+                errors = client.out.errors();
+                (Flow::Next, Counts::Run)
             }
         };
         if told_late && self.clients.contains(key) {
@@ -161,18 +174,16 @@ impl State {
         }
         // A command may end its own client.
         if let Some(client) = self.clients.get(key) {
-            let failed = !is_exec && client.out.errors() != errors;
+            let failed = client.out.errors() != errors;
             if failed && let Some(text) = client.out.error_at(mark) {
                 let text = text.to_owned();
                 self.stats.error(&text, self.limits.error_names_max);
             }
-            match command {
-                Some(command) if is_refused => self.stats.calls_of(command).rejected += 1,
-                Some(command) if has_run && flow != Flow::Blocked => {
-                    self.account(key, command, args, begun, failed);
-                }
-                // Counted when it runs or is answered; what is no command, only by its error.
-                _ => {}
+            match (command, counts) {
+                (Some(command), Counts::Run) => self.account(key, command, args, begun, failed),
+                (Some(command), Counts::Refused) => self.stats.calls_of(command).rejected += 1,
+                // What is no command is counted by its error alone.
+                (Some(_), Counts::Later) | (None, _) => {}
             }
         }
         flow

@@ -651,10 +651,8 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
     let base = manifest.next_base(&places.stem);
     let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
-    let last = match bytes_before {
-        Some(_) => manifest.increments.pop(),
-        None => None,
-    };
+    // One that nothing is written to goes with what was before.
+    let last = bytes_before.and_then(|_| manifest.increments.pop());
     let mut replaced = Manifest {
         base: Some(base),
         increments: last.into_iter().collect(),

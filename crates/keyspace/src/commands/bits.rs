@@ -132,8 +132,17 @@ impl Stretch {
         (self.first / 8, self.last / 8)
     }
 
-    /// The byte at one of its ends, without the bits outside.
-    fn end(&self, bytes: &[u8], at: usize, flip: u8) -> u8 {
+    /// The bytes between those two; all of their bits are inside.
+    fn inner<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let (first, last) = self.ends();
+        if first == last {
+            return &[];
+        }
+        &bytes[first + 1..last]
+    }
+
+    /// One of its bytes, every bit turned where `flip` has one, without the bits outside.
+    fn byte(&self, bytes: &[u8], at: usize, flip: u8) -> u8 {
         let (first, last) = self.ends();
         let head = if at == first {
             0xff >> (self.first % 8)
@@ -150,45 +159,35 @@ impl Stretch {
 
     fn count_ones(&self, bytes: &[u8]) -> u64 {
         let (first, last) = self.ends();
-        let head = u64::from(self.end(bytes, first, 0).count_ones());
-        if first == last {
-            return head;
-        }
-        let (words, rest) = bytes[first + 1..last].as_chunks();
+        let ones = |at| self.byte(bytes, at, 0).count_ones();
+        let ends = if first == last {
+            ones(first)
+        } else {
+            ones(first) + ones(last)
+        };
+        let (words, rest) = self.inner(bytes).as_chunks();
         let words = words
             .iter()
             .map(|word| u64::from_ne_bytes(*word).count_ones());
         let rest = rest.iter().map(|byte| byte.count_ones());
-        head + words.chain(rest).map(u64::from).sum::<u64>()
-            + u64::from(self.end(bytes, last, 0).count_ones())
+        words.chain(rest).map(u64::from).sum::<u64>() + u64::from(ends)
     }
 
     /// Where the first one is, of bits that are flipped by `flip`.
     fn first_one(&self, bytes: &[u8], flip: u8) -> Option<usize> {
         let (first, last) = self.ends();
-        let is_other = |byte: &u8| *byte != flip;
-        let between = bytes.get(first + 1..last).unwrap_or_default();
-        let (words, rest) = between.as_chunks::<8>();
-        let in_words = || {
-            let word = words.iter().position(|word| *word != [flip; 8])?;
-            words[word]
-                .iter()
-                .position(is_other)
-                .map(|at| word * 8 + at)
+        let one_in = |at| {
+            let byte = self.byte(bytes, at, flip);
+            (byte != 0).then_some(at * 8 + byte.leading_zeros() as usize)
         };
-        let in_rest = || {
-            rest.iter()
-                .position(is_other)
-                .map(|at| words.len() * 8 + at)
-        };
-        let at = match self.end(bytes, first, flip) {
-            0 => in_words()
-                .or_else(in_rest)
-                .map_or(last, |at| first + 1 + at),
-            _ => first,
-        };
-        let byte = self.end(bytes, at, flip);
-        (byte != 0).then_some(at * 8 + byte.leading_zeros() as usize)
+        one_in(first).or_else(|| {
+            let inner = self.inner(bytes);
+            let (words, _) = inner.as_chunks();
+            let without = words.iter().take_while(|word| **word == [flip; 8]);
+            let skipped = 8 * without.count();
+            let found = inner[skipped..].iter().position(|byte| *byte != flip);
+            one_in(found.map_or(last, |at| first + 1 + skipped + at))
+        })
     }
 }
 

@@ -107,8 +107,8 @@ impl Journal {
     /// replayed.
     pub(crate) fn append(&mut self, commands: &[(usize, Vec<Bytes>)]) {
         let wrapped = 1 < commands.len();
-        if let [(db, _), _, ..] = commands {
-            self.select(*db);
+        if wrapped {
+            self.select(commands[0].0);
             encode(&[Bytes::from_static(b"MULTI")], &mut self.pending);
         }
         for (db, args) in commands {

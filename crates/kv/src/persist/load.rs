@@ -284,25 +284,18 @@ impl<'a> Replay<'a> {
             let begins = source.input.first().filter(|_| parser.is_between());
             match begins.copied() {
                 None | Some(b'*') => {}
-                Some(b'#') => match source.pass_line(ANNOTATION_BYTES_MAX) {
-                    Some(true) => {
-                        if !self.session.in_multi() {
-                            whole = source.at();
-                        }
-                        continue;
+                Some(b'#') if source.pass_line(ANNOTATION_BYTES_MAX).map_err(read)? => {
+                    if !self.session.in_multi() {
+                        whole = source.at();
                     }
-                    Some(false) => {
-                        let at = source.at();
-                        let text = format!("{show}: at byte {at}: an annotation without an end");
-                        return Err(Error::data(text));
-                    }
-                    None => {
-                        if source.fill().map_err(read)? == 0 {
-                            return Ok(whole);
-                        }
-                        continue;
-                    }
-                },
+                    continue;
+                }
+                Some(b'#') if source.input.len() < ANNOTATION_BYTES_MAX => return Ok(whole),
+                Some(b'#') => {
+                    let at = source.at();
+                    let text = format!("{show}: at byte {at}: an annotation without an end");
+                    return Err(Error::data(text));
+                }
                 Some(byte) => {
                     let at = source.at();
                     let text = format!("{show}: at byte {at}: {byte:#04x} begins no command");
@@ -393,16 +386,19 @@ impl Source {
         Ok(read)
     }
 
-    /// Passes over a line; not when it has more than so many bytes, and nobody knows yet when its end was not read.
-    fn pass_line(&mut self, bytes_max: usize) -> Option<bool> {
-        let begin = &self.input[..self.input.len().min(bytes_max)];
-        match begin.iter().position(|byte| *byte == b'\n') {
-            Some(end) => {
-                self.input.advance(end + 1);
-                Some(true)
+    /// Passes over a line, unless it has no end within so many bytes, or within the file.
+    fn pass_line(&mut self, bytes_max: usize) -> io::Result<bool> {
+        while self.input.len() < bytes_max && !self.input.contains(&b'\n') {
+            if self.fill()? == 0 {
+                return Ok(false);
             }
-            None => (begin.len() == bytes_max).then_some(false),
         }
+        let mut bytes = self.input.iter().take(bytes_max);
+        let Some(end) = bytes.position(|byte| *byte == b'\n') else {
+            return Ok(false);
+        };
+        self.input.advance(end + 1);
+        Ok(true)
     }
 
     /// Where in the file the next byte of `input` is.

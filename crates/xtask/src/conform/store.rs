@@ -105,14 +105,14 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let names: String = names.map(|name| format!("{name}\n")).collect();
     fs::write(&skips, names).map_err(at(&skips))?;
     let (mut passed, mut failed) = (0, 0);
-    let units = UNITS.iter().map(|unit| (unit, false));
-    for (unit, starts) in units.chain(STARTING.iter().map(|unit| (unit, true))) {
+    for unit in UNITS.iter().chain(STARTING) {
         if !named.is_empty() && !named.iter().any(|name| name.as_os_str() == *unit) {
             continue;
         }
-        let counted = match starts {
-            false => run_unit(unit, &server, &suite, &skips)?,
-            true => run_starting(unit, &server, &suite, &skips)?,
+        let counted = if STARTING.contains(unit) {
+            run_starting(unit, &server, &suite, &skips)?
+        } else {
+            run_unit(unit, &server, &suite, &skips)?
         };
         passed += counted.passed;
         failed += counted.failed.len() + usize::from(counted.hung);
