@@ -34,7 +34,6 @@ enum Gate {
 }
 
 /// What a command's call counts as.
-#[derive(Clone, Copy)]
 enum Counts {
     Run,
     Refused,

@@ -45,8 +45,8 @@ fn outside(threads: u32, rounds: u64) -> Times {
 /// of CPU. One is measured right after the other, and the median of their ratios counts, since a machine's speed changes.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
-    // A camera's picture. Of work that is short what counts most is when the kernel moves a new thread to the core that idles:
-    // that takes up to one of its ticks, inside as outside.
+    // A camera's picture. A new thread may have to wait for a core, though another idles, for up to one of the kernel's ticks:
+    // on some machines that befalls more of those inside, and of short work it is much.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
