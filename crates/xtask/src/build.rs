@@ -126,11 +126,15 @@ impl Build {
         timed(name, || {
             succeed(self.cargo("build").args(["--package", name]))
         })?;
-        Ok(self
-            .target_dir
+        Ok(self.program_path(name))
+    }
+
+    /// Returns the place of a program of one crate, built or not.
+    pub(crate) fn program_path(&self, name: &str) -> PathBuf {
+        self.target_dir
             .join(&self.triple)
             .join("release")
-            .join(name))
+            .join(name)
     }
 }
 

@@ -13,8 +13,10 @@
 
 #![forbid(unsafe_code)]
 
+mod advisories;
 mod build;
 mod cache;
+mod codecs;
 mod command;
 mod conform;
 mod debian;
@@ -57,7 +59,7 @@ enum Typed {
     Build,
     /// Run everything the gate runs, or one step of it, or the tests of one crate
     Test {
-        /// A step (fmt, tidy, clippy, unit, conform, deny) or a crate
+        /// A step (fmt, tidy, advisories, codecs, clippy, unit, conform, deny) or a crate
         name: Option<String>,
         /// Write what the tests found as what they expect
         #[arg(long)]
@@ -65,6 +67,12 @@ enum Typed {
     },
     /// Check the rules of the house that no compiler knows
     Tidy,
+    /// Check the locked crates against the copy of RustSec's advisories, or renew that copy
+    Advisories {
+        /// A checkout of RustSec's advisory-db to make the copy from
+        #[arg(long)]
+        from: Option<PathBuf>,
+    },
     /// Run an outside suite or oracle, whole
     Conform {
         /// Name of the suite
@@ -127,6 +135,15 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(EXIT_FINDINGS),
         }),
+        Typed::Advisories { from } => {
+            if let Some(checkout) = from {
+                advisories::renew(&root, &checkout)?;
+            }
+            Ok(match advisories::check(&root)? {
+                0 => ExitCode::SUCCESS,
+                _ => ExitCode::from(EXIT_FINDINGS),
+            })
+        }
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
