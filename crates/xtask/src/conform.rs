@@ -7,6 +7,7 @@ pub(crate) mod http1;
 mod long;
 mod opens;
 mod oracle;
+mod pictures;
 mod served;
 mod slow;
 mod store;
@@ -41,6 +42,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "h2",
         run: h2::run,
+    },
+    Suite {
+        name: "pictures",
+        run: pictures::run,
     },
     Suite {
         name: "scan",

@@ -142,6 +142,7 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
     let skipped = PYTHON_SKIPPED.lines();
     let skipped = skipped.filter(|line| !line.starts_with('#') && !line.is_empty());
     let wanted = format!("not ({})", skipped.collect::<Vec<_>>().join(" or "));
+    let all = python_tests(&python, &source)?;
     for protocol in ["2", "3"] {
         let mut pytest = Command::new(&python);
         pytest
@@ -155,12 +156,27 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
         // Its exit code says that something failed; how much is in what it says last.
         let said = pytest.output();
         let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
-        judge_python(protocol, &String::from_utf8_lossy(&said.stdout))?;
+        judge_python(protocol, all, &String::from_utf8_lossy(&said.stdout))?;
     }
     Ok(())
 }
 
-fn judge_python(protocol: &str, said: &str) -> Result<(), Stop> {
+/// Returns how many tests redis-py brings, those of what is not built included.
+fn python_tests(python: &Path, source: &Path) -> Result<usize, Stop> {
+    let mut pytest = Command::new(python);
+    pytest
+        .args(["-m", "pytest", "-q", "--collect-only", "-W", "ignore"])
+        .args(["-p", "no:cacheprovider", "tests"])
+        .current_dir(source);
+    // Files that need packages which are not here are errors to it, and their tests are not counted.
+    let said = pytest.output();
+    let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let count = said.lines().rev().find_map(|line| counted(line, "tests"));
+    count.ok_or_else(|| Stop::host(format!("pytest names no number of tests: {said}")))
+}
+
+fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
     for line in said.lines() {
         if line.starts_with("FAILED ") || line.starts_with("ERROR ") {
             println!("    {line}");
@@ -171,7 +187,12 @@ fn judge_python(protocol: &str, said: &str) -> Result<(), Stop> {
     let failed = ["failed", "error", "errors"];
     let failed: usize = failed.iter().filter_map(|word| counted(last, word)).sum();
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
-    println!("redis-py, protocol {protocol}: {passed} passed, {failed} failed, {rate:.1} %");
+    let of_all = 100.0 * passed as f64 / all.max(1) as f64;
+    println!(
+        "redis-py, protocol {protocol}: {passed} passed, {failed} failed, {rate:.1} % of what was run; {of_all:.1} % of the \
+         {all} tests that it brings, of which only {} are looked at",
+        PYTHON_FILES.join(", ")
+    );
     match 0 < passed && PASS_PCT_MIN * (passed + failed) <= 100 * passed {
         true => Ok(()),
         false => Err(Stop::findings(format!("redis-py: {last}"))),
