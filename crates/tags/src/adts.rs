@@ -16,6 +16,8 @@ const FRAME_SAMPLES: u64 = 1024;
 /// Frames that are looked at in a row, at the beginning and at each of some places further on.
 const FRAMES: u64 = 16;
 const SPOTS: u64 = 4;
+/// Bytes in which the beginning of a frame is looked for at once.
+const STEP_BYTES: usize = 4096;
 /// Longest frame by the format.
 const FRAME_BYTES_MAX: usize = 8191;
 
@@ -58,6 +60,30 @@ impl Frame {
 /// Whether a frame begins so, and not one of MPEG audio, which has no layer 0.
 pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
+}
+
+/// Finds the first of three frames in a row, in a file that begins with something else.
+pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
+    let end = input.len().min(input.limits.sync_bytes_max);
+    let mut at = 0;
+    while at < end {
+        let bytes = input.up_to(at, STEP_BYTES + 2 * FRAME_BYTES_MAX + HEAD_BYTES as usize)?;
+        let frame = |at: usize| Frame::parse(bytes.get(at..)?);
+        let found = (0..bytes.len().min(STEP_BYTES)).find(|&start| {
+            let Some(first) = frame(start) else {
+                return false;
+            };
+            let second_at = start + first.bytes as usize;
+            let second = frame(second_at).filter(|second| second.is_like(&first));
+            let third = second.and_then(|second| frame(second_at + second.bytes as usize));
+            third.is_some_and(|third| third.is_like(&first))
+        });
+        if let Some(start) = found {
+            return Ok(Some(at + start as u64));
+        }
+        at += STEP_BYTES as u64;
+    }
+    Ok(None)
 }
 
 /// Completes what an ID3v2 tag said, if there was one, with the frames that begin at `audio`.

@@ -20,6 +20,10 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
 /// What stands before the samples in their chunk.
 const DATA_HEAD_BYTES: u64 = 8;
 
+/// A packet of IMA ADPCM: samples of one channel, and bytes.
+const IMA4_SAMPLES: u64 = 64;
+const IMA4_BYTES: u64 = 34;
+
 /// Chunks of text.
 const TEXTS: &[(&[u8; 4], Field)] = &[
     (b"NAME", Field::Title),
@@ -31,6 +35,7 @@ const TEXTS: &[(&[u8; 4], Field)] = &[
 pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut media = Media::new(Container::Aiff, Codec::Pcm);
     let (mut frames, mut data, mut texts) = (None, None, Tags::default());
+    let mut coding = *b"NONE";
     let mut at = 12;
     while at + 8 <= input.len() {
         input.part()?;
@@ -46,10 +51,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         match &kind {
             b"COMM" => {
                 let common: [u8; 18] = input.field(&body, 0)?;
-                let coding = match body.end - body.start {
-                    18..22 => *b"NONE",
-                    _ => input.field(&body, 18)?,
-                };
+                if 22 <= body.end - body.start {
+                    coding = input.field(&body, 18)?;
+                }
                 frames = Some(format(common, coding, &mut media)?);
             }
             b"SSND" => data = Some(body),
@@ -74,9 +78,13 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let frames = frames.ok_or(Error::malformed("aiff without a format"))?;
     let data = data.ok_or(Error::truncated("aiff without samples"))?;
     let bytes = data.end - data.start;
-    media
-        .audio
-        .measure(frames.min(room(&media.audio, bytes)), bytes);
+    let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
+    let frames = match &coding {
+        // Its writers count packets, though samples of a channel were meant.
+        b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
+        _ => frames.min(room(&media.audio, bytes)),
+    };
+    media.audio.measure(frames, bytes);
     media.essence = wav::sampled(input, "aiff", &data)?;
     Ok(media)
 }

@@ -39,6 +39,12 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.audio.measure(samples, end - 80);
+    // Blocks are filled up, and the head states what one sample takes: a bit of each channel.
+    let bitrate_bps = media
+        .audio
+        .sample_rate_hz
+        .saturating_mul(media.audio.channels.into());
+    media.audio.bitrate_bps = bitrate_bps;
     let sound = input.up_to(80 + (end - 80) / 2, 256)?;
     media.essence = Essence::of("dsf", samples, sound);
     Ok(media)

@@ -158,12 +158,12 @@ impl Field {
     }
 
     /// The field that a key of a Vorbis comment, an APE item, a `TXXX` frame or a free MP4 atom means; writers differ in
-    /// case, spaces and underscores.
+    /// case, spaces and underscores, and some end a key with a zero byte.
     pub(crate) fn from_key(key: &[u8]) -> Option<Field> {
         let mut plain = [0; KEY_BYTES_MAX];
         let mut len = 0;
         for &byte in key {
-            if !matches!(byte, b' ' | b'_' | b'-' | b'/') {
+            if !matches!(byte, b' ' | b'_' | b'-' | b'/' | 0) {
                 *plain.get_mut(len)? = byte.to_ascii_lowercase();
                 len += 1;
             }

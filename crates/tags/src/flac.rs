@@ -19,6 +19,12 @@ const STREAMINFO: u8 = 0;
 const VORBIS_COMMENT: u8 = 4;
 const PICTURE: u8 = 6;
 
+/// Bytes before the end that are searched for the last frame, in steps.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+const STEP_BYTES: u64 = 64 << 10;
+/// Longest head of a frame.
+const FRAME_HEAD_BYTES_MAX: usize = 16;
+
 /// Bytes of a picture block that hold what stands before the picture, unless a description is a long one.
 const PICTURE_HEAD_BYTES: usize = 512;
 
@@ -26,7 +32,7 @@ const PICTURE_HEAD_BYTES: usize = 512;
 pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
     let mut media = Media::new(Container::Flac, Codec::Flac);
     let mut at = start + 4;
-    let mut samples = None;
+    let mut info = None;
     let mut commented = false;
     loop {
         input.part()?;
@@ -37,7 +43,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
             return Err(Error::truncated("flac metadata is cut off"));
         }
         match kind & 0x7f {
-            STREAMINFO => samples = Some(stream_info(input, &block, &mut media)?),
+            STREAMINFO => info = Some(stream_info(input, &block, &mut media)?),
             VORBIS_COMMENT if !commented => {
                 comment_block(input, block.clone(), &mut media)?;
                 commented = true;
@@ -54,14 +60,31 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
             break;
         }
     }
-    let samples = samples.ok_or(Error::malformed("flac without stream information"))?;
+    let mut info = info.ok_or(Error::malformed("flac without stream information"))?;
+    if info.samples == 0 {
+        info.samples = last_sample(input, at, &info)?.unwrap_or(0);
+    }
     // Behind the front cover may stand more blocks that nobody walked; they count as audio in the bit rate.
-    media.audio.measure(samples, input.len() - at);
-    media.audio.exact = samples != 0;
+    media.audio.measure(info.samples, input.len() - at);
+    media.audio.exact = info.samples != 0;
     Ok(media)
 }
 
-fn stream_info(input: &mut Input<'_>, block: &Range<u64>, media: &mut Media) -> Result<u64, Error> {
+/// What the frames are held against.
+struct StreamInfo {
+    /// Samples of a frame, where all but the last have the same.
+    frame: u16,
+    channels: u16,
+    bits: u8,
+    /// 0 when the writer did not know.
+    samples: u64,
+}
+
+fn stream_info(
+    input: &mut Input<'_>,
+    block: &Range<u64>,
+    media: &mut Media,
+) -> Result<StreamInfo, Error> {
     let info: [u8; 34] = input.field(block, 0)?;
     let word = u64::from_be_bytes(*info[10..].first_chunk().expect("34 bytes are more than 18"));
     media.audio.sample_rate_hz = (word >> 44) as u32;
@@ -71,7 +94,106 @@ fn stream_info(input: &mut Input<'_>, block: &Range<u64>, media: &mut Media) -> 
         return Err(Error::malformed("flac without a sample rate"));
     }
     media.essence = Essence::of("flac", 0, &info);
-    Ok(word & 0xf_ffff_ffff)
+    Ok(StreamInfo {
+        frame: u16::from_be_bytes([info[2], info[3]]),
+        channels: media.audio.channels,
+        bits: media.audio.bits,
+        samples: word & 0xf_ffff_ffff,
+    })
+}
+
+/// Finds the head of the last frame, and returns the count of samples that ends with it. A stream that was written into a
+/// pipe has no other count.
+fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<Option<u64>, Error> {
+    let mut end = input.len();
+    let first = end.saturating_sub(TAIL_BYTES_MAX).max(audio);
+    while first < end {
+        let at = end.saturating_sub(STEP_BYTES).max(first);
+        // Heads that begin before `end`.
+        let bytes = input.up_to(at, (end - at) as usize + FRAME_HEAD_BYTES_MAX)?;
+        let starts = (0..(end - at) as usize).rev();
+        let found = starts
+            .map(|start| &bytes[start..])
+            .find_map(|head| info.frame_end(head));
+        if found.is_some() {
+            return Ok(found);
+        }
+        end = at;
+    }
+    Ok(None)
+}
+
+impl StreamInfo {
+    /// The count of samples at the end of the frame that begins so (RFC 9639 §9.1):
+    ///
+    /// ```text
+    /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0 · 4 number, as UTF-8 codes it
+    /// samples u8 or u16, if so coded · rate u8 or u16, if so coded · CRC-8
+    /// ```
+    fn frame_end(&self, head: &[u8]) -> Option<u64> {
+        let &[0xff, sync @ (0xf8 | 0xf9), sizes, kind, ..] = head else {
+            return None;
+        };
+        let channels = match kind >> 4 {
+            count @ 0..8 => u16::from(count) + 1,
+            8..=10 => 2,
+            _ => return None,
+        };
+        let bits = *[0, 8, 12, u8::MAX, 16, 20, 24, 32].get(usize::from(kind >> 1 & 7))?;
+        if channels != self.channels || kind & 1 != 0 || bits != 0 && bits != self.bits {
+            return None;
+        }
+        let (number, number_bytes) = coded_number(head.get(4..)?)?;
+        let at = 4 + number_bytes;
+        let (samples, samples_bytes) = match sizes >> 4 {
+            1 => (192, 0),
+            code @ 2..=5 => (576 << (code - 2), 0),
+            6 => (u64::from(*head.get(at)?) + 1, 1),
+            7 => {
+                let two = head.get(at..)?.first_chunk()?;
+                (u64::from(u16::from_be_bytes(*two)) + 1, 2)
+            }
+            code @ 8..=15 => (256 << (code - 8), 0),
+            _ => return None,
+        };
+        let rate_bytes = match sizes & 15 {
+            12 => 1,
+            13 | 14 => 2,
+            15 => return None,
+            _ => 0,
+        };
+        let crc_at = at + samples_bytes + rate_bytes;
+        let is_whole = *head.get(crc_at)? == crc8(&head[..crc_at]);
+        let begin = match sync {
+            0xf9 => number,
+            _ => number * u64::from(self.frame),
+        };
+        is_whole.then_some(begin + samples)
+    }
+}
+
+/// A number of up to 36 bits, and how many bytes it takes.
+fn coded_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let &first = bytes.first()?;
+    let count = match first.leading_ones() {
+        0 => return Some((first.into(), 1)),
+        count @ 2..=7 => count as usize,
+        _ => return None,
+    };
+    let rest = bytes.get(1..count)?;
+    let lead = u64::from(first) & (0x7f >> count);
+    let number = rest.iter().try_fold(lead, |number, &byte| {
+        (byte & 0xc0 == 0x80).then_some(number << 6 | u64::from(byte & 0x3f))
+    });
+    Some((number?, count))
+}
+
+/// The checksum of a frame's head: x⁸ + x² + x + 1.
+fn crc8(bytes: &[u8]) -> u8 {
+    let bytes = bytes.iter();
+    bytes.fold(0, |crc, &byte| {
+        (0..8).fold(crc ^ byte, |crc, _| (crc << 1) ^ ((crc >> 7) * 7))
+    })
 }
 
 /// A broken comment block costs its comments only.

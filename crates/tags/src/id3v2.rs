@@ -293,7 +293,12 @@ fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Erro
     Ok(next.first().is_none_or(|first| *first == 0) || is_id(next))
 }
 
+/// Whether a frame may have this name. An old iTunes wrote the three letters of 2.2 and a zero into tags of 2.3.
 fn is_id(id: &[u8]) -> bool {
-    let mut bytes = id.iter();
-    bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    let letters = match id {
+        [three @ .., 0] if three.len() == 3 => three,
+        id => id,
+    };
+    let mut letters = letters.iter();
+    letters.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

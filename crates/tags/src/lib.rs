@@ -19,7 +19,8 @@
 //! `text_bytes_max` and a window of 128 KiB. Errors: [`Error`] is the file's fault, unless its kind is
 //! [`ErrorKind::Io`]; what costs only a part of the tags is a remark in [`Media::issues`]. Threads: none; a reader
 //! belongs to one. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification, id3.org's
-//! ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF, and EXIF 2.32 with TIFF 6.0.
+//! ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF, Microsoft's ASF specification, RFC 8794 and
+//! 9559 (Matroska), and EXIF 2.32 with TIFF 6.0.
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +33,7 @@ mod values;
 mod limits;
 mod reader;
 
+mod date;
 mod track;
 
 mod splits;
@@ -50,16 +52,19 @@ mod input;
 mod adts;
 mod aiff;
 mod ape;
+mod asf;
 mod comments;
 mod dsf;
 mod flac;
 mod genres;
 mod id3v1;
 mod id3v2;
+mod matroska;
 mod mp4;
 mod mpeg;
 mod musepack;
 mod ogg;
+mod place;
 mod text;
 mod wav;
 mod wavpack;
@@ -68,14 +73,16 @@ mod wavpack;
 mod tests;
 
 pub use cover::{CoverError, read_cover};
+pub use date::Date;
 pub use error::{Error, ErrorKind};
 pub use field::Field;
 pub use input::ReadAt;
 pub use limits::Limits;
 pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, Codec, Container, Essence, Media, Mime, Picture, PictureKind, Stored};
+pub use mp4::has_video;
 pub use reader::{Reader, Spent};
 pub use shot::{Place, Shot, shot};
 pub use splits::Splits;
-pub use track::{Date, Person, Role, Track};
+pub use track::{Person, Role, Track};
 pub use values::Tags;

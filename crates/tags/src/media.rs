@@ -1,6 +1,9 @@
 use crate::Tags;
 use std::borrow::Cow;
 
+/// Seconds that a byte lasts at most: Monkey's Audio codes half a minute of silence in some twenty bytes.
+const SECONDS_A_BYTE_MAX: u64 = 8;
+
 /// What one music file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Media {
@@ -42,6 +45,17 @@ impl Media {
     pub(crate) fn issue(&mut self, issue: &'static str) {
         if !self.issues.iter().any(|known| known == issue) {
             self.issues.push(Cow::Borrowed(issue));
+        }
+    }
+
+    /// Takes the duration for unknown that no file of so many bytes can have. Of digital silence, a byte may last for seconds.
+    pub(crate) fn doubt_duration(&mut self, file_bytes: u64) {
+        let duration_s = self.audio.duration_ms / 1000;
+        let is_beyond = u64::from(u32::MAX) < self.audio.duration_ms;
+        if is_beyond || file_bytes.saturating_mul(SECONDS_A_BYTE_MAX) < duration_s {
+            self.audio.measure(0, 0);
+            self.audio.exact = false;
+            self.issue("the duration is longer than its bytes can last");
         }
     }
 
@@ -103,6 +117,10 @@ pub enum Container {
     Dsf = 10,
     /// True Audio.
     TrueAudio = 11,
+    /// ASF.
+    Asf = 12,
+    /// Matroska, WebM.
+    Matroska = 13,
 }
 
 /// How samples are coded.
@@ -127,11 +145,12 @@ pub enum Codec {
     Speex = 13,
     Dsd = 14,
     TrueAudio = 15,
+    Wma = 16,
 }
 
 impl Container {
     /// All, by number.
-    pub const ALL: [Container; 12] = [
+    pub const ALL: [Container; 14] = [
         Container::Flac,
         Container::Mpeg,
         Container::Mp4,
@@ -144,12 +163,14 @@ impl Container {
         Container::Adts,
         Container::Dsf,
         Container::TrueAudio,
+        Container::Asf,
+        Container::Matroska,
     ];
 }
 
 impl Codec {
     /// All, by number.
-    pub const ALL: [Codec; 16] = [
+    pub const ALL: [Codec; 17] = [
         Codec::Flac,
         Codec::Mp1,
         Codec::Mp2,
@@ -166,6 +187,7 @@ impl Codec {
         Codec::Speex,
         Codec::Dsd,
         Codec::TrueAudio,
+        Codec::Wma,
     ];
 }
 

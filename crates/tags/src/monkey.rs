@@ -29,15 +29,19 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     media.audio.codec = Codec::Monkey;
     let head: [u8; 32] = input.array(start)?;
     let version = half(&head, 4);
-    let (samples, identity) = if WITH_DESCRIPTOR <= version {
+    let (count, identity) = if WITH_DESCRIPTOR <= version {
         let descriptor: [u8; DESCRIPTOR_BYTES_MIN as usize] = input.array(start)?;
         let skip = word(&head, 8).max(DESCRIPTOR_BYTES_MIN);
         let facts: [u8; 24] = input.array(start + u64::from(skip))?;
         media.audio.bits = half(&facts, 16) as u8;
         media.audio.channels = half(&facts, 18);
         media.audio.sample_rate_hz = word(&facts, 20);
-        let samples = samples(word(&facts, 12), word(&facts, 4), word(&facts, 8));
-        (samples, descriptor[36..].to_vec())
+        let count = Count {
+            frames: word(&facts, 12),
+            frame: word(&facts, 4),
+            last: word(&facts, 8),
+        };
+        (count, descriptor[36..].to_vec())
     } else {
         let (level, flags) = (half(&head, 6), half(&head, 8));
         media.audio.bits = if flags & EIGHT_BITS != 0 {
@@ -55,24 +59,42 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
             3800.. if level == EXTRA_HIGH => 73_728,
             _ => 9_216,
         };
-        (
-            samples(word(&head, 24), frame, word(&head, 28)),
-            head.to_vec(),
-        )
+        let count = Count {
+            frames: word(&head, 24),
+            frame,
+            last: word(&head, 28),
+        };
+        (count, head.to_vec())
     };
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("monkey's audio without a sample rate"));
     }
     let end = mpeg::tail(input, start, &mut media)?;
-    media.audio.measure(samples, end - start);
-    media.essence = Essence::of("monkey", samples, &identity);
+    media.essence = Essence::of("monkey", count.samples(), &identity);
+    // A table says in four bytes each where frames begin.
+    let is_sound = count.last <= count.frame && u64::from(count.frames) <= (end - start) / 4;
+    if is_sound {
+        media.audio.measure(count.samples(), end - start);
+    } else {
+        media.audio.exact = false;
+        media.issue("a head counts more frames than the file holds");
+    }
     Ok(media)
 }
 
-fn samples(frames: u32, frame: u32, last: u32) -> u64 {
-    match frames.checked_sub(1) {
-        Some(whole) => u64::from(whole) * u64::from(frame) + u64::from(last),
-        None => 0,
+/// Frames, the samples of each, and those of the last.
+struct Count {
+    frames: u32,
+    frame: u32,
+    last: u32,
+}
+
+impl Count {
+    fn samples(&self) -> u64 {
+        match self.frames.checked_sub(1) {
+            Some(whole) => u64::from(whole) * u64::from(self.frame) + u64::from(self.last),
+            None => 0,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod sound;
 
 use crate::input::Input;
 use crate::media::{Codec, Container};
-use crate::{Error, Media};
+use crate::{Error, ErrorKind, Limits, Media, ReadAt};
 use std::ops::Range;
 
 /// One box: its type, and what it holds.
@@ -33,9 +33,19 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let (mut moov, mut mdat_bytes) = (None, 0);
     let len = input.len();
     while at < len {
-        let Some(atom) = atom(input, at, len)? else {
-            media.issue("junk behind the boxes of an mp4");
-            break;
+        let atom = match atom(input, at, len) {
+            Ok(Some(atom)) => atom,
+            Ok(None) => {
+                media.issue("junk behind the boxes of an mp4");
+                break;
+            }
+            // Players get as far as the samples go.
+            Err(err) if err.kind == ErrorKind::Truncated && moov.is_some() => {
+                media.issue("an mp4 is cut off");
+                mdat_bytes += len - at;
+                break;
+            }
+            Err(err) => return Err(err),
         };
         at = atom.body.end;
         match &atom.kind {
@@ -60,6 +70,33 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let sound = sound.ok_or(Error::malformed("mp4 without a sound track"))?;
     sound.finish(mdat_bytes, &mut media);
     Ok(media)
+}
+
+/// Whether an MP4 file has a track of moving pictures.
+///
+/// # Errors
+/// [`Error`] when the file cannot be read, or is not sound enough to tell.
+pub fn has_video(
+    source: &(impl ReadAt + ?Sized),
+    file_bytes: u64,
+    limits: &Limits,
+) -> Result<bool, Error> {
+    let mut window = Vec::new();
+    let mut input = Input::new(&source, file_bytes, &mut window, limits);
+    let Some(moov) = find(&mut input, &(0..file_bytes), b"moov")? else {
+        return Ok(false);
+    };
+    let mut at = moov.start;
+    while let Some(atom) = next(&mut input, &mut at, &moov)? {
+        if &atom.kind == b"trak"
+            && let Some(mdia) = find(&mut input, &atom.body, b"mdia")?
+            && let Some(handler) = find(&mut input, &mdia, b"hdlr")?
+            && &input.field(&handler, 8)? == b"vide"
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The box at `at` of what ends at `end`; none when no box can be there.

@@ -133,7 +133,7 @@ struct Counted {
 
 /// Completes what an ID3v2 tag said, if there was one, with the frames that begin at or behind `audio`.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
-    let Some((first_at, first)) = find(input, audio)? else {
+    let Some((first_at, first)) = find(input, audio, 1)? else {
         return Err(Error::malformed("no mpeg audio frame where one should be"));
     };
     media.audio.codec = [Codec::Mp1, Codec::Mp2, Codec::Mp3][usize::from(first.layer) - 1];
@@ -156,21 +156,23 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// The first frame at or behind `from` that another frame follows, or the end.
-fn find(input: &mut Input<'_>, from: u64) -> Result<Option<(u64, Frame)>, Error> {
+/// Finds the first frame of a file that begins with something else, as a recorded stream does. Any file may be searched, so
+/// one frame before the end is no proof.
+pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
+    let found = find(input, 0, 2)?;
+    Ok(found.map(|(at, _)| at))
+}
+
+/// The first frame at or behind `from` that so many others follow; the last of them may be the end of the file instead.
+fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u64, Frame)>, Error> {
     let end = input.len().min(from + input.limits.sync_bytes_max);
     let mut at = from;
     while at + (HEAD_BYTES as u64) < end {
-        let step = input.up_to(at, STEP_BYTES + FRAME_BYTES_MAX + HEAD_BYTES)?;
+        let step = input.up_to(at, STEP_BYTES + followers * FRAME_BYTES_MAX + HEAD_BYTES)?;
         let starts = step.len().saturating_sub(HEAD_BYTES).min(STEP_BYTES);
         let found = (0..=starts).find_map(|start| {
             let frame = frame_in(step, start)?;
-            let is_followed = match frame_in(step, start + frame.bytes) {
-                Some(next) => frame.is_like(next),
-                // What lies beyond the step is beyond the file: a step holds the longest frame.
-                None => step.len() <= start + frame.bytes + HEAD_BYTES,
-            };
-            is_followed.then_some((at + start as u64, frame))
+            is_followed(step, start, frame, followers).then_some((at + start as u64, frame))
         });
         if found.is_some() {
             return Ok(found);
@@ -178,6 +180,19 @@ fn find(input: &mut Input<'_>, from: u64) -> Result<Option<(u64, Frame)>, Error>
         at += STEP_BYTES as u64;
     }
     Ok(None)
+}
+
+/// Whether so many frames of the same stream stand behind the one at `start`.
+fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bool {
+    let mut at = start + first.bytes;
+    for found in 0..followers {
+        match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
+            Some(next) => at += next.bytes,
+            // What lies beyond these bytes is beyond the file: they hold the longest frames.
+            None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
+        }
+    }
+    true
 }
 
 fn frame_in(bytes: &[u8], at: usize) -> Option<Frame> {

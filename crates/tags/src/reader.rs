@@ -1,12 +1,12 @@
 use crate::input::Input;
 use crate::media::{Codec, Container};
 use crate::{
-    Error, ErrorKind, Limits, Media, ReadAt, adts, aiff, dsf, flac, id3v2, monkey, mp4, mpeg,
-    musepack, ogg, wav, wavpack,
+    Error, ErrorKind, Limits, Media, ReadAt, adts, aiff, asf, dsf, flac, id3v2, matroska, monkey,
+    mp4, mpeg, musepack, ogg, wav, wavpack,
 };
 
 /// Bytes that tell one format from another.
-const SNIFF_BYTES: usize = 12;
+const SNIFF_BYTES: usize = 16;
 /// ID3v2 tags in a row; more than one is a tagger's mistake, two are seen.
 const TAGS_MAX: usize = 4;
 
@@ -54,7 +54,10 @@ impl Reader {
 
     fn read_dyn(&mut self, source: &dyn ReadAt, len: u64) -> Result<Media, Error> {
         let mut input = Input::new(source, len, &mut self.window, &self.limits);
-        let media = dispatch(&mut input);
+        let media = dispatch(&mut input).map(|mut media| {
+            media.doubt_duration(len);
+            media
+        });
         self.spent = Spent {
             reads: input.reads,
             bytes: input.read_bytes,
@@ -86,10 +89,16 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if head.starts_with(dsf::DSF_MAGIC) {
         return dsf::read_dsf(input);
     }
+    if head.starts_with(asf::MAGIC) {
+        return asf::read(input);
+    }
+    if head.starts_with(matroska::MAGIC) {
+        return matroska::read(input);
+    }
     let is_tagged = head.starts_with(id3v2::MAGIC);
     let rare = Rare::of(head);
     if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
-        return Err(Error::new(ErrorKind::Unknown, "no known kind of music"));
+        return recorded(input);
     }
     // All of the tag while its beginning is at hand; then what it is a tag of.
     let first_end = id3v2::end(input, 0)?;
@@ -119,6 +128,18 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
         Some(Rare::TrueAudio) => dsf::read_tta(input, audio, media),
         Some(Rare::Adts) => adts::read(input, audio, media),
         None => mpeg::read(input, audio, media),
+    }
+}
+
+/// Reads a stream that was recorded from its middle on, so that part of a frame stands before the first whole one.
+fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
+    let media = Media::new(Container::Mpeg, Codec::Mp3);
+    if let Some(at) = mpeg::search(input)? {
+        return mpeg::read(input, at, media);
+    }
+    match adts::search(input)? {
+        Some(at) => adts::read(input, at, media),
+        None => Err(Error::new(ErrorKind::Unknown, "no known kind of music")),
     }
 }
 

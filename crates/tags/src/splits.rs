@@ -5,18 +5,18 @@ pub struct Splits {
     pub artists: Vec<String>,
     /// What stands between two genres.
     pub genres: Vec<String>,
-    /// Names with a separator in them; case does not matter.
+    /// Names with a separator in them, which stay whole; case does not matter.
     pub exceptions: Vec<String>,
 }
 
 impl Default for Splits {
-    /// Spaces around them keep `AC/DC` and `Earth, Wind & Fire` whole; a semicolon in a name takes an exception.
+    /// Spaces around them keep `AC/DC` and `Earth, Wind & Fire` whole; a name with such a separator takes an exception.
     fn default() -> Splits {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Splits {
             artists: words(&[" feat. ", " ft. ", " featuring ", "; ", " / "]),
             genres: words(&[";", " / "]),
-            exceptions: Vec::new(),
+            exceptions: words(&["AC / DC", "Kairon; IRSE!", "LOONA / yyxy"]),
         }
     }
 }

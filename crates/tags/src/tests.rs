@@ -1,6 +1,7 @@
 //! A small file of each kind, made by the encoders that people use, and what can be done to it.
 
 mod chains;
+mod counts;
 mod ends;
 mod fields;
 mod names;

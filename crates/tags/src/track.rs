@@ -1,5 +1,6 @@
 use crate::from_path::{self, Named};
-use crate::{Field, Media, Splits, Tags};
+use crate::place::Place;
+use crate::{Date, Field, Media, Splits, Tags};
 use std::collections::HashSet;
 
 /// What a music file is, by its tags and, where they are silent, by its path.
@@ -31,6 +32,8 @@ pub struct Track {
     pub release_types: Vec<String>,
     pub compilation: bool,
     pub explicit: bool,
+    /// Beats a minute; 0 when unknown.
+    pub bpm: u16,
     /// In 1/100 dB, towards ReplayGain's reference.
     pub track_gain_cdb: Option<i16>,
     pub album_gain_cdb: Option<i16>,
@@ -96,42 +99,14 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
 
 /// Of one role, or genres, or moods: more of them is a lie, or meant to fill the index.
 const NAMES_MAX: usize = 1024;
+/// Of a record.
+const SIDES: u16 = 2;
 /// Shown when a compilation names nobody.
 const VARIOUS: &str = "Various Artists";
 /// Shown when nothing names anybody.
 const UNKNOWN: &str = "Unknown Artist";
 /// From R128's reference of −23 LUFS to ReplayGain's of −18, in 1/100 dB.
 const R128_TO_REPLAYGAIN_CDB: i32 = 500;
-
-/// A day, a month or a year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Date {
-    /// 1 to 9999.
-    pub year: u16,
-    /// 0 when not known.
-    pub month: u8,
-    /// 0 when not known.
-    pub day: u8,
-}
-
-impl Date {
-    /// Reads `2003`, `2003-05`, `2003-05-12`, with any sign between and anything behind.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Date> {
-        let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
-        let year = numbers.next().filter(|year| year.len() == 4)?;
-        let mut next = |max: u8| {
-            let number = numbers.next().and_then(|number| number.parse().ok());
-            number
-                .filter(|number| (1..=max).contains(number))
-                .unwrap_or(0)
-        };
-        let year = year.parse().ok().filter(|year| *year != 0)?;
-        let month = next(12);
-        let day = if month == 0 { 0 } else { next(31) };
-        Some(Date { year, month, day })
-    }
-}
 
 impl Track {
     /// Reads the tags of a file that lies at `path` below the library's root.
@@ -184,11 +159,9 @@ impl Track {
             .flat_map(|types| types.split([';', '/']));
         let types = types.take(NAMES_MAX);
         self.release_types = types.map(|kind| kind.trim().to_lowercase()).collect();
-        self.date = tags
-            .first(Field::Date)
-            .or_else(|| tags.first(Field::ReleaseDate))
-            .and_then(Date::parse);
-        self.original_date = tags.first(Field::OriginalDate).and_then(Date::parse);
+        let date = |field| tags.all(field).find_map(Date::parse);
+        self.date = date(Field::Date).or_else(|| date(Field::ReleaseDate));
+        self.original_date = date(Field::OriginalDate);
         let compilation = tags.first(Field::Compilation);
         self.compilation = compilation.is_some_and(|value| value != "0");
         // iTunes' number 2 says that a song was made clean.
@@ -196,24 +169,41 @@ impl Track {
     }
 
     fn numbers(&mut self, tags: &Tags) {
-        let pair = |field, total| {
-            let value = tags.first(field).unwrap_or("");
-            let (number, behind) = value.split_once('/').unwrap_or((value, ""));
-            let total = tags.first(total).unwrap_or(behind);
-            [number, total].map(|text| text.trim().parse().unwrap_or(0))
+        let place = |field, total| {
+            let place = tags.first(field).map_or_else(Place::default, Place::parse);
+            let total = tags.first(total).and_then(|total| total.parse().ok());
+            (place, total.unwrap_or(place.total))
         };
-        [self.number, self.total] = pair(Field::TrackNumber, Field::TrackTotal);
-        [self.disc, self.discs] = pair(Field::DiscNumber, Field::DiscTotal);
+        let (track, total) = place(Field::TrackNumber, Field::TrackTotal);
+        let (disc, discs) = place(Field::DiscNumber, Field::DiscTotal);
+        (self.number, self.total) = (track.number, total);
+        (self.disc, self.discs) = (if disc.side == 0 { disc.number } else { 0 }, discs);
+        if self.disc == 0 {
+            self.disc = track.disc;
+        }
+        if track.side != 0 {
+            // Sides count as discs, since players sort by disc and number. On a second record, some begin with A again.
+            let is_again = track.side <= SIDES && 1 < self.disc;
+            let before = if is_again {
+                (self.disc - 1).saturating_mul(SIDES)
+            } else {
+                0
+            };
+            self.disc = before.saturating_add(track.side);
+            self.discs = self.discs.saturating_mul(SIDES);
+        }
+        let bpm = tags.first(Field::Bpm).and_then(|text| {
+            let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            decimal(digits)
+        });
+        // Casts saturate.
+        self.bpm = bpm.map_or(0, |bpm| bpm.round() as u16);
     }
 
     fn loudness(&mut self, tags: &Tags) {
         let number = |field| {
             let text: &str = tags.first(field)?;
-            let is_part = |letter| matches!(letter, '0'..='9' | '.' | ',' | '-' | '+');
-            let end = text.find(|letter| !is_part(letter)).unwrap_or(text.len());
-            // Some write a decimal comma. With another comma or a point it is no number.
-            let number: f64 = text[..end].replace(',', ".").parse().ok()?;
-            number.is_finite().then_some(number)
+            decimal(text)
         };
         let gain = |field, r128| {
             let cdb = number(field).map(|db| db * 100.0).or_else(|| {
@@ -324,6 +314,15 @@ impl Track {
             self.number = named.number.unwrap_or(0);
         }
     }
+}
+
+/// The number that a text begins with.
+fn decimal(text: &str) -> Option<f64> {
+    let is_part = |letter| matches!(letter, '0'..='9' | '.' | ',' | '-' | '+');
+    let end = text.find(|letter| !is_part(letter)).unwrap_or(text.len());
+    // Some write a decimal comma. With another comma or a point it is no number.
+    let number: f64 = text[..end].replace(',', ".").parse().ok()?;
+    number.is_finite().then_some(number)
 }
 
 /// ID3v2.3 has one value for several ids.

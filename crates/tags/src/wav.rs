@@ -3,6 +3,7 @@
 //! ```text
 //! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
 //! "fmt ": 0 coding u16 · 2 channels u16 · 4 rate u32 · 8 bytes a second u32 · 12 bytes a frame u16 · 14 bits u16
+//!         18 samples of such a frame u16 (ADPCM)         "fact": samples u32
 //! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": RF64's lengths
 //! ```
 //! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306.
@@ -20,6 +21,10 @@ pub(crate) fn is_wav(head: &[u8]) -> bool {
     let is_riff = head.starts_with(b"RIFF") || head.starts_with(b"RF64");
     is_riff && head.get(8..12).is_some_and(|kind| kind == b"WAVE")
 }
+
+/// Codings whose frames say how many samples each has.
+const ADPCM_MS: u64 = 2;
+const ADPCM_IMA: u64 = 17;
 
 const INFO: &[(&[u8; 4], Field)] = &[
     (b"INAM", Field::Title),
@@ -40,6 +45,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut format = None;
     let mut data = None;
     let (mut info, mut long_bytes) = (Tags::default(), None);
+    let mut counted = Counted::default();
     let mut at = 12;
     while at + 8 <= input.len() {
         input.part()?;
@@ -58,7 +64,15 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         at = body.end + bytes % 2;
         match &kind {
             b"ds64" => long_bytes = Some(u64::from_le_bytes(input.field(&body, 8)?)),
-            b"fmt " => format = Some(input.field::<16>(&body, 0)?),
+            b"fmt " => {
+                format = Some(input.field::<16>(&body, 0)?);
+                let samples = input.field(&body, 18).map(u16::from_le_bytes);
+                counted.frame_samples = samples.unwrap_or(0);
+            }
+            b"fact" => {
+                let samples = input.field(&body, 0).map(u32::from_le_bytes);
+                counted.samples = samples.unwrap_or(0);
+            }
             b"data" => data = Some(body),
             b"LIST" => list(input, &body, &mut info)?,
             b"id3 " | b"ID3 " => {
@@ -71,13 +85,22 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     media.tags.fill(&info);
     let format = format.ok_or(Error::malformed("wav without a format"))?;
     let data = data.ok_or(Error::truncated("wav without samples"))?;
-    finish(input, format, data, &mut media)?;
+    finish(input, (format, &counted), data, &mut media)?;
     Ok(media)
+}
+
+/// What tells the samples of codings whose frames are more than one.
+#[derive(Default)]
+struct Counted {
+    /// Of one frame; 0 when unknown, as the next.
+    frame_samples: u16,
+    /// Of the file.
+    samples: u32,
 }
 
 fn finish(
     input: &mut Input<'_>,
-    format: [u8; 16],
+    (format, counted): ([u8; 16], &Counted),
     data: Range<u64>,
     media: &mut Media,
 ) -> Result<(), Error> {
@@ -96,9 +119,37 @@ fn finish(
         return Err(Error::malformed("wav with frames of no bytes or no rate"));
     }
     let bytes = data.end - data.start;
-    media.audio.measure(bytes / frame_bytes, bytes);
+    let samples = match coding {
+        // Plain samples, and two ways to put one in a byte.
+        1 | 3 | 6 | 7 | 0xfffe => bytes / frame_bytes,
+        _ => counted.samples(&format, bytes, media.audio.sample_rate_hz),
+    };
+    media.audio.measure(samples, bytes);
     media.essence = sampled(input, "wav", &data)?;
     Ok(())
+}
+
+impl Counted {
+    /// How many samples so many bytes hold: as stated, by whole frames, or by the mean rate.
+    fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
+        let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
+        let (coding, frame_bytes) = (u16_at(0), u16_at(12));
+        let bytes_a_second = u16_at(8) | u16_at(10) << 16;
+        let by_rate = bytes
+            .saturating_mul(rate_hz.into())
+            .checked_div(bytes_a_second);
+        let stated = u64::from(self.samples);
+        // Some writers state bytes, or a count that another program was to fill in.
+        let is_likely = by_rate
+            .is_none_or(|by_rate| (by_rate / 4..=by_rate.saturating_mul(4)).contains(&stated));
+        if stated != 0 && is_likely {
+            return stated;
+        }
+        match coding {
+            ADPCM_MS | ADPCM_IMA => (bytes / frame_bytes).saturating_mul(self.frame_samples.into()),
+            _ => by_rate.unwrap_or(0),
+        }
+    }
 }
 
 /// A hash of samples in the middle, and of how many there are.

@@ -10,12 +10,16 @@
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};
 use crate::{Error, Media, mpeg};
+use std::ops::Range;
 
 pub(crate) const MAGIC: &[u8; 4] = b"wvpk";
 
 const HEAD_BYTES: u64 = 32;
 /// Blocks of one frame; each holds one or two channels.
 const BLOCKS_MAX: u32 = 16;
+/// Bytes before the end that are searched for the last block, in steps.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+const STEP_BYTES: u64 = 64 << 10;
 /// Metadata items of the first block that are looked at for its sample rate.
 const ITEMS_MAX: u32 = 64;
 
@@ -28,6 +32,9 @@ const RATES_HZ: [u32; 15] = [
     88_200, 96_000, 192_000,
 ];
 const ITEM_SAMPLE_RATE: u8 = 0x27;
+/// Sound as DSD. Its first byte says how often the rate doubles.
+const ITEM_DSD: u8 = 0x0e;
+const DOUBLINGS_MAX: u8 = 30;
 const ITEM_ODD: u8 = 0x40;
 const ITEM_LARGE: u8 = 0x80;
 
@@ -37,19 +44,22 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     media.audio.codec = Codec::WavPack;
     let head: [u8; HEAD_BYTES as usize] = input.array(start)?;
     let first = word(&head, 24);
-    let samples = match word(&head, 12) {
-        u32::MAX => None,
-        low => Some(u64::from(head[11]) << 32 | u64::from(low)),
+    let is_dsd = first & DSD != 0;
+    let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
+    // A writer that could not go back left it open; ffmpeg writes zero then.
+    let is_open = word(&head, 12) == u32::MAX || stated == 0;
+    let mut rate = Rate {
+        hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),
+        doublings: 0,
     };
-    let mut rate_hz = RATES_HZ.get((first >> 23 & 15) as usize).copied();
-    if rate_hz.is_none() {
-        rate_hz = sample_rate(input, start, word(&head, 4))?;
+    if rate.hz.is_none() || is_dsd {
+        rate.read(input, start, word(&head, 4))?;
     }
-    media.audio.sample_rate_hz =
-        rate_hz.ok_or(Error::malformed("wavpack without a sample rate"))?;
-    media.audio.bits = match first & DSD {
-        0 => (((first & 3) + 1) * 8).saturating_sub(first >> 13 & 31) as u8,
-        _ => 1,
+    let short = Error::malformed("wavpack without a sample rate");
+    let rate_hz = rate.hz.ok_or(short)?;
+    media.audio.bits = match is_dsd {
+        false => (((first & 3) + 1) * 8).saturating_sub(first >> 13 & 31) as u8,
+        true => 1,
     };
     let mut at = start;
     for _ in 0..BLOCKS_MAX {
@@ -66,43 +76,90 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         at += 8 + u64::from(word(&head, 4));
     }
     let end = mpeg::tail(input, start, &mut media)?;
-    // A block of DSD counts bytes of eight samples.
-    let samples = samples.map(|samples| {
-        if first & DSD == 0 {
-            samples
-        } else {
-            samples * 8
-        }
-    });
-    media.audio.exact = samples.is_some();
-    media.audio.measure(samples.unwrap_or(0), end - start);
+    let counted = match is_open {
+        true => last_sample(input, start..end)?,
+        false => Some(stated),
+    };
+    media.audio.exact = counted.is_some();
+    // A block of DSD counts bytes of eight samples, and its rate is that of bytes.
+    let bits = if is_dsd { 8 } else { 1 };
+    let rate_hz = (u64::from(rate_hz) * bits) << rate.doublings;
+    media.audio.sample_rate_hz = u32::try_from(rate_hz).unwrap_or(u32::MAX);
+    media
+        .audio
+        .measure(counted.unwrap_or(0).saturating_mul(bits), end - start);
     let behind = start + HEAD_BYTES;
     let sound = input.up_to(behind, 256)?;
-    media.essence = Essence::of("wavpack", samples.unwrap_or(0), &[&head, sound].concat());
+    let number = if word(&head, 12) == u32::MAX {
+        0
+    } else {
+        stated * bits
+    };
+    media.essence = Essence::of("wavpack", number, &[&head, sound].concat());
     Ok(media)
 }
 
-/// A rate that is not in the table stands in the first block's metadata.
-fn sample_rate(input: &mut Input<'_>, start: u64, bytes: u32) -> Result<Option<u32>, Error> {
-    let end = start + 8 + u64::from(bytes);
-    let mut at = start + HEAD_BYTES;
-    for _ in 0..ITEMS_MAX {
-        input.part()?;
-        if end < at + 4 {
-            break;
+/// Finds the last block of sound, and returns the count of samples that ends with it.
+fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>, Error> {
+    let mut end = blocks.end;
+    let first = blocks.end.saturating_sub(TAIL_BYTES_MAX).max(blocks.start);
+    while first < end {
+        let at = end.saturating_sub(STEP_BYTES).max(first);
+        // Heads that begin before `end`.
+        let bytes = input.up_to(at, (end - at + HEAD_BYTES - 1) as usize)?;
+        let mut heads = bytes.windows(HEAD_BYTES as usize).enumerate().rev();
+        let found = heads.find_map(|(skip, head)| {
+            let block_end = at + skip as u64 + 8 + u64::from(word(head, 4));
+            let is_block = head.starts_with(MAGIC) && head[9] == 4 && block_end <= blocks.end;
+            let samples = Some(word(head, 20)).filter(|samples| is_block && *samples != 0)?;
+            let index = u64::from(head[10]) << 32 | u64::from(word(head, 16));
+            Some(index + u64::from(samples))
+        });
+        if found.is_some() {
+            return Ok(found);
         }
-        let [id, w0, w1, w2] = input.array(at)?;
-        let (skip, words) = match id & ITEM_LARGE {
-            0 => (2, u32::from(w0)),
-            _ => (4, u32::from_le_bytes([w0, w1, w2, 0])),
-        };
-        if id & !(ITEM_LARGE | ITEM_ODD) == ITEM_SAMPLE_RATE && 2 <= words {
-            let [r0, r1, r2] = input.array(at + skip)?;
-            return Ok(Some(u32::from_le_bytes([r0, r1, r2, 0])).filter(|rate| *rate != 0));
-        }
-        at += skip + 2 * u64::from(words);
+        end = at;
     }
     Ok(None)
+}
+
+/// The sample rate, and how often it doubles in DSD.
+struct Rate {
+    hz: Option<u32>,
+    doublings: u8,
+}
+
+impl Rate {
+    /// Reads the metadata of the first block, where a rate stands that is not in the table.
+    fn read(&mut self, input: &mut Input<'_>, start: u64, bytes: u32) -> Result<(), Error> {
+        let end = start + 8 + u64::from(bytes);
+        let mut at = start + HEAD_BYTES;
+        for _ in 0..ITEMS_MAX {
+            input.part()?;
+            if end < at + 4 {
+                break;
+            }
+            let [id, w0, w1, w2] = input.array(at)?;
+            let (skip, words) = match id & ITEM_LARGE {
+                0 => (2, u32::from(w0)),
+                _ => (4, u32::from_le_bytes([w0, w1, w2, 0])),
+            };
+            match id & !(ITEM_LARGE | ITEM_ODD) {
+                ITEM_SAMPLE_RATE if 2 <= words => {
+                    let [r0, r1, r2] = input.array(at + skip)?;
+                    let hz = u32::from_le_bytes([r0, r1, r2, 0]);
+                    self.hz = Some(hz).filter(|hz| *hz != 0);
+                }
+                ITEM_DSD if words != 0 => {
+                    let [doublings] = input.array(at + skip)?;
+                    self.doublings = doublings.min(DOUBLINGS_MAX);
+                }
+                _ => {}
+            }
+            at += skip + 2 * u64::from(words);
+        }
+        Ok(())
+    }
 }
 
 fn word(head: &[u8], at: usize) -> u32 {

@@ -121,7 +121,7 @@ impl Frame {
     /// What stands before the picture of a picture frame whose body begins at `at`:
     ///
     /// ```text
-    /// encoding u8 · MIME type, 0 (2.2: three letters) · kind u8 · description, 0 · picture
+    /// encoding u8 · MIME type, 0 (PIC: three letters) · kind u8 · description, 0 · picture
     /// ```
     pub(super) fn picture_head(
         &self,
@@ -149,11 +149,12 @@ impl Frame {
         let Some((encoding, rest)) = head.split_first() else {
             return Ok(Some(broken));
         };
-        let mime_end = match self.version {
-            2 => Some(3),
-            _ => rest.iter().position(|&byte| byte == 0),
+        let is_short = self.name == *b"PIC\0";
+        let mime_end = match is_short {
+            true => Some(3),
+            false => rest.iter().position(|&byte| byte == 0),
         };
-        let kind_at = mime_end.map(|end| if self.version == 2 { end } else { end + 1 });
+        let kind_at = mime_end.map(|end| if is_short { end } else { end + 1 });
         let Some((mime, kind, described)) = mime_end.zip(kind_at).and_then(|(end, kind_at)| {
             Some((
                 rest.get(..end)?,

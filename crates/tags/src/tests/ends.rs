@@ -132,6 +132,92 @@ fn junk_before_the_first_frame_is_stepped_over() {
 }
 
 #[test]
+fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
+    // The rest of a frame, or of any bytes up to the limit; what looks like a frame alone is none.
+    let rests = [
+        frame(9)[100..].to_vec(),
+        b"\xff\xfb\x90\xc0 alone".repeat(10),
+        vec![0x55; 100_000],
+    ];
+    for rest in rests {
+        let file = [rest, frame(5).repeat(9)].concat();
+        expect!["Mp3 234 ms 44100 Hz 1 ch 0 bit 64 kbit/s [] 0 pictures []"]
+            .assert_eq(&told(&file));
+    }
+    let few = |frames: usize| told(&[b"rest of".to_vec(), frame(5).repeat(frames)].concat());
+    assert!(few(2).starts_with("Mp3 52 ms"), "{}", few(2));
+    expect!["Unknown: no known kind of music"].assert_eq(&few(1));
+    let late = [vec![0x55; 200_000], frame(5).repeat(9)].concat();
+    expect!["Unknown: no known kind of music"].assert_eq(&told(&late));
+    let aac = [&[0x55; 5_000], sine("aac")].concat();
+    assert!(told(&aac).starts_with("Aac 640 ms"), "{}", told(&aac));
+}
+
+#[test]
+fn layer_i_is_read() {
+    // 32 kbit/s at 44.1 kHz: 8 slots of four bytes, 384 samples.
+    let frame = [&b"\xff\xff\x10\xc0"[..], &[0; 28]].concat();
+    expect!["Mp1 1000 ms 44100 Hz 1 ch 0 bit 32 kbit/s [] 0 pictures []"]
+        .assert_eq(&told(&frame.repeat(125)));
+}
+
+#[test]
+fn names_of_three_letters_in_a_tag_of_2_3() {
+    let frame = |name: &[u8; 4], body: &[u8]| {
+        [&name[..], &[0, 0, 0, body.len() as u8, 0, 0], body].concat()
+    };
+    let frames = [
+        frame(b"TT2\0", b"\0Title"),
+        frame(b"PIC\0", b"\0PNG\x03\0pixels"),
+        frame(b"TYE\0", b"\x001999"),
+        frame(b"TPE1", b"\0Artist"),
+    ]
+    .concat();
+    let head = [&b"ID3\x03\0\0\0\0\0"[..], &[frames.len() as u8]].concat();
+    let file = [&head[..], &frames, sine("mp3")].concat();
+    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "Title"), ("artist", "Artist"), ("date", "1999")] 1 pictures []"#]].assert_eq(&told(&file));
+    let media = read(&file).expect("a sound file");
+    let cover = media.cover().expect("the tag has one");
+    assert_eq!((cover.kind, cover.mime), (PictureKind::FRONT, Mime::Png));
+    let read = read_cover(&file[..], file.len() as u64, cover, 100);
+    assert_eq!(read.expect("it is there"), b"pixels");
+}
+
+/// The boxes of an MP4 file.
+fn boxes(file: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let (mut boxes, mut rest) = (Vec::new(), file);
+    while let Some(length) = rest.first_chunk() {
+        let (one, behind) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        boxes.push((&one[4..8], one));
+        rest = behind;
+    }
+    boxes
+}
+
+#[test]
+fn mp4_that_is_cut_in_its_sound_is_music() {
+    let whole = sine("m4a");
+    let boxes = boxes(whole);
+    let one = |kind: &[u8]| {
+        boxes
+            .iter()
+            .find(|(found, _)| *found == kind)
+            .expect("a box")
+            .1
+    };
+    let (moov, mdat) = (one(b"moov"), one(b"mdat"));
+    let head = [one(b"ftyp"), moov].concat();
+    let file = [&head[..], mdat].concat();
+    for cut in [1, 20, mdat.len() / 2, mdat.len() - 8] {
+        let told = told(&file[..file.len() - cut]);
+        assert!(told.starts_with("Aac 523 ms"), "{told}");
+        assert!(told.ends_with("[\"an mp4 is cut off\"]"), "{told}");
+    }
+    let cut = told(&file[..head.len() - 1]);
+    expect!["Truncated: mp4 box is longer than what holds it"].assert_eq(&cut);
+}
+
+#[test]
 fn flac_behind_an_id3_tag() {
     let frames = b"TIT2\0\0\0\x06\0\0\x03Title";
     let tag = [&b"ID3\x03\0\0\0\0\0"[..], &[frames.len() as u8], frames].concat();

@@ -224,6 +224,7 @@ fn mp4_items_by_hand() {
         let mut items = Ilst::new();
         items.insert(free("PERFORMER", &["Eve (piano)", "Max (viola)"]));
         items.insert(free("R128_TRACK_GAIN", &["-256"]));
+        items.insert(free("replaygain_track_gain\0", &["-6.10 dB\0"]));
         items.insert(free("R128_ALBUM_GAIN", &["512"]));
         let mut file = Cursor::new(sine(name).to_vec());
         let saved = items.save_to(&mut file, WriteOptions::default());
@@ -234,6 +235,7 @@ fn mp4_items_by_hand() {
             &[
                 (Field::Performer, &["Eve (piano)", "Max (viola)"]),
                 (Field::R128TrackGain, &["-256"]),
+                (Field::TrackGain, &["-6.10 dB"]),
                 (Field::R128AlbumGain, &["512"]),
             ],
         );

@@ -157,6 +157,22 @@ fn artists() {
 }
 
 #[test]
+fn bands_with_a_separator_in_their_name_stay_whole() {
+    let artists = |value: &str| {
+        let media = media(&[(Field::Artist, value)]);
+        let people = Track::new(&media, b"x.flac", &Splits::default()).people;
+        let artists = people.into_iter();
+        let artists = artists.filter(|person| person.role == crate::Role::Artist);
+        artists.map(|person| person.name).collect::<Vec<_>>()
+    };
+    assert_eq!(artists("AC / DC"), ["AC / DC"]);
+    assert_eq!(artists("ac / dc feat. Bon"), ["ac / dc", "Bon"]);
+    assert_eq!(artists("Ann / AC / DC"), ["Ann", "AC / DC"]);
+    assert_eq!(artists("Ann / Bob"), ["Ann", "Bob"]);
+    assert_eq!(artists("AC / DCX"), ["AC", "DCX"]);
+}
+
+#[test]
 fn names_of_a_role_have_an_end() {
     let names: Vec<String> = (0..5000).map(|number| number.to_string()).collect();
     let tags = [
@@ -231,12 +247,82 @@ fn a_decimal_comma_is_a_point_and_no_number_is_read_by_half() {
 }
 
 #[test]
+fn a_date_that_is_none_leaves_the_next_one() {
+    let tags = [(Field::Date, "unknown"), (Field::Date, "May 2001")];
+    let track = Track::new(&media(&tags), b"x.flac", &Splits::default());
+    assert_eq!(
+        track.date.map(|date| (date.year, date.month)),
+        Some((2001, 5))
+    );
+}
+
+#[test]
+fn places_on_discs_and_records() {
+    let place = |number: &str, disc: &str| {
+        let tags = [(Field::TrackNumber, number), (Field::DiscNumber, disc)];
+        let track = Track::new(&media(&tags), b"x.flac", &Splits::default());
+        (track.disc, track.number, track.total)
+    };
+    assert_eq!(place("3/12", ""), (0, 3, 12));
+    assert_eq!(place("03 of 12", "2/2"), (2, 3, 12));
+    assert_eq!(place("Track 7", "CD 2"), (2, 7, 0));
+    assert_eq!(place("#7", "Disc 1 of 3"), (1, 7, 0));
+    assert_eq!(place("2-05", ""), (2, 5, 0));
+    assert_eq!(place("12.5", ""), (0, 12, 0));
+    assert_eq!(place("-1", ""), (0, 0, 0));
+    assert_eq!(place("70000", "x"), (0, 0, 0));
+    // Sides of records, whose letters go on over all of them, or begin anew on each.
+    assert_eq!(place("A1", ""), (1, 1, 0));
+    assert_eq!(place("b2", "1/1"), (2, 2, 0));
+    assert_eq!(place("C-3", "2"), (3, 3, 0));
+    assert_eq!(place("A3", "2"), (3, 3, 0));
+    assert_eq!(place("B", ""), (2, 1, 0));
+}
+
+#[test]
+fn beats_have_a_unit_or_none() {
+    let bpm = |text: &str| {
+        let media = media(&[(Field::Bpm, text)]);
+        Track::new(&media, b"x.flac", &Splits::default()).bpm
+    };
+    assert_eq!(bpm("128"), 128);
+    assert_eq!(bpm("128 BPM"), 128);
+    assert_eq!(bpm("~ 119,6bpm"), 120);
+    assert_eq!(bpm("fast"), 0);
+    assert_eq!(bpm("-"), 0);
+    assert_eq!(bpm("999999999"), u16::MAX);
+}
+
+#[test]
 fn dates() {
     let shown = |text| Date::parse(text).map(|date| (date.year, date.month, date.day));
     assert_eq!(shown("1999"), Some((1999, 0, 0)));
     assert_eq!(shown("1999-13-01"), Some((1999, 0, 0)));
     assert_eq!(shown("1999/02/30x"), Some((1999, 2, 30)));
+    assert_eq!(shown("1999-2003"), Some((1999, 0, 0)));
+    assert_eq!(shown("20030512"), Some((2003, 5, 12)));
+    assert_eq!(shown("20030512T101500"), Some((2003, 5, 12)));
+    assert_eq!(shown("200305"), Some((2003, 5, 0)));
+    assert_eq!(shown("20030000"), Some((2003, 0, 0)));
+    assert_eq!(shown("12052003"), Some((2003, 0, 0)));
+    assert_eq!(shown("05/06/2001"), Some((2001, 0, 0)));
+    assert_eq!(shown("13/06/2001"), Some((2001, 6, 13)));
+    assert_eq!(shown("06-13-2001"), Some((2001, 6, 13)));
+    assert_eq!(shown("05/05/2001"), Some((2001, 5, 5)));
+    assert_eq!(shown("12.05.2003"), Some((2003, 5, 12)));
+    assert_eq!(shown("May 2001"), Some((2001, 5, 0)));
+    assert_eq!(shown("5 Sept 2001"), Some((2001, 9, 5)));
+    assert_eq!(shown("December 24, 2001 10:30"), Some((2001, 12, 24)));
+    assert_eq!(shown("2001 May 5"), Some((2001, 5, 5)));
+    assert_eq!(shown("2001年5月6日"), Some((2001, 5, 6)));
+    assert_eq!(shown("Remastered 2001"), Some((2001, 0, 0)));
+    assert_eq!(shown("Vol 3, 1999"), Some((1999, 0, 0)));
+    assert_eq!(shown("℗ 1999 (2001)"), Some((1999, 0, 0)));
     assert_eq!(shown("99"), None);
+    assert_eq!(shown("5/6/01"), None);
+    assert_eq!(shown("00000000"), None);
+    assert_eq!(shown("12345"), None);
+    assert_eq!(shown("May"), None);
     assert_eq!(shown("0000"), None);
     assert_eq!(shown(""), None);
 }

@@ -96,7 +96,11 @@ fn dsf() -> Vec<u8> {
 
 const TTA: &[u8] = include_bytes!("../../testdata/sine.tta");
 
-fn all() -> [(&'static str, Vec<u8>); 6] {
+const MKA: &[u8] = include_bytes!("../../testdata/sine.mka");
+const WEBM: &[u8] = include_bytes!("../../testdata/sine.webm");
+const WMA: &[u8] = include_bytes!("../../testdata/sine.wma");
+
+fn all() -> [(&'static str, Vec<u8>); 9] {
     [
         ("monkey", monkey()),
         ("old monkey", old_monkey()),
@@ -104,6 +108,9 @@ fn all() -> [(&'static str, Vec<u8>); 6] {
         ("musepack 7", musepack_7()),
         ("dsf", dsf()),
         ("tta", TTA.to_vec()),
+        ("wma", WMA.to_vec()),
+        ("mka", MKA.to_vec()),
+        ("webm", WEBM.to_vec()),
     ]
 }
 
@@ -115,9 +122,156 @@ fn heads_say_what_their_documents_say() {
         old monkey: Monkey 13397 ms 44100 Hz 2 ch 16 bit 35 kbit/s [("title", "Ape")] 0 pictures []
         musepack 8: Musepack 2688 ms 48000 Hz 2 ch 0 bit 59 kbit/s [("artist", "Pack")] 0 pictures []
         musepack 7: Musepack 2597 ms 44100 Hz 2 ch 0 bit 61 kbit/s [("artist", "Pack")] 0 pictures []
-        dsf: Dsd 1000 ms 2822400 Hz 2 ch 1 bit 32 kbit/s [("title", "Dsd")] 0 pictures []
+        dsf: Dsd 1000 ms 2822400 Hz 2 ch 1 bit 5644 kbit/s [("title", "Dsd")] 0 pictures []
         tta: TrueAudio 500 ms 8000 Hz 1 ch 16 bit 41 kbit/s [] 0 pictures []
+        wma: Wma 512 ms 8000 Hz 1 ch 0 bit 50 kbit/s [("title", "Sine"), ("artist", "Ann"), ("album", "Waves"), ("tracknumber", "3/9"), ("date", "2001")] 0 pictures []
+        mka: Flac 500 ms 8000 Hz 1 ch 16 bit 32 kbit/s [("title", "Sine"), ("artist", "Ann"), ("album", "Waves"), ("tracknumber", "3"), ("date", "2001-05-06")] 1 pictures []
+        webm: Opus 508 ms 48000 Hz 1 ch 0 bit 30 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []
     "#]].assert_eq(&lines.concat());
+}
+
+/// An object of an ASF file.
+fn object(guid: &[u8; 16], content: &[u8]) -> Vec<u8> {
+    let bytes = (content.len() as u64 + 24).to_le_bytes();
+    [&guid[..], &bytes, content].concat()
+}
+
+fn wide(text: &str) -> Vec<u8> {
+    let units = text.encode_utf16().chain([0]);
+    units.flat_map(u16::to_le_bytes).collect()
+}
+
+/// A value of the extended description.
+fn value(name: &str, kind: u16, value: &[u8]) -> Vec<u8> {
+    let name = wide(name);
+    let mut out = halves(&[name.len() as u16]);
+    out.extend(name);
+    out.extend(halves(&[kind, value.len() as u16]));
+    out.extend(value);
+    out
+}
+
+#[test]
+fn values_of_asf_are_texts_numbers_and_pictures() {
+    let picture = [
+        &b"\x03\x06\0\0\0"[..],
+        &wide("image/png"),
+        &wide("x"),
+        b"pixels",
+    ]
+    .concat();
+    let values = [
+        value("WM/AlbumTitle", 0, &wide("Album")),
+        value("Author", 0, &wide("One")),
+        value("Author", 0, &wide("Two")),
+        value("WM/Track", 3, &2_u32.to_le_bytes()),
+        value("WM/TrackNumber", 3, &3_u32.to_le_bytes()),
+        value("WM/IsCompilation", 2, &1_u32.to_le_bytes()),
+        value("WM/PartOfSet", 0, &wide("1/2")),
+        value(
+            "MusicBrainz/Album Id",
+            0,
+            &wide("c7d1ae2c-0b3b-4d2c-9b3a-000000000001"),
+        ),
+        value("WM/Picture", 1, &picture),
+        value("WM/Unknown", 0, &wide("nothing")),
+    ];
+    let mut extended = halves(&[values.len() as u16]);
+    extended.extend(values.concat());
+    // In front of the objects of the file that ffmpeg made, whose texts come behind.
+    let guid = b"\x40\xa4\xd0\xd2\x07\xe3\xd2\x11\x97\xf0\0\xa0\xc9\x5e\xa8\x50";
+    let object = object(guid, &extended);
+    let mut file = WMA[..30].to_vec();
+    let header_bytes = u64::from_le_bytes(*WMA[16..].first_chunk().expect("a length"));
+    file[16..24].copy_from_slice(&(header_bytes + object.len() as u64).to_le_bytes());
+    file.extend(&object);
+    file.extend(&WMA[30..]);
+    expect![[r#"Wma 512 ms 8000 Hz 1 ch 0 bit 50 kbit/s [("album", "Album"), ("artist", "One"), ("artist", "Two"), ("tracknumber", "3"), ("compilation", "1"), ("discnumber", "1/2"), ("musicbrainz_albumid", "c7d1ae2c-0b3b-4d2c-9b3a-000000000001"), ("title", "Sine"), ("artist", "Ann"), ("album", "Waves"), ("tracknumber", "3/9"), ("date", "2001")] 1 pictures []"#]].assert_eq(&told(&file));
+    let media = read(&file).expect("a sound file");
+    let cover = media.cover().expect("one picture");
+    let found = crate::read_cover(&file[..], file.len() as u64, cover, 100);
+    assert_eq!(found.expect("it is there"), b"pixels");
+    assert_eq!(media.essence, read(WMA).expect("a sound file").essence);
+}
+
+/// An element of Matroska with a length of one byte.
+fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
+    assert!(content.len() < 127);
+    [id, &[0x80 | content.len() as u8], content].concat()
+}
+
+/// A Matroska file of two seconds, whose track and tags are these; behind them is a cluster, of which nobody knows the length.
+fn matroska(track: &[u8], tags: &[u8]) -> Vec<u8> {
+    let duration = element(b"\x44\x89", &2000_f32.to_be_bytes());
+    [
+        &b"\x1a\x45\xdf\xa3\x80\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff"[..],
+        &element(b"\x15\x49\xa9\x66", &duration),
+        &element(b"\x16\x54\xae\x6b", &element(b"\xae", track)),
+        tags,
+        b"\x1f\x43\xb6\x75\x01\xff\xff\xff\xff\xff\xff\xff",
+        &[0x55; 5_000],
+    ]
+    .concat()
+}
+
+/// A tag of this level with one value.
+fn simple_tag(level: u8, name: &str, value: &str) -> Vec<u8> {
+    let targets = element(b"\x63\xc0", &element(b"\x68\xca", &[level]));
+    let name = element(b"\x45\xa3", name.as_bytes());
+    let value = element(b"\x44\x87", value.as_bytes());
+    let simple = element(b"\x67\xc8", &[name, value].concat());
+    element(b"\x73\x73", &[targets, simple].concat())
+}
+
+#[test]
+fn values_of_matroska_are_of_albums_discs_and_tracks() {
+    let sound = [
+        element(b"\x83", &[2]),
+        element(b"\x86", b"A_MPEG/L3"),
+        element(
+            b"\xe1",
+            &[
+                element(b"\xb5", &44_100_f32.to_be_bytes()),
+                element(b"\x9f", &[2]),
+            ]
+            .concat(),
+        ),
+    ]
+    .concat();
+    let tags: Vec<u8> = [
+        simple_tag(50, "TITLE", "Album"),
+        simple_tag(50, "ARTIST", "All"),
+        simple_tag(50, "TOTAL_PARTS", "9"),
+        simple_tag(40, "PART_NUMBER", "2"),
+        simple_tag(30, "TITLE", "Title"),
+        simple_tag(30, "PART_NUMBER", "3"),
+        simple_tag(30, "DATE_RELEASED", "2001"),
+    ]
+    .iter()
+    .flat_map(|tag| element(b"\x12\x54\xc3\x67", tag))
+    .collect();
+    let file = matroska(&sound, &tags);
+    expect![[r#"Mp3 2000 ms 44100 Hz 2 ch 0 bit 20 kbit/s [("album", "Album"), ("albumartist", "All"), ("tracktotal", "9"), ("discnumber", "2"), ("title", "Title"), ("tracknumber", "3"), ("date", "2001")] 0 pictures []"#]].assert_eq(&told(&file));
+    let film = matroska(&element(b"\x83", &[1]), b"");
+    expect!["Malformed: matroska with moving pictures"].assert_eq(&told(&film));
+    let nothing = matroska(&element(b"\x83", &[17]), b"");
+    expect!["Malformed: matroska without a sound track"].assert_eq(&told(&nothing));
+}
+
+#[test]
+fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
+    let lying = |at: usize| {
+        let mut file = monkey();
+        file[at..at + 4].fill(0xff);
+        told(&file)
+    };
+    // Frames, and samples of the last one.
+    for at in [64, 60] {
+        expect![[
+            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["a head counts more frames than the file holds"]"#
+        ]]
+        .assert_eq(&lying(at));
+    }
 }
 
 #[test]

@@ -48,9 +48,9 @@ pub fn tags_riff(bytes: &[u8]) {
     music(&beginning(&kinds, bytes));
 }
 
-/// WavPack, Monkey's Audio, Musepack, True Audio, DSF and AAC in ADTS.
+/// WavPack, Monkey's Audio, Musepack, True Audio, DSF, AAC in ADTS, ASF and Matroska.
 pub fn tags_rare(bytes: &[u8]) {
-    let kinds: [&[u8]; 7] = [
+    let kinds: [&[u8]; 9] = [
         b"wvpk",
         b"MAC ",
         b"MP+\x07",
@@ -58,6 +58,8 @@ pub fn tags_rare(bytes: &[u8]) {
         b"TTA1",
         b"DSD ",
         b"\xff\xf1",
+        b"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\0\xaa\0\x62\xce\x6c",
+        b"\x1a\x45\xdf\xa3\x80\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff",
     ];
     music(&beginning(&kinds, bytes));
 }

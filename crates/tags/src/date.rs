@@ -1,0 +1,102 @@
+/// A day, a month or a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    /// 1 to 9999.
+    pub year: u16,
+    /// 0 when not known.
+    pub month: u8,
+    /// 0 when not known.
+    pub day: u8,
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+impl Date {
+    /// Reads a date as people write it: `2003`, `2003-05-12` with any sign between, `20030512`, `12.05.2003`, `May 12, 2003`,
+    /// with anything behind. Where either of two numbers may be the month, only the year is kept.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Date> {
+        let numbers = text.split(|letter: char| !letter.is_ascii_digit());
+        let mut numbers = numbers.filter(|number| !number.is_empty());
+        let first = numbers.next()?;
+        let mut next = || numbers.next().and_then(|number| number.parse().ok());
+        match first.len() {
+            4 => {
+                let month = named_month(text).or_else(&mut next);
+                Date::new(first, month, next())
+            }
+            // The digits of a time may follow.
+            6 | 8 | 12 | 14 => Date::of_digits(first),
+            _ => Date::year_last(text),
+        }
+    }
+
+    /// Numbers that no month or day has are left out.
+    fn new(year: &str, month: Option<u8>, day: Option<u8>) -> Option<Date> {
+        let year = year.parse().ok().filter(|year| *year != 0)?;
+        let month = month.filter(|month| (1..=12).contains(month)).unwrap_or(0);
+        let day = day.filter(|day| month != 0 && (1..=31).contains(day));
+        Some(Date {
+            year,
+            month,
+            day: day.unwrap_or(0),
+        })
+    }
+
+    /// Reads `YYYYMM` and `YYYYMMDD`. What can only be the other way round keeps its year.
+    fn of_digits(digits: &str) -> Option<Date> {
+        let (year, rest) = digits.split_at(4);
+        let month = rest[..2].parse().ok();
+        if !year.starts_with('0') && month.is_some_and(|month: u8| month <= 12) {
+            let day = rest.get(2..4).and_then(|day| day.parse().ok());
+            return Date::new(year, month, day);
+        }
+        let (_, year) = digits.split_at(digits.len().min(8) - 4);
+        Date::new(&year[..4], None, None)
+    }
+
+    /// Reads a date whose year stands behind its month and day, or alone behind other words.
+    fn year_last(text: &str) -> Option<Date> {
+        let numbers = text.split(|letter: char| !letter.is_ascii_digit());
+        let numbers = numbers.filter(|number| !number.is_empty()).take(3);
+        let numbers: Vec<&str> = numbers.collect();
+        let at = numbers.iter().position(|number| number.len() == 4)?;
+        let before = numbers[..at].iter();
+        let before: Vec<u8> = before.filter_map(|number| number.parse().ok()).collect();
+        let (month, day) = match (&before[..], named_month(text)) {
+            (&[day], Some(month)) => (Some(month), Some(day)),
+            // With points the day comes first everywhere; with slashes both orders are in use.
+            (&[one, other], None) if text.contains('.') || 12 < one => (Some(other), Some(one)),
+            (&[one, other], None) if 12 < other || one == other => (Some(one), Some(other)),
+            _ => (None, None),
+        };
+        Date::new(numbers[at], month, day)
+    }
+}
+
+/// The month that a word of the text names in English, whole or by three letters or more.
+fn named_month(text: &str) -> Option<u8> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphabetic());
+    let mut words = words.filter(|word| 3 <= word.len());
+    words.find_map(|word| {
+        let begins = |month: &&str| {
+            let begun = month.get(..word.len());
+            begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word))
+        };
+        let month = MONTHS.iter().position(begins)?;
+        Some(month as u8 + 1)
+    })
+}

@@ -1,0 +1,64 @@
+//! Numbers of tracks and discs as people write them.
+
+/// What the text of a track's or a disc's number says; 0 where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) number: u16,
+    pub(crate) total: u16,
+    /// The disc in front of a track's number, as in `2-05`.
+    pub(crate) disc: u16,
+    /// The side of a record, 1 for A.
+    pub(crate) side: u16,
+}
+
+impl Place {
+    /// Reads `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number behind a word.
+    pub(crate) fn parse(text: &str) -> Place {
+        let text = text.trim();
+        let at = text.find(|letter: char| letter.is_ascii_digit());
+        let (before, rest) = text.split_at(at.unwrap_or(text.len()));
+        let side = side(before.trim_end_matches([' ', '.', '-']));
+        let Some((number, rest)) = leading_number(rest) else {
+            let number = u16::from(side != 0);
+            return Place {
+                number,
+                side,
+                ..Place::default()
+            };
+        };
+        // A sign of its own makes it no number of a track.
+        if before.ends_with('-') && side == 0 {
+            return Place::default();
+        }
+        let behind = rest.strip_prefix('-').and_then(leading_number);
+        let (disc, number, rest) = match behind {
+            Some((second, rest)) if side == 0 => (number, second, rest),
+            _ => (0, number, rest),
+        };
+        let rest = rest.trim_start();
+        let total = rest.strip_prefix('/').or_else(|| rest.strip_prefix("of "));
+        let total = total.and_then(|total| leading_number(total.trim_start()));
+        let total = total.map_or(0, |(total, _)| total);
+        Place {
+            number,
+            total,
+            disc,
+            side,
+        }
+    }
+}
+
+/// The number of a single letter, from A on; nobody has more than eight records in one album.
+fn side(text: &str) -> u16 {
+    match *text.as_bytes() {
+        [letter @ b'A'..=b'P'] => u16::from(letter - b'A') + 1,
+        [letter @ b'a'..=b'p'] => u16::from(letter - b'a') + 1,
+        _ => 0,
+    }
+}
+
+fn leading_number(text: &str) -> Option<(u16, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit());
+    let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
+    Some((digits.parse().ok()?, rest))
+}

@@ -1,0 +1,176 @@
+//! Durations and bit rates where heads leave them open, count in other units, or lie.
+
+use super::{read, sine, told};
+use crate::Media;
+use expect_test::expect;
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// These bytes at a place of a file.
+fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    file
+}
+
+/// The duration, and whether the file states it.
+fn duration(file: &[u8]) -> (u64, bool) {
+    let Media { audio, .. } = read(file).expect("a sound file");
+    (audio.duration_ms, audio.exact)
+}
+
+#[test]
+fn flac_from_a_pipe_is_as_long_as_its_last_frame_says() {
+    // The count's upper four bits share a byte with the sample size.
+    let sine = sine("flac");
+    let open = with(sine, 21, &[sine[21] & 0xf0, 0, 0, 0, 0]);
+    assert_eq!(duration(&open), (500, true));
+    let tagged = [&open[..], b"TAG", &[0; 125]].concat();
+    assert_eq!(duration(&tagged), (500, true));
+    // Without the last frame it is shorter, and without any it is not known.
+    let (shorter_ms, exact) = duration(&open[..open.len() - 1000]);
+    assert!((300..500).contains(&shorter_ms) && exact, "{shorter_ms}");
+    let metadata_end = open.windows(2).position(|two| two == b"\xff\xf8");
+    let metadata_end = metadata_end.expect("a frame");
+    assert_eq!(duration(&open[..metadata_end]), (0, false));
+}
+
+#[test]
+fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
+    let sine = sine("wv");
+    let second = with(sine, 16, &4000_u32.to_le_bytes());
+    for open in [u32::MAX, 0] {
+        let first = with(sine, 12, &open.to_le_bytes());
+        assert_eq!(duration(&first), (500, true));
+        assert_eq!(duration(&[&first[..], &second].concat()), (1000, true));
+        // A block that is cut off does not count.
+        let cut = [&first[..], &second[..second.len() - 1]].concat();
+        assert_eq!(duration(&cut), (500, true));
+    }
+    // A head that does count is not doubted.
+    assert_eq!(duration(&[sine, &second].concat()), (500, true));
+}
+
+/// A second of DSD in WavPack: a rate of the table, by its number, that doubles so often.
+fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_a_second: u32) -> Vec<u8> {
+    let content = [&[0x8e, 4, 0, 0, doublings][..], &[0x55; 7]].concat();
+    let mut file = b"wvpk".to_vec();
+    let bytes = 24 + content.len() as u32;
+    let flags = 1 << 31 | rate << 23 | 3 << 11;
+    file.extend(words(&[
+        bytes,
+        0x410,
+        bytes_a_second,
+        0,
+        bytes_a_second,
+        flags,
+        0,
+    ]));
+    file.extend(content);
+    file
+}
+
+#[test]
+fn dsd_in_wavpack_counts_bytes_at_a_rate_that_doubles() {
+    let lines = [
+        dsd_in_wavpack(12, 2, 352_800),
+        dsd_in_wavpack(9, 3, 352_800),
+        dsd_in_wavpack(12, 3, 705_600),
+        dsd_in_wavpack(13, 3, 768_000),
+    ]
+    .map(|file| told(&file) + "\n");
+    expect![[r#"
+        WavPack 1000 ms 2822400 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
+        WavPack 1000 ms 2822400 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
+        WavPack 1000 ms 5644800 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
+        WavPack 1000 ms 6144000 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
+    "#]]
+    .assert_eq(&lines.concat());
+}
+
+/// A WAV file of two seconds at 22,050 Hz: its coding, bytes a second, bytes of a frame, samples of one, and a count.
+fn wav(coding: u16, rate: u32, frame: u16, frame_samples: u16, counted: Option<u32>) -> Vec<u8> {
+    let mut format = coding.to_le_bytes().to_vec();
+    format.extend(1_u16.to_le_bytes());
+    format.extend(words(&[22_050, rate]));
+    for half in [frame, 4, 2, frame_samples] {
+        format.extend(half.to_le_bytes());
+    }
+    let chunk =
+        |name: &[u8], body: &[u8]| [name, &(body.len() as u32).to_le_bytes(), body].concat();
+    let counted = counted.map_or_else(Vec::new, |count| chunk(b"fact", &count.to_le_bytes()));
+    let chunks = [
+        chunk(b"fmt ", &format),
+        counted,
+        chunk(b"data", &[0x55; 22_528]),
+    ];
+    [&b"RIFF\0\0\0\0WAVE"[..], &chunks.concat()].concat()
+}
+
+#[test]
+fn coded_samples_in_wav_last_as_long_as_their_frames() {
+    let lines = [
+        // IMA ADPCM, with a count, and without one; 22 frames of 2,041 samples.
+        wav(17, 11_100, 1024, 2041, Some(44_100)),
+        wav(17, 11_100, 1024, 2041, None),
+        // A count in bytes of plain samples is none.
+        wav(17, 11_100, 1024, 2041, Some(4_410_000)),
+        // MP3, with a count, and with a mean rate alone, and with neither.
+        wav(0x55, 11_250, 1, 0, Some(44_100)),
+        wav(0x55, 11_250, 1, 0, None),
+        wav(0x55, 0, 1152, 0, Some(44_100)),
+        wav(0x55, 0, 1152, 0, None),
+        // A-law is a byte a sample.
+        wav(6, 22_050, 1, 0, Some(1)),
+    ]
+    .map(|file| told(&file) + "\n");
+    expect![[r#"
+        Other 2000 ms 22050 Hz 1 ch 4 bit 90 kbit/s about [] 0 pictures []
+        Other 2036 ms 22050 Hz 1 ch 4 bit 88 kbit/s about [] 0 pictures []
+        Other 2036 ms 22050 Hz 1 ch 4 bit 88 kbit/s about [] 0 pictures []
+        Other 2000 ms 22050 Hz 1 ch 4 bit 90 kbit/s about [] 0 pictures []
+        Other 2002 ms 22050 Hz 1 ch 4 bit 90 kbit/s about [] 0 pictures []
+        Other 2000 ms 22050 Hz 1 ch 4 bit 90 kbit/s about [] 0 pictures []
+        Other 0 ms 22050 Hz 1 ch 4 bit 0 kbit/s about [] 0 pictures []
+        Other 1022 ms 22050 Hz 1 ch 4 bit 176 kbit/s about [] 0 pictures []
+    "#]]
+    .assert_eq(&lines.concat());
+}
+
+/// A second of IMA ADPCM in AIFF-C, as so many frames.
+fn aifc(frames: u32) -> Vec<u8> {
+    let mut common = vec![0, 1];
+    common.extend(frames.to_be_bytes());
+    common.extend(b"\0\x10\x40\x0e\xac\x44\0\0\0\0\0\0ima4\0\0");
+    let sound = vec![0x55; 8 + 690 * 34];
+    let mut file = b"FORM\0\0\0\0AIFCCOMM".to_vec();
+    file.extend((common.len() as u32).to_be_bytes());
+    file.extend(common);
+    file.extend(b"SSND");
+    file.extend((sound.len() as u32).to_be_bytes());
+    file.extend(sound);
+    file
+}
+
+#[test]
+fn packets_of_aiff_are_told_from_samples() {
+    assert_eq!(duration(&aifc(690)).0, 1001);
+    assert_eq!(duration(&aifc(44_160)).0, 1001);
+}
+
+#[test]
+fn a_duration_that_no_file_can_have_is_unknown() {
+    // True Audio: a sample a second, and as many as can be counted.
+    let mut tta = b"TTA1\x01\0\x01\0\x10\0".to_vec();
+    tta.extend(words(&[1, u32::MAX, 0]));
+    tta.resize(60_000, 0x55);
+    expect![[
+        r#"TrueAudio 0 ms 1 Hz 1 ch 16 bit 0 kbit/s about [] 0 pictures ["the duration is longer than its bytes can last"]"#
+    ]]
+    .assert_eq(&told(&tta));
+    // An hour of silence takes few bytes in some codings, and lasts as long as it says.
+    let hour = with(&tta, 14, &3_600_u32.to_le_bytes());
+    assert_eq!(duration(&hour), (3_600_000, true));
+}
