@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use tags::{Role, Splits};
 
 use crate::fact::{Fact, Title};
-use crate::fold::{fold, words};
+use crate::fold::{fold, joined, searched, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{self, BODY_START, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
 use crate::strings::Strings;
@@ -317,15 +317,14 @@ impl Writer {
         } else {
             0
         } | if track.explicit { layout::EXPLICIT } else { 0 };
-        let kbps = u16::try_from(media.audio.bitrate_bps / 1000).unwrap_or(u16::MAX);
+        let kbps = (media.audio.bitrate_bps / 1000).min(layout::KBPS_MAX);
         let out = self.section(Section::Tracks);
         out.extend([
             u8::try_from(track.disc).unwrap_or(u8::MAX),
             media.audio.codec as u8,
         ]);
-        for word in [track.number, kbps, flags] {
-            out.extend(word.to_le_bytes());
-        }
+        out.extend(track.number.to_le_bytes());
+        out.extend((kbps | u32::from(flags) << 24).to_le_bytes());
     }
 
     fn ids(&mut self, section: Section, ids: impl Iterator<Item = u64>) {
@@ -469,30 +468,35 @@ impl Writer {
 fn words_of(library: &Library) -> FoundWords {
     let mut found = FoundWords::default();
     for (row, artist) in library.artists.iter().enumerate() {
-        let name = fold(&artist.name);
+        let name = searched(&artist.name);
         found.begin(layout::ARTIST_KIND, row, &name);
         found.add(&name, true);
+        found.add_joined(&artist.name, true);
         found.add(&fold(&artist.sort), false);
     }
     let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
     for (row, album) in library.albums.iter().enumerate() {
-        let (title, artist) = (fold(&album.title), fold(&album.artist));
+        let (title, artist) = (searched(&album.title), searched(&album.artist));
         found.begin(layout::ALBUM_KIND, row, &title);
         found.add(&title, true);
+        found.add_joined(&album.title, true);
         found.add(&artist, false);
+        found.add_joined(&album.artist, false);
         album_artists.push(artist);
     }
     for (row, song) in library.songs.iter().enumerate() {
-        let title = fold(&song.track.title);
+        let title = searched(&song.track.title);
         found.begin(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
+        found.add_joined(&song.track.title, true);
         // Who searches for the album's artist wants the artist and the albums, not every track.
         let known = &album_artists[song.album];
         let people = song.track.people.iter();
         for person in people.filter(|person| person.role == Role::Artist) {
-            let name = fold(&person.name);
+            let name = searched(&person.name);
             if name != *known && !words(&name).all(|word| words(known).any(|it| it == word)) {
                 found.add(&name, false);
+                found.add_joined(&person.name, false);
             }
         }
     }
@@ -532,6 +536,12 @@ impl FoundWords {
             };
             self.postings
                 .push((word, posting, title.fact(in_title, place)));
+        }
+    }
+
+    fn add_joined(&mut self, name: &str, in_title: bool) {
+        for word in joined(name) {
+            self.add(&word, in_title);
         }
     }
 

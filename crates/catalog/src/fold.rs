@@ -16,16 +16,6 @@ pub fn fold(text: &str) -> String {
     }
 }
 
-/// A name as it is told from others: folded, but for one that folds to nothing, as `!!!` does, and is itself.
-pub(crate) fn name_key(name: &str) -> String {
-    let folded = fold(name);
-    if folded.is_empty() {
-        name.to_owned()
-    } else {
-        folded
-    }
-}
-
 fn fold_plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;
@@ -85,6 +75,31 @@ fn spelled(letter: char) -> Option<&'static str> {
         'ı' => "i",
         _ => return None,
     })
+}
+
+/// A name as it is searched: folded, or its signs where it has nothing else, as `!!!` has.
+pub(crate) fn searched(name: &str) -> String {
+    let folded = fold(name);
+    match folded.is_empty() {
+        true => name.split_whitespace().collect::<Vec<_>>().join(" "),
+        false => folded,
+    }
+}
+
+/// Words of a name that signs part and spaces do not, each in one: `acdc` of `AC/DC` and of `AC / DC`, `rem` of `R.E.M.`
+pub(crate) fn joined(name: &str) -> Vec<String> {
+    if name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b' ')
+    {
+        return Vec::new();
+    }
+    let name = name.replace(" / ", "/");
+    let parts = name.split_whitespace().map(fold);
+    parts
+        .filter(|part| part.contains(' '))
+        .map(|part| part.replace(' ', ""))
+        .collect()
 }
 
 /// Words of folded text. Where writing has no spaces, every letter may begin one.

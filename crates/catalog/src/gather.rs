@@ -1,14 +1,14 @@
 //! Artists, albums and genres from the tags of single files.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
 use tags::{Date, Role, Track};
 
-use crate::fold::name_key;
 use crate::layout::{ArtistId, hash};
+use crate::name::{identity, order};
 use crate::{Content, Entry};
 
 /// The library before it is written. Rows refer to each other by index.
@@ -87,17 +87,19 @@ pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Lib
         let first = &songs[album.first_song];
         album.artists = ids.rows(&rows, &first.track, Role::AlbumArtist);
         let of_songs = &songs[album.first_song..][..album.songs];
-        let both = album
-            .artists
-            .iter()
-            .chain(of_songs.iter().flat_map(|song| &song.artists));
-        for artist in both.copied().collect::<BTreeSet<_>>() {
-            artists[artist].albums.push(row);
-        }
+        let mut of_album: BTreeSet<usize> = album.artists.iter().copied().collect();
         for song in of_songs {
-            song.artists
+            let mut of_song: BTreeSet<usize> = song.artists.iter().copied().collect();
+            for role in [Role::Composer, Role::Conductor] {
+                of_song.extend(ids.rows(&rows, &song.track, role));
+            }
+            of_song
                 .iter()
                 .for_each(|&artist| artists[artist].tracks += 1);
+            of_album.append(&mut of_song);
+        }
+        for artist in of_album {
+            artists[artist].albums.push(row);
         }
     }
     let mut library = Library {
@@ -202,7 +204,7 @@ impl ArtistIds {
     }
 }
 
-/// Names as they are compared, each folded once: most stand in many files.
+/// Identities of names, each made once: most names stand in many files.
 #[derive(Default)]
 struct Names(RefCell<HashMap<String, Rc<str>>>);
 
@@ -212,7 +214,7 @@ impl Names {
         match known.get(name) {
             Some(key) => Rc::clone(key),
             None => {
-                let key: Rc<str> = name_key(name).into();
+                let key: Rc<str> = identity(name).into();
                 known.insert(name.to_owned(), Rc::clone(&key));
                 key
             }
@@ -220,10 +222,18 @@ impl Names {
     }
 }
 
+/// Returns whether people in a role are rows among the artists.
+fn is_shown(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Artist | Role::AlbumArtist | Role::Composer | Role::Conductor
+    )
+}
+
 fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
     let mut found: HashMap<u64, ArtistRow> = HashMap::new();
     for person in songs.iter().flat_map(|song| &song.track.people) {
-        if !matches!(person.role, Role::Artist | Role::AlbumArtist) {
+        if !is_shown(person.role) {
             continue;
         }
         let id = ids.id(person);
@@ -246,46 +256,49 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
         } else {
             &artist.sort
         };
-        (name_key(name), artist.id)
+        (order(name), artist.id)
     });
     artists
 }
 
 fn order_genres(songs: &mut [Song], names: &Names) -> Vec<GenreRow> {
-    let mut found: BTreeMap<Rc<str>, GenreRow> = BTreeMap::new();
+    let mut found: HashMap<Rc<str>, GenreRow> = HashMap::new();
     for genre in songs.iter().flat_map(|song| &song.track.genres) {
         found.entry(names.key(genre)).or_insert_with(|| GenreRow {
             name: genre.clone(),
             ..GenreRow::default()
         });
     }
-    let rows: HashMap<Rc<str>, usize> = found.keys().cloned().zip(0..).collect();
+    let mut genres: Vec<(Rc<str>, GenreRow)> = found.into_iter().collect();
+    genres.sort_by_cached_key(|(_, genre)| order(&genre.name));
+    let rows: HashMap<Rc<str>, usize> = genres
+        .iter()
+        .map(|(key, _)| Rc::clone(key))
+        .zip(0..)
+        .collect();
     for song in songs {
         let genres = song.track.genres.iter();
         let genres = genres.map(|genre| rows[&names.key(genre)]);
         song.genres = genres.collect::<BTreeSet<_>>().into_iter().collect();
     }
-    found.into_values().collect()
+    genres.into_iter().map(|(_, genre)| genre).collect()
 }
 
 /// Sorts albums by title and songs by album, and tells each which is which.
 fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<AlbumRow> {
-    let mut keys: HashMap<u64, Rc<str>> = HashMap::new();
+    let mut keys: HashMap<u64, (String, String)> = HashMap::new();
     let ids = songs.iter().map(|song| album_id(entries, song, names));
     let ids: Vec<u64> = ids.collect();
     for (song, &id) in songs.iter().zip(&ids) {
         let track = &song.track;
         let title = track.album_sort.as_ref().or(track.album.as_ref());
         keys.entry(id)
-            .or_insert_with(|| title.map_or_else(|| "".into(), |title| names.key(title)));
+            .or_insert_with(|| title.map_or_else(Default::default, |title| order(title)));
     }
-    let mut order: Vec<(u64, &Rc<str>)> = keys.iter().map(|(&id, key)| (id, key)).collect();
-    order.sort_unstable_by_key(|&(id, key)| (key, id));
-    let rows: HashMap<u64, usize> = order
-        .iter()
-        .zip(0..)
-        .map(|((id, _), row)| (*id, row))
-        .collect();
+    let mut by_title: Vec<(&(String, String), u64)> =
+        keys.iter().map(|(&id, key)| (key, id)).collect();
+    by_title.sort_unstable();
+    let rows: HashMap<u64, usize> = by_title.iter().map(|&(_, id)| id).zip(0..).collect();
     for (song, id) in songs.iter_mut().zip(&ids) {
         song.album = rows[id];
     }
@@ -294,10 +307,10 @@ fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<Alb
         (song.album, track.disc, track.number, song.entry)
     });
     let photos = cover_files(entries);
-    let mut albums: Vec<AlbumRow> = Vec::with_capacity(order.len());
+    let mut albums: Vec<AlbumRow> = Vec::with_capacity(by_title.len());
     for (at, song) in songs.iter().enumerate() {
         if song.album == albums.len() {
-            let (id, _) = order[song.album];
+            let (_, id) = by_title[song.album];
             albums.push(album(entries, id, at, song));
         }
         let album = albums

@@ -8,7 +8,7 @@
 //!           39 issues u8: 1 if it has some · 40 born ns i64
 //! RECORDS   see record.rs
 //! TRACKS    0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres · 32 duration ms · 36 date
-//!           40 disc u8 · 41 codec u8 · 42 number u16 · 44 kbit/s u16 · 46 flags u16
+//!           40 disc u8 · 41 codec u8 · 42 number u16 · 44 kbit/s u24 · 47 flags u8
 //! TRACK_IDS 0 id u64 · 8 track                                                         sorted
 //! ALBUMS    0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks · 32 date
 //!           36 original date · 40 genres · 44 cover: file + 1 · 48 flags · 52 duration s
@@ -34,11 +34,11 @@ use std::ops::Range;
 
 use tags::Splits;
 
-use crate::fold::name_key;
+use crate::name::{folded_name, identity};
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
@@ -87,8 +87,10 @@ pub(crate) const POSTING_BYTES: usize = 4;
 pub(crate) const FACT_BYTES: usize = 2;
 
 /// Bits of a track's or album's flags.
-pub(crate) const COMPILATION: u16 = 1;
-pub(crate) const EXPLICIT: u16 = 2;
+pub(crate) const COMPILATION: u8 = 1;
+pub(crate) const EXPLICIT: u8 = 2;
+/// The most that a track's row holds: DSD of several channels takes more than 16 bits.
+pub(crate) const KBPS_MAX: u32 = 0xff_ffff;
 
 /// What is in a file, by number.
 pub(crate) const MUSIC: u8 = 0;
@@ -114,16 +116,33 @@ pub struct AlbumId(pub u64);
 pub struct ArtistId(pub u64);
 
 impl ArtistId {
-    /// That of an artist of whom nothing is known but a name. The same for names that differ in case and accents.
+    /// That of an artist of whom nothing is known but a name. The same for names that differ in case alone.
     #[must_use]
     pub fn named(name: &str) -> ArtistId {
-        ArtistId(hash(&[b"artist", name_key(name).as_bytes()]))
+        ArtistId(hash(&[b"artist", identity(name).as_bytes()]))
     }
 
     /// That of an artist whom files give this id of MusicBrainz's.
     #[must_use]
     pub fn of_musicbrainz(id: &str) -> ArtistId {
         ArtistId(hash(&[b"musicbrainz artist", id.as_bytes()]))
+    }
+}
+
+impl ArtistId {
+    /// The id that [`ArtistId::named`] gave when accents and punctuation told no names apart: users left marks at it.
+    #[must_use]
+    pub fn folded(name: &str) -> ArtistId {
+        ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
+    }
+}
+
+impl AlbumId {
+    /// The id that an album had by its names when accents and punctuation told none apart: users left marks at it.
+    #[must_use]
+    pub fn folded(artist: &str, title: &str) -> AlbumId {
+        let [artist, title] = [artist, title].map(folded_name);
+        AlbumId(hash(&[b"album", artist.as_bytes(), title.as_bytes()]))
     }
 }
 

@@ -15,7 +15,7 @@
 //! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio
 //! ([`tags::Essence`]), so it survives moves, copies and new tags. Of files with the same audio the one that was made first
 //! has it; another has one by when it was made, so that it survives new tags and moves too, where they leave the file the
-//! same. An album's and an artist's is MusicBrainz's, else a hash of folded names.
+//! same. An album's and an artist's is MusicBrainz's, else a hash of names, of which composition and case do not matter.
 //!
 //! Units and limits: times in milliseconds, dates as days of the calendar; counts and offsets below 2³² each, which
 //! [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`], the file's fault, and cured by a scan. After
@@ -39,6 +39,7 @@ mod search;
 mod fold;
 mod gather;
 mod layout;
+mod name;
 mod playlists;
 mod record;
 mod strings;
@@ -52,5 +53,6 @@ pub use cover::{Cover, CoverRules, Covered, Source};
 pub use entry::{Content, Draft, Entry, Photo, Stat};
 pub use fold::fold;
 pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
+pub use name::identity;
 pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Playlist, Shown, Track};
 pub use search::{Found, Limits};

@@ -70,7 +70,7 @@ pub struct Track<'a> {
     pub disc: u8,
     pub number: u16,
     pub codec: Codec,
-    pub bitrate_kbps: u16,
+    pub bitrate_kbps: u32,
     pub explicit: bool,
 }
 
@@ -248,8 +248,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                 .copied()
                 .unwrap_or(Codec::Other),
             number: found.u16(42),
-            bitrate_kbps: found.u16(44),
-            explicit: found.u16(46) & layout::EXPLICIT != 0,
+            bitrate_kbps: found.u32(44) & layout::KBPS_MAX,
+            explicit: (found.u32(44) >> 24) as u8 & layout::EXPLICIT != 0,
         })
     }
 
@@ -269,7 +269,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             original_date: unpack_date(found.u32(36)),
             genres: self.list(found.u32(40)),
             cover: found.u32(44).checked_sub(1),
-            compilation: found.u32(48) as u16 & layout::COMPILATION != 0,
+            compilation: found.u32(48) as u8 & layout::COMPILATION != 0,
             duration_s: found.u32(52),
         })
     }

@@ -11,7 +11,7 @@
 
 use crate::Catalog;
 use crate::fact::Fact;
-use crate::fold::fold;
+use crate::fold::searched;
 use crate::layout::{self, Section};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// Finds what has, for each word of the query, a word that begins with it.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
-        let folded = fold(query);
+        let folded = searched(query);
         let words = folded.split(' ').filter(|word| !word.is_empty());
         let mut wanted: Vec<Wanted<'_>> = words
             .take(limits.words_max)

@@ -223,8 +223,65 @@ fn an_artist_of_whom_only_the_name_is_known_has_the_id_of_the_name() {
     let ids: Vec<_> = (0..2)
         .filter_map(|row| Some(catalog.artist(row)?.id))
         .collect();
-    assert_eq!(ids, ["!!!", "bjork"].map(crate::ArtistId::named));
+    assert_eq!(ids, ["!!!", "BJO\u{308}RK"].map(crate::ArtistId::named));
     assert_ne!(ids[0], crate::ArtistId::named("???"));
+}
+
+/// Names of artists, titles of albums with their tracks, and names of genres, in the order of the index.
+fn names(tracks: &[(&str, &str, &str)]) -> String {
+    let entries = tracks.iter().zip(1..);
+    let entries = entries.map(|(&(artist, album, genre), number)| {
+        let path = format!("{number}.flac");
+        let fields = [
+            (Field::Artist, artist),
+            (Field::Album, album),
+            (Field::Genre, genre),
+        ];
+        music(number, &path, &fields)
+    });
+    let catalog = open(entries.collect());
+    let counts = catalog.counts();
+    let artists = (0..counts.artists).filter_map(|row| Some(catalog.artist(row)?.name.to_owned()));
+    let albums = (0..counts.albums).filter_map(|row| {
+        let album = catalog.album(row)?;
+        Some(format!("{}: {}", album.title, album.tracks))
+    });
+    let genres = (0..counts.genres).filter_map(|row| Some(catalog.genre(row)?.name.to_owned()));
+    let lists: [Vec<String>; 3] = [artists.collect(), albums.collect(), genres.collect()];
+    lists.map(|list| list.join(" | ") + "\n").concat()
+}
+
+#[test]
+fn names_that_differ_in_accents_and_punctuation_are_not_one() {
+    expect![[r#"
+        A | A+ | MO | Mö | MØ | Sunn O | Sunn O)))
+        Best: 1 | Best!: 1 | C: 1 | C++: 1 | Live (2001): 1 | Live 2001: 1 | か: 1 | が: 1
+        R&B | Rock, Pop | Rock/Pop
+    "#]]
+    .assert_eq(&names(&[
+        ("A", "C", "Rock/Pop"),
+        ("A+", "C++", "Rock, Pop"),
+        ("Sunn O)))", "Best!", "R&B"),
+        ("Sunn O", "Best", "r&b"),
+        ("MØ", "Live (2001)", "ROCK/POP"),
+        ("MO", "Live 2001", ""),
+        ("Mö", "か", ""),
+        ("mo\u{308}", "が", ""),
+    ]));
+}
+
+#[test]
+fn names_that_differ_in_case_and_composition_are_one() {
+    expect![[r#"
+        Straße
+        Über: 3
+        Straßenmusik
+    "#]]
+    .assert_eq(&names(&[
+        ("Straße", "Über", "Straßenmusik"),
+        ("STRASSE", "U\u{308}BER", "STRASSENMUSIK"),
+        ("strasse", "über", "straßenmusik"),
+    ]));
 }
 
 #[test]
@@ -257,6 +314,21 @@ fn entries_come_back_as_they_were() {
         .collect();
     assert_eq!(back, entries);
     assert_eq!(build(back, &Splits::default()), catalog.bytes());
+}
+
+#[test]
+fn bit_rates_have_three_bytes_beside_the_flags() {
+    let kbps = |bitrate_bps: u32| {
+        let mut entry = music(1, "a.dsf", &[(Field::Explicit, "1")]);
+        if let Content::Music(media) = &mut entry.content {
+            media.audio.bitrate_bps = bitrate_bps;
+        }
+        let catalog = open(vec![entry]);
+        let track = catalog.track(0).expect("one track");
+        (track.bitrate_kbps, track.explicit)
+    };
+    assert_eq!(kbps(135_475_200), (135_475, true));
+    assert_eq!(kbps(u32::MAX), (4_294_967, true));
 }
 
 #[test]

@@ -214,3 +214,65 @@ proptest! {
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }
+
+#[test]
+fn signs_are_found_where_a_name_has_nothing_else_and_words_that_they_part() {
+    let named = |number, name: &'static str| {
+        let path = ["1", "2", "3", "4", "5"][number as usize - 1];
+        music(
+            number,
+            path,
+            &[(Title, "Song"), (Artist, name), (Album, "Album")],
+        )
+    };
+    let names = ["!!!", "÷", "AC/DC", "R.E.M.", "방탄소년단"];
+    let entries = (1..).zip(names).map(|(number, name)| named(number, name));
+    let catalog = open(entries.collect());
+    for (query, name) in [
+        ("!!!", "!!!"),
+        ("!", "!!!"),
+        ("÷", "÷"),
+        ("acdc", "AC/DC"),
+        ("AC DC", "AC/DC"),
+        ("ac/dc", "AC/DC"),
+        ("rem", "R.E.M."),
+        ("방탄", "방탄소년단"),
+    ] {
+        let found = catalog.search(query, &Limits::default()).artists;
+        let found = found
+            .iter()
+            .filter_map(|&row| Some(catalog.artist(row)?.name));
+        assert_eq!(found.collect::<Vec<_>>(), [name], "{query}");
+    }
+    assert_eq!(catalog.search("¿", &Limits::default()), Default::default());
+}
+
+#[test]
+fn composers_and_conductors_are_found_with_the_albums_they_are_on() {
+    use tags::Field::{Composer, Conductor};
+    let catalog = open(vec![music(
+        1,
+        "1",
+        &[
+            (Title, "Aria"),
+            (Artist, "Glenn Gould"),
+            (Album, "Goldberg"),
+            (Composer, "Johann Sebastian Bach"),
+            (Conductor, "Bruno Walter"),
+        ],
+    )]);
+    for name in ["bach", "walter"] {
+        let found = catalog.search(name, &Limits::default());
+        let [row] = found.artists[..] else {
+            panic!("{name}: {found:?}");
+        };
+        let artist = catalog.artist(row).expect("it was found");
+        assert_eq!((&artist.albums[..], artist.tracks), (&[0][..], 1), "{name}");
+    }
+    let album = catalog.album(0).expect("the only one");
+    assert_eq!(
+        album.artists.len(),
+        1,
+        "and still the album is Gould's alone"
+    );
+}
