@@ -172,14 +172,17 @@ impl Covers {
         })
     }
 
-    /// Writes beside the name and renames, so that nobody meets half a picture.
+    /// Writes beside the name and renames, so that no reader meets half a picture. The bytes are on the disk before the
+    /// name is: no later start could tell a file that a power cut left short from a whole one, and would serve it.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
         let process = std::process::id();
         let partial = self.folder.join(format!("partial-{process}-{number}"));
         fs::create_dir_all(path.parent().expect("names have a folder"))?;
-        File::create(&partial)?.write_all(bytes)?;
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
         fs::rename(&partial, &path)
     }
 
@@ -206,7 +209,7 @@ impl Covers {
     }
 }
 
-/// Adds what is kept: when it was written, its name and its bytes. What was not finished is removed.
+/// Adds what is kept: when it was written, its name and its bytes. What was not finished, and what is empty, is removed.
 fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -220,6 +223,11 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
             // Names that are no text are not ours.
             if let (Some(first), Some(second)) = (first.to_str(), second.to_str()) {
                 let about = file.metadata()?;
+                // A power cut left it so, before the bytes were synced.
+                if about.len() == 0 {
+                    fs::remove_file(file.path())?;
+                    continue;
+                }
                 found.push((about.modified()?, format!("{first}/{second}"), about.len()));
             }
         }

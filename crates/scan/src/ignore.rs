@@ -4,14 +4,14 @@
 //! gitignore(5) has them, for what lies in its folder and below. The last line that fits decides, those of folders further
 //! down after those further up; `!` takes back, and nothing takes back what lies in a folder that is left out.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::rc::Rc;
 
 use fast_glob::glob_match;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::OFlags;
 use rustix::io::read;
 
-use crate::walk::{is_below, stat};
+use crate::walk::{is_below, open_below, stat};
 
 const NO_MEDIA: &[u8] = b".nomedia";
 const PATTERNS: &[u8] = b".ndignore";
@@ -57,8 +57,7 @@ impl Word {
 /// The patterns of a folder's file.
 fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
     // A pipe of this name would keep us waiting for somebody to write to it.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = openat(folder, PATTERNS, flags, Mode::empty())?;
+    let file = open_below(folder.as_fd(), PATTERNS, OFlags::NONBLOCK)?;
     let mut text = vec![0; PATTERNS_BYTES];
     let mut length = 0;
     loop {

@@ -43,7 +43,11 @@ pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
     match opened {
         Ok(bytes) => match Catalog::open_by(bytes, all) {
             Ok(catalog) => Ok(Some(catalog)),
-            Err(OpenError::NotAnIndex | OpenError::OtherVersion | OpenError::Damaged) => Ok(None),
+            Err(OpenError::OtherVersion) => Ok(None),
+            Err(err @ (OpenError::NotAnIndex | OpenError::Damaged)) => {
+                tracing::warn!(path = %path.display(), %err, "the index of the library is unusable; a scan makes it anew");
+                Ok(None)
+            }
         },
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(err) => Err(ScanError::host("read index", &path, err)),

@@ -231,6 +231,8 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
+            // Nothing may happen for a day after this, so it is told now.
+            self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.asked());
             if is_due || quiet.iter().any(Vec::is_empty) {
                 rescanned = now;
@@ -325,7 +327,6 @@ impl Shared {
             Eyes::Closed | Eyes::Looking { .. } => None,
         };
         self.status(|status| {
-            status.unsettled = changes.len();
             if let (Watch::Told { folders }, Some(now)) = (&mut status.watch, folders) {
                 *folders = now;
             }
@@ -347,12 +348,7 @@ impl Shared {
             Some(name) => Err(Refused::Host(format!(
                 "the kernel does not see what changes on {name}"
             ))),
-            None => Watches::open(
-                &self.setup.root,
-                tree,
-                self.setup.limits.watches_max,
-                progress,
-            ),
+            None => Watches::open(tree, self.setup.limits.watches_max, progress),
         });
         match opened {
             Ok(watches) => {
@@ -470,7 +466,7 @@ impl Shared {
         let hidden = hidden(&self.setup.root, &self.setup.hidden);
         let tree = Tree {
             root: root.as_fd(),
-            hidden: hidden.as_deref(),
+            hidden: &hidden,
             limits: &self.setup.limits,
         };
         then(&tree, &self.progress())

@@ -6,11 +6,11 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use catalog::{Content, Photo};
 use picture::ProbeErrorKind;
-use rustix::fs::{Advice, Mode, OFlags, fadvise, openat};
+use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{ErrorKind, Reader};
 
-use crate::walk::{Kind, Seen};
+use crate::walk::{Kind, Seen, open_below};
 
 /// The library's root, as it is opened and as playlists may name it.
 #[derive(Clone, Copy, Debug)]
@@ -118,8 +118,8 @@ impl picture::ReadAt for Source {
 
 /// Opens a file below `root`.
 pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    openat(root, path, flags, Mode::empty())
+    // Opening a pipe would wait for a writer.
+    open_below(root, path, OFlags::NONBLOCK)
 }
 
 /// Reads a file below `root`.
@@ -174,8 +174,8 @@ fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
     let size = match picture::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // HEIC, which no part of Pelton decodes: what it says of itself is read all the same.
-        Err(err) if err.kind == ProbeErrorKind::Unknown && is_heic(&seen.path) => {
+        // Perhaps HEIC, under whatever name, which no part of Pelton decodes: what it says of itself is read all the same.
+        Err(err) if err.kind == ProbeErrorKind::Unknown => {
             match picture::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
                 Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
@@ -208,13 +208,6 @@ fn playlist(root: Root<'_>, source: &Source, seen: &Seen) -> Result<Content, Str
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
         Err(err) => Ok(Content::Unreadable(err.to_string())),
     }
-}
-
-fn is_heic(path: &[u8]) -> bool {
-    let end = path.len().saturating_sub(5);
-    [&b".heic"[..], b".heif"]
-        .iter()
-        .any(|ending| path[end..].eq_ignore_ascii_case(ending))
 }
 
 fn with_source(err: &dyn std::error::Error) -> String {

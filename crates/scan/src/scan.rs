@@ -7,14 +7,14 @@ use std::thread;
 use std::time::Instant;
 
 use catalog::{Catalog, Content, Draft, Entry};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, open, stat};
 use tags::{Reader, Splits};
 
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
 use crate::sweep::Place;
-use crate::walk::{Seen, Tree, tops};
+use crate::walk::{Hidden, Seen, Tree, tops};
 use crate::{Fault, Index, Limits, Progress, Report, ScanError, index, sweep};
 
 /// What is to be scanned.
@@ -47,7 +47,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     let hidden = hidden(order.root, order.hidden);
     let tree = Tree {
         root: root.as_fd(),
-        hidden: hidden.as_deref(),
+        hidden: &hidden,
         limits: order.limits,
     };
     let tops = tops(order.only);
@@ -154,13 +154,18 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     paths
 }
 
-/// The path of our own data below the root, if it is there; what is not there needs not be hidden.
-pub(crate) fn hidden(root: &Path, data: &Path) -> Option<Vec<u8>> {
-    let (Ok(root), Ok(data)) = (root.canonicalize(), data.canonicalize()) else {
-        return None;
+/// Finds our own data; what is not there needs not be hidden.
+pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
+    let path = || {
+        let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
+        let below = data.strip_prefix(&root).ok()?;
+        Some(below.as_os_str().as_bytes().to_vec())
     };
-    let below = data.strip_prefix(&root).ok()?;
-    Some(below.as_os_str().as_bytes().to_vec())
+    let found = stat(data).ok();
+    Hidden {
+        path: path(),
+        identity: found.map(|found| (found.st_dev, found.st_ino)),
+    }
 }
 
 impl Report {

@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use catalog::Content;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::fs::stat;
 use tags::Splits;
 
+use crate::read::open;
+use crate::scan::open_root;
+use crate::walk::{Hidden, Tree};
 use crate::{Index, Limits, Order, Progress, Report, ScanError, load, scan};
 
 /// A library and the folder of its index, removed when dropped.
@@ -186,6 +191,37 @@ fn ids_stay_when_folders_move() {
         let id = before.track(row).expect("a row that was counted").id;
         assert!(after.track_row(id).is_some());
     }
+}
+
+#[test]
+fn music_that_is_not_read_is_named_unless_it_is_ignored() {
+    let home = Home::new("unread");
+    home.write("One/First/a.DFF", b"FRM8");
+    home.write("One/b.tak", b"tBaK");
+    home.write("Three/c.dts", b"\x7f\xfe\x80\x01");
+    home.write("Three/.ndignore", b"*.dts\n");
+    home.write("Four/dts", b"no ending");
+    home.write("Four/d.dts/e.mp3", sine("sine.mp3"));
+    let named = |report: &Report| -> Vec<String> {
+        let faults = report.faults.iter();
+        let line = |fault: &crate::Fault| {
+            format!("{}: {}", String::from_utf8_lossy(&fault.path), fault.reason)
+        };
+        faults.map(line).collect()
+    };
+    let expected = [
+        "One/First/a.DFF: DSDIFF is not read",
+        "One/b.tak: TAK is not read",
+    ];
+    assert_eq!(named(&home.scan()), expected);
+    // They are named again by a scan that opens nothing.
+    let second = home.scan();
+    assert_eq!(
+        (second.opened, named(&second)),
+        (0, expected.map(str::to_owned).to_vec())
+    );
+    fs::remove_file(home.library().join("One/b.tak")).expect("it is there");
+    assert_eq!(named(&home.scan()), expected[..1]);
 }
 
 #[test]
@@ -385,18 +421,22 @@ fn a_heic_is_a_picture_with_its_size() {
     let home = Home::new("heic");
     home.write("IMG_1.HEIC", &file.concat());
     home.write("IMG_2.HEIC", b"");
+    // As some programs export it.
+    home.write("IMG_3.jpg", &file.concat());
     let report = home.scan();
     assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
     let catalog = home.catalog();
-    let found = (0..catalog.counts().files).find_map(|row| {
-        let entry = catalog.entry(row)?;
-        match entry.content {
-            Content::Photo(photo) if entry.path == b"IMG_1.HEIC" => Some(photo),
-            _ => None,
-        }
-    });
-    let photo = found.expect("a picture of the library");
-    assert_eq!((photo.width_px, photo.height_px), (3024, 4032));
+    for name in ["IMG_1.HEIC", "IMG_3.jpg"] {
+        let found = (0..catalog.counts().files).find_map(|row| {
+            let entry = catalog.entry(row)?;
+            match entry.content {
+                Content::Photo(photo) if entry.path == name.as_bytes() => Some(photo),
+                _ => None,
+            }
+        });
+        let photo = found.expect("a picture of the library");
+        assert_eq!((photo.width_px, photo.height_px), (3024, 4032), "{name}");
+    }
 }
 
 #[test]
@@ -410,6 +450,76 @@ fn our_own_data_is_no_part_of_the_library() {
     };
     let report = scan(&order, &Progress::default()).expect("a readable library");
     assert_eq!(done(&report), (9, 0, 0, 9, 0, true));
+}
+
+#[test]
+fn our_own_data_is_left_out_under_whatever_path() {
+    let home = Home::new("hidden-identity");
+    home.write("elsewhere/variants/picture.png", PNG);
+    let data = stat(home.library().join("elsewhere")).expect("it was made");
+    // As where it is mounted a second time: nothing of its path tells.
+    let hidden = Hidden {
+        path: None,
+        identity: Some((data.st_dev, data.st_ino)),
+    };
+    let root = open_root(&home.library()).expect("it was made");
+    let tree = Tree {
+        root: root.as_fd(),
+        hidden: &hidden,
+        limits: &Limits::default(),
+    };
+    for top in ["", "elsewhere", "elsewhere/variants"] {
+        let walked = tree.walk(&[top.into()], &Progress::default());
+        let seen = walked.expect("a readable library").seen;
+        let mut ours = seen.iter().filter(|it| it.path.starts_with(b"elsewhere"));
+        assert!(ours.next().is_none(), "{top}");
+        assert_eq!(seen.len(), if top.is_empty() { 9 } else { 0 }, "{top}");
+    }
+}
+
+#[test]
+fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
+    let home = Home::new("links");
+    let outside = home.0.join("outside");
+    fs::create_dir_all(outside.join("Album")).expect("a folder of our own");
+    fs::write(outside.join("Album/secret.mp3"), sine("sine.mp3")).expect("a folder of our own");
+    for (to, name) in [
+        (outside.clone(), "link"),
+        ("../outside".into(), "relative"),
+        ("One".into(), "inside"),
+    ] {
+        symlink(to, home.library().join(name)).expect("a folder of our own");
+    }
+    home.scan();
+    let before = home.index();
+    let (library, index) = (home.library(), home.0.join("index"));
+    for folder in [
+        "link",
+        "link/Album",
+        "relative/Album",
+        "inside/First",
+        "One/loop/Two",
+    ] {
+        let only = [folder.into()];
+        let order = Order {
+            only: &only,
+            ..home.order((&library, &index))
+        };
+        let report = scan(&order, &Progress::default()).expect("a readable library");
+        assert_eq!(home.index(), before, "{folder}");
+        let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
+        assert_eq!(told, [folder.as_bytes()], "{folder}");
+    }
+    // A folder that became a link since it was walked.
+    let root = open_root(&library).expect("it was made");
+    for path in [
+        "link/Album/secret.mp3",
+        "inside/First/0 - sine.flac",
+        "../outside/Album/secret.mp3",
+    ] {
+        assert!(open(root.as_fd(), path.as_bytes()).is_err(), "{path}");
+    }
+    assert!(open(root.as_fd(), b"One/First/0 - sine.flac").is_ok());
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use catalog::Stat;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags, StatxTimestamp, openat, statx,
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags, StatxTimestamp, fstat,
+    openat2, statx,
 };
 use rustix::io::Errno;
 
@@ -18,8 +19,23 @@ use crate::{Fault, Index, Limits, Progress, ScanError};
 const ENTRIES_BYTES: usize = 32 << 10;
 
 const MUSIC: &[&str] = &[
-    "aac", "aif", "aifc", "aiff", "ape", "dsf", "flac", "m4a", "m4b", "mp+", "mp2", "mp3", "mp4",
-    "mpc", "oga", "ogg", "opus", "spx", "tta", "wav", "wv",
+    "aac", "aif", "aifc", "aiff", "ape", "dsf", "flac", "m4a", "m4b", "mka", "mp+", "mp1", "mp2",
+    "mp3", "mp4", "mpc", "oga", "ogg", "opus", "spx", "tta", "wav", "webm", "wma", "wv",
+];
+/// Music that no reader is for, and what it is called. It is named in the report, since its owner may miss it.
+const UNREAD: &[(&str, &str)] = &[
+    ("ac3", "Dolby Digital"),
+    ("amr", "AMR"),
+    ("au", "Sun audio"),
+    ("caf", "Core Audio"),
+    ("dff", "DSDIFF"),
+    ("dts", "DTS"),
+    ("eac3", "Dolby Digital Plus"),
+    ("ofr", "OptimFROG"),
+    ("ra", "RealAudio"),
+    ("shn", "Shorten"),
+    ("tak", "TAK"),
+    ("w64", "Wave64"),
 ];
 const PICTURES: &[&str] = &[
     "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
@@ -47,9 +63,18 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
-    /// Where our own data lies below the root, if it does; it is no part of the library.
-    pub(crate) hidden: Option<&'a [u8]>,
+    /// The data directory, which is left out.
+    pub(crate) hidden: &'a Hidden,
     pub(crate) limits: &'a Limits,
+}
+
+/// A folder that is left out, by whatever path it is reached.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hidden {
+    /// Where it lies below the root, if it does.
+    pub(crate) path: Option<Vec<u8>>,
+    /// Its device and inode, if it is there.
+    pub(crate) identity: Option<(u64, u64)>,
 }
 
 /// What was found, by path.
@@ -74,13 +99,17 @@ impl Tree<'_> {
                 return Err(ScanError::Cancelled);
             }
             let before = walked.seen.len();
-            let opened = open_folder(self.root, &path);
-            let read = opened.and_then(|folder| {
-                let place = (&path[..], &rules);
-                self.read_folder(&folder, place, &mut buffer, &mut folders, &mut walked)
+            let read = self.open(&path).and_then(|folder| match folder {
+                Some(folder) => {
+                    let place = (&path[..], &rules);
+                    self.read_folder(&folder, place, &mut buffer, &mut folders, &mut walked)?;
+                    Ok(true)
+                }
+                None => Ok(false),
             });
             match read {
-                Ok(()) => walked.folders.push(path),
+                Ok(true) => walked.folders.push(path),
+                Ok(false) => {}
                 // A folder that somebody named may be gone by now, and its files with it.
                 Err(Errno::NOENT) if !path.is_empty() => {}
                 Err(err) => {
@@ -95,7 +124,7 @@ impl Tree<'_> {
                 let reason = "folder is deeper than the limit allows".to_owned();
                 walked.faults.push(Fault { path, reason });
             }
-            if self.limits.files_max < walked.seen.len() {
+            if self.limits.files_max < walked.seen.len() + walked.faults.len() {
                 return Err(ScanError::TooManyFiles);
             }
             progress.add_walked((walked.seen.len() - before) as u64);
@@ -107,7 +136,17 @@ impl Tree<'_> {
     /// Whether a folder belongs to the library.
     pub(crate) fn enters(&self, folder: &[u8]) -> bool {
         let mut names = folder.split(|&byte| byte == b'/');
-        !names.any(|name| name.starts_with(b".")) && self.hidden != Some(folder)
+        !names.any(|name| name.starts_with(b".")) && self.hidden.path.as_deref() != Some(folder)
+    }
+
+    /// Opens a folder; none where it is our own data.
+    pub(crate) fn open(&self, folder: &[u8]) -> rustix::io::Result<Option<OwnedFd>> {
+        let opened = open_below(self.root, folder, OFlags::DIRECTORY)?;
+        let Some(hidden) = self.hidden.identity else {
+            return Ok(Some(opened));
+        };
+        let stat = fstat(&opened)?;
+        Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
     /// The rules of the folders above one; none where these leave it out.
@@ -121,7 +160,11 @@ impl Tree<'_> {
                 return None;
             }
             // What cannot be read says nothing; a walk from the root tells of it.
-            if let Ok(opened) = open_folder(self.root, above) {
+            let opened = self.open(above);
+            if let Ok(None) = opened {
+                return None;
+            }
+            if let Ok(Some(opened)) = opened {
                 let mut word = Word::Silent;
                 for name in ignore::MARKS {
                     if stat(&opened, name).is_ok() && word.hear(&opened, name).is_err() {
@@ -148,7 +191,7 @@ impl Tree<'_> {
     ) -> rustix::io::Result<()> {
         let before = (walked.seen.len(), walked.faults.len());
         let mut word = Word::Silent;
-        let mut below_it = Vec::new();
+        let (mut below_it, mut unread) = (Vec::new(), Vec::new());
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
@@ -164,29 +207,28 @@ impl Tree<'_> {
             }
             let below = join(path, name);
             match entry.file_type() {
-                FileType::Directory if self.hidden == Some(&below) => {}
+                FileType::Directory if !self.enters(&below) => {}
                 FileType::Directory => below_it.push(below),
                 FileType::Symlink => walked.links += 1,
                 FileType::RegularFile | FileType::Unknown => {
                     let Some(kind) = kind(name) else {
                         // A file system that tells no types may mean a folder.
                         if entry.file_type() == FileType::Unknown
-                            && open_folder(folder.as_fd(), name).is_ok()
+                            && open_below(folder.as_fd(), name, OFlags::DIRECTORY).is_ok()
                         {
                             below_it.push(below);
+                        } else {
+                            unread.extend(named_fault(below));
                         }
                         continue;
                     };
+                    let path = below;
                     match stat(folder, name) {
-                        Ok(stat) => walked.seen.push(Seen {
-                            path: below,
-                            stat,
-                            kind,
-                        }),
-                        Err(err) => walked.faults.push(Fault {
-                            path: below,
-                            reason: io::Error::from(err).to_string(),
-                        }),
+                        Ok(stat) => walked.seen.push(Seen { path, stat, kind }),
+                        Err(err) => {
+                            let reason = io::Error::from(err).to_string();
+                            walked.faults.push(Fault { path, reason });
+                        }
                     }
                 }
                 _ => {}
@@ -198,13 +240,14 @@ impl Tree<'_> {
             return Ok(());
         };
         if !rules.is_empty() {
-            let seen = walked.seen.split_off(before.0);
-            let kept = seen.into_iter();
+            let kept = walked.seen.split_off(before.0).into_iter();
             walked
                 .seen
                 .extend(kept.filter(|seen| !rules.leave_out(&seen.path, false)));
             below_it.retain(|folder| !rules.leave_out(folder, true));
+            unread.retain(|fault| !rules.leave_out(&fault.path, false));
         }
+        walked.faults.append(&mut unread);
         folders.extend(below_it.into_iter().map(|folder| (folder, rules.clone())));
         Ok(())
     }
@@ -279,10 +322,23 @@ pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
-fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+/// Opens for reading what lies at a path below `root`, or the root itself where the path is empty. The kernel refuses what
+/// leads out, and every link on the way: what a link names is indexed where it is, if at all.
+pub(crate) fn open_below(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
     let path = if path.is_empty() { b"." } else { path };
-    openat(root, path, flags, Mode::empty())
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    loop {
+        match openat2(root, path, flags, Mode::empty(), resolve) {
+            // Something was renamed while the kernel looked.
+            Err(Errno::AGAIN) => {}
+            opened => return opened,
+        }
+    }
 }
 
 /// What the file system says of what is called `name` in a folder, or of the open file itself where there is no name.
@@ -307,12 +363,27 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     })
 }
 
+/// What follows the last dot of a name.
+fn ending(name: &[u8]) -> Option<&[u8]> {
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    Some(&name[dot + 1..])
+}
+
+/// Says of a file that it is music of a format without a reader, if its name says so.
+fn named_fault(path: Vec<u8>) -> Option<Fault> {
+    let ending = ending(&path)?;
+    let mut formats = UNREAD.iter();
+    let found = formats.find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
+    let reason = format!("{} is not read", found?.1);
+    Some(Fault { path, reason })
+}
+
 /// What a file is, if it matters.
 pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
-    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    let ending = ending(name)?;
     let is_one = |endings: &[&str]| {
         let mut endings = endings.iter();
-        endings.any(|ending| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes()))
+        endings.any(|known| ending.eq_ignore_ascii_case(known.as_bytes()))
     };
     if is_one(MUSIC) {
         Some(Kind::Music)

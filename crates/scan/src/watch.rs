@@ -1,12 +1,9 @@
 //! Two ways to see that a library changes: the kernel tells, or we look again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsStr;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -66,16 +63,14 @@ pub(crate) enum Refused {
 #[derive(Debug)]
 pub(crate) struct Watches {
     kernel: OwnedFd,
-    root: PathBuf,
     watches_max: usize,
     paths: HashMap<i32, Vec<u8>>,
     watches: BTreeMap<Vec<u8>, i32>,
 }
 
 impl Watches {
-    /// Watches the whole library below `root`.
+    /// Watches the whole library.
     pub(crate) fn open(
-        root: &Path,
         tree: &Tree<'_>,
         watches_max: usize,
         progress: &Progress,
@@ -90,7 +85,6 @@ impl Watches {
         )?;
         let mut watches = Watches {
             kernel,
-            root: root.to_owned(),
             watches_max,
             paths: HashMap::new(),
             watches: BTreeMap::new(),
@@ -195,12 +189,12 @@ impl Watches {
             }
             for folder in folders {
                 changed(&folder);
-                self.add(folder)?;
+                self.add(tree, folder)?;
             }
         }
     }
 
-    fn add(&mut self, folder: Vec<u8>) -> Result<(), Refused> {
+    fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), Refused> {
         if self.watches_max <= self.watches.len() {
             return Err(Refused::Host(format!(
                 "more than {} folders",
@@ -214,10 +208,14 @@ impl Watches {
             | WatchFlags::MOVE
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR
-            | WatchFlags::DONT_FOLLOW
             | WatchFlags::EXCL_UNLINK;
-        let path = self.root.join(OsStr::from_bytes(&folder));
-        match inotify::add_watch(&self.kernel, &path, flags) {
+        // The call takes a path alone, and would follow links on it: what it gets is the folder that is open.
+        let added = tree.open(&folder).and_then(|opened| {
+            let opened = opened.ok_or(Errno::NOENT)?;
+            let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
+            inotify::add_watch(&self.kernel, path, flags)
+        });
+        match added {
             Ok(watch) => {
                 // A folder that was moved keeps its watch.
                 if let Some(before) = self.paths.insert(watch, folder.clone()) {

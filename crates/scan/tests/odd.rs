@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 5;
 /// As large as a file may be, nearly.
 const ENORMOUS_BYTES: u64 = 60 << 30;
 
-const SOUND: [(&str, &[u8]); 12] = [
+const SOUND: [(&str, &[u8]); 15] = [
     ("flac", include_bytes!("../../tags/testdata/sine.flac")),
     ("mp3", include_bytes!("../../tags/testdata/sine.mp3")),
     ("m4a", include_bytes!("../../tags/testdata/sine.m4a")),
@@ -43,6 +43,9 @@ const SOUND: [(&str, &[u8]); 12] = [
     ("aac", include_bytes!("../../tags/testdata/sine.aac")),
     ("spx", include_bytes!("../../tags/testdata/sine.spx")),
     ("tta", include_bytes!("../../tags/testdata/sine.tta")),
+    ("wma", include_bytes!("../../tags/testdata/sine.wma")),
+    ("mka", include_bytes!("../../tags/testdata/sine.mka")),
+    ("webm", include_bytes!("../../tags/testdata/sine.webm")),
 ];
 
 /// Heads of pictures, as far as they tell a size.

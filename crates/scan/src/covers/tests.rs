@@ -62,6 +62,17 @@ impl Drop for Home {
 }
 
 #[test]
+fn a_file_that_a_power_cut_left_empty_is_written_anew() {
+    let home = Home::new("empty");
+    let (cover, inside) = home.song("1", b"front");
+    let take_out = |covers: &Covers| covers.take_out(&cover, &inside).expect("it is there");
+    let name = take_out(&home.covers(CoverLimits::default()));
+    fs::write(home.0.join("covers").join(&name), b"").expect("it is ours");
+    assert_eq!(take_out(&home.covers(CoverLimits::default())), name);
+    assert_eq!(home.read(&name).as_deref(), Some(&b"front"[..]));
+}
+
+#[test]
 fn one_content_is_one_file() {
     let home = Home::new("one");
     let covers = home.covers(CoverLimits::default());

@@ -104,6 +104,22 @@ fn check_changes(home: &Home, keeper: &Keeper) {
 }
 
 #[test]
+fn nothing_is_unsettled_once_it_was_read() {
+    let home = Home::new("settled");
+    let keeper = home.keeper(QUICKLY, Limits::default());
+    until_tracks(&keeper, 1);
+    let at = |path: &str| home.library().join(path);
+    for round in 0..3 {
+        let (before, after) = (format!("Band/{round} a"), format!("Band/{round} b"));
+        fs::create_dir(at(&before)).expect("a folder of our own");
+        fs::rename(at(&before), at(&after)).expect("it is there");
+        home.put(&format!("{after}/1.flac"));
+        until_tracks(&keeper, round + 2);
+        eventually(&keeper, "all is quiet", |status| status.unsettled == 0);
+    }
+}
+
+#[test]
 fn the_kernel_tells_what_changes() {
     let home = Home::new("told");
     let keeper = home.keeper(QUICKLY, Limits::default());
