@@ -1,5 +1,6 @@
 //! A vector that grows without moving what it holds, so that no insertion ever pays for a million others.
 
+use crate::defrag::reallocate_vec;
 use crate::text::room_bytes;
 
 /// Elements a chunk holds; the first one grows as a plain vector does, so that small collections stay small.
@@ -53,6 +54,13 @@ impl<T> Chunked<T> {
         }
         self.len -= usize::from(value.is_some());
         value
+    }
+
+    /// Allocates the first chunk anew, with the same room.
+    pub(crate) fn reallocate_first(&mut self) {
+        if let Some(first) = self.chunks.first_mut() {
+            reallocate_vec(first);
+        }
     }
 
     /// Bytes of the heap this vector holds itself.

@@ -62,7 +62,24 @@ pub(crate) trait Item: Clone {
     fn heap_bytes(&self) -> usize;
 }
 
-/// A hash table of items, addressed by key or by slot. A slot's number holds until its item is removed.
+/// One step of [`Dict::compact`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compaction {
+    /// The item of one slot is in another one now.
+    Moved {
+        /// Its slot before.
+        from: u32,
+        /// Its slot now.
+        to: u32,
+    },
+    /// Nothing moved, and there is more to do.
+    Looked,
+    /// No slot before the last item is vacant but those that became so meanwhile.
+    Done,
+}
+
+/// A hash table of items, addressed by key or by slot. A slot's number holds until its item is removed, or moved by
+/// [`Dict::compact`].
 #[derive(Clone, Debug)]
 pub(crate) struct Dict<T> {
     seed: Seed,
@@ -73,6 +90,8 @@ pub(crate) struct Dict<T> {
     /// 2^(k+1) - 1.
     mask: u64,
     items_heap_bytes: usize,
+    /// The lowest slot that may be vacant, while the items move together; else [`NONE`].
+    hole: u32,
     /// Keeps the items as they were, while a snapshot writes them.
     guard: Guarded<T>,
 }
@@ -91,6 +110,7 @@ impl<T: Item> Dict<T> {
             len: 0,
             mask: 2 * BUCKETS_MIN as u64 - 1,
             items_heap_bytes: 0,
+            hole: NONE,
             guard: Guarded::none(),
         }
     }
@@ -196,6 +216,11 @@ impl<T: Item> Dict<T> {
         self.slots.at(slot as usize).as_ref()
     }
 
+    /// The item in a slot, if it is occupied, for a change that leaves it equal to what it was.
+    pub(crate) fn peek_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.at_mut(slot as usize).as_mut()
+    }
+
     /// The item in an occupied slot, to be changed. The key must stay, and what grows or shrinks on the heap is told
     /// to [`Dict::resized`].
     #[inline]
@@ -231,7 +256,7 @@ impl<T: Item> Dict<T> {
         self.items_heap_bytes += item.heap_bytes();
         let bucket = self.bucket(hash);
         item.set_link(*self.heads.at(bucket));
-        let slot = match self.free.pop() {
+        let slot = match self.vacant() {
             Some(slot) => {
                 self.guard.changes(slot, &self.slots);
                 *self.slots.at_mut(slot as usize) = Some(item);
@@ -248,6 +273,17 @@ impl<T: Item> Dict<T> {
         };
         *self.heads.at_mut(bucket) = slot;
         slot
+    }
+
+    /// Takes a vacant slot off the list of those. It has slots too that are vacant no more, since a compaction filled them or
+    /// cut them off.
+    fn vacant(&mut self) -> Option<u32> {
+        while let Some(slot) = self.free.pop() {
+            if slot < self.slots() && self.peek(slot).is_none() {
+                return Some(slot);
+            }
+        }
+        None
     }
 
     /// Removes the item with this key.
@@ -308,6 +344,56 @@ impl<T: Item> Dict<T> {
             }
         }
         item
+    }
+
+    pub(crate) fn is_compacting(&self) -> bool {
+        self.hole != NONE
+    }
+
+    /// Has [`Dict::compact`] move the items together. Slots that are vacant now are found by it alone.
+    pub(crate) fn begin_compaction(&mut self) {
+        self.hole = 0;
+        self.free = Vec::new();
+    }
+
+    /// Takes one step of a compaction: moves the last item into the lowest vacant slot, or looks for either.
+    ///
+    /// # Panics
+    /// When a snapshot guards the items, which it knows by their slots.
+    pub(crate) fn compact(&mut self) -> Compaction {
+        assert!(self.guard.is_none(), "guarded items keep their slots");
+        let Some(last) = self.slots().checked_sub(1).filter(|last| self.hole < *last) else {
+            self.hole = NONE;
+            return Compaction::Done;
+        };
+        let Some(item) = self.peek(last) else {
+            self.slots.pop();
+            return Compaction::Looked;
+        };
+        let to = self.hole;
+        if self.peek(to).is_some() {
+            self.hole += 1;
+            return Compaction::Looked;
+        }
+        let bucket = self.bucket(self.seed.hash(item.key()));
+        let head = *self.heads.at(bucket);
+        if head == last {
+            *self.heads.at_mut(bucket) = to;
+        } else {
+            let mut before = head;
+            while self.at(before).link() != last {
+                before = self.at(before).link();
+            }
+            self.at_mut(before).set_link(to);
+        }
+        *self.slots.at_mut(to as usize) = self.slots.pop().flatten();
+        Compaction::Moved { from: last, to }
+    }
+
+    /// Allocates the first chunks anew, which are smaller than the others. Items keep their slots.
+    pub(crate) fn reallocate_first_chunks(&mut self) {
+        self.heads.reallocate_first();
+        self.slots.reallocate_first();
     }
 
     /// Takes the last slot away, and what is in it, from a table that is not searched any more.

@@ -94,6 +94,20 @@ impl Hash {
             }
     }
 
+    /// Allocates the blocks of fields anew, from a slot on. Returns where to go on, if not all are done.
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        match self {
+            Self::Packed(packed) => {
+                packed.reallocate();
+                None
+            }
+            Self::Table(table) => table.reallocate(from, left, |field| {
+                field.name.reallocate();
+                field.value.reallocate();
+            }),
+        }
+    }
+
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Self::Packed(_) => "listpack",

@@ -9,8 +9,10 @@ use crate::command::{Command, Flags, Handler};
 use crate::commands::server;
 use crate::context::{Context, Journal};
 use crate::db::{Db, NEVER};
+use crate::defrag::Defrag;
 use crate::dict::Seed;
 use crate::discard::Discarded;
+use crate::evict::Sampled;
 use crate::fault::Fault;
 use crate::notify::{Class, Event, Notify};
 use crate::session::{Queue, Session};
@@ -32,18 +34,26 @@ pub struct Keyspace {
     /// Keys of each database that somebody waits for, and how many do.
     waiting: Vec<HashMap<Bytes, usize>>,
     version: u64,
+    pub(crate) last_load: LastLoad,
     journaling: bool,
     pub(crate) active_expire: bool,
     pub(crate) stats: Stats,
+    /// Bytes that are no data and count for `maxmemory` all the same.
+    pub(crate) beside_bytes: usize,
     /// SIEVE: the database and the slot it looks at next, of all keys and of those with blobs.
     pub(crate) hand: (usize, u32),
     pub(crate) blob_hand: (usize, u32),
     /// SIEVE: new keys that take much room, and go first unless they are used.
     pub(crate) probation: VecDeque<(usize, u32)>,
+    /// Keys that were sampled for an eviction, the worst last.
+    pub(crate) pool: Vec<Sampled>,
     pub(crate) snapshots: Snapshots,
     pub(crate) discarded: Discarded,
+    pub(crate) defrag: Defrag,
     /// Makes blobs read-only that a payload brings.
     pub(crate) keep: fn(BytesMut) -> Bytes,
+    /// Libraries of functions that a snapshot held, as they were.
+    pub(crate) functions: Vec<Bytes>,
     /// What came of the commands so far; whoever serves drains it.
     pub effects: Effects,
 }
@@ -60,6 +70,8 @@ pub struct Effects {
     pub ready: Vec<(usize, Bytes)>,
     /// How many changes were made, ever: what save points count.
     pub changes: u64,
+    /// All databases were emptied by a command.
+    pub flushed_all: bool,
 }
 
 /// Counters since the start, or since [`Keyspace::reset_stats`].
@@ -73,6 +85,15 @@ pub struct Stats {
     pub expired: u64,
     /// Keys removed because memory was needed.
     pub evicted: u64,
+}
+
+/// Keys of the snapshot that was loaded last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastLoad {
+    /// Keys that are there since.
+    pub loaded: u64,
+    /// Keys that were left out because their deadline had passed.
+    pub expired: u64,
 }
 
 #[derive(Debug, Default)]
@@ -124,15 +145,20 @@ impl Keyspace {
             watches: (0..databases).map(|_| HashMap::new()).collect(),
             waiting: (0..databases).map(|_| HashMap::new()).collect(),
             version: 0,
+            last_load: LastLoad::default(),
             journaling: false,
             active_expire: true,
             stats: Stats::default(),
+            beside_bytes: 0,
             hand: (0, 0),
             blob_hand: (0, 0),
             probation: VecDeque::new(),
+            pool: Vec::new(),
             snapshots: Snapshots::default(),
             discarded: Discarded::default(),
+            defrag: Defrag::default(),
             keep: BytesMut::freeze,
+            functions: Vec::new(),
             effects: Effects::default(),
         }
     }
@@ -156,7 +182,7 @@ impl Keyspace {
         if let Some(queue) = &mut session.queue
             && !table::runs_at_once(command.name)
         {
-            queue.commands.push(args.iter().map(owned).collect());
+            queue.push(args.iter().map(owned).collect());
             out.simple("QUEUED");
             return Outcome::Queued;
         }
@@ -233,6 +259,11 @@ impl Keyspace {
         &self.limits
     }
 
+    /// Has memory beside the data count for `maxmemory`: what clients hold.
+    pub fn set_beside_bytes(&mut self, bytes: usize) {
+        self.beside_bytes = bytes;
+    }
+
     /// Changes what an operator may change while data is there: everything but the number of databases.
     pub fn set_limits(&mut self, limits: Limits) {
         assert_eq!(
@@ -272,6 +303,12 @@ impl Keyspace {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Returns how many keys the snapshot had that was loaded last.
+    #[must_use]
+    pub fn last_load(&self) -> LastLoad {
+        self.last_load
     }
 
     /// Sets the counters to zero.
@@ -332,6 +369,7 @@ impl Keyspace {
     }
 
     pub(crate) fn unwatch(&mut self, session: &mut Session) {
+        session.watched_bytes = 0;
         for watched in session.watched.drain(..) {
             let watches = &mut self.watches[watched.db];
             let watch = watches

@@ -187,6 +187,25 @@ impl List {
         allocated(size_of::<Self>()) + room_bytes::<Node>(self.nodes.capacity()) + self.heap_bytes
     }
 
+    pub(crate) fn limit(&self) -> NodeLimit {
+        self.limit
+    }
+
+    /// Allocates the blocks of nodes anew, from a node on. Returns where to go on, if not all are done.
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        for (index, node) in self.nodes.iter_mut().enumerate().skip(from) {
+            if *left == 0 {
+                return Some(index);
+            }
+            // A node is 8 KB, the work of many small blocks.
+            *left = left.saturating_sub(1 + node.len() / 8);
+            if let Node::Packed(packed) = node {
+                packed.reallocate();
+            }
+        }
+        None
+    }
+
     pub(crate) fn encoding(&self) -> &'static str {
         if self.is_long {
             "quicklist"

@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use crate::defrag::reallocate_vec;
 use crate::text::allocated;
 
 /// Marks a length of five bytes.
@@ -49,6 +50,11 @@ impl Packed {
     /// Bytes of all records.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Allocates the elements' block anew.
+    pub(crate) fn reallocate(&mut self) {
+        reallocate_vec(&mut self.bytes);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicUsize;
 
 use resp::Out;
 
+use crate::defrag::reallocate_vec;
 use crate::dict::{Dict, Item};
 use crate::hash::Growth;
 use crate::packed::Packed;
@@ -70,6 +71,21 @@ impl Set {
                 Self::Packed(packed) => packed.heap_bytes(),
                 Self::Table(table) => table.heap_bytes(),
             }
+    }
+
+    /// Allocates the blocks of members anew, from a slot on. Returns where to go on, if not all are done.
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        match self {
+            Self::Ints(ints) => {
+                reallocate_vec(ints);
+                None
+            }
+            Self::Packed(packed) => {
+                packed.reallocate();
+                None
+            }
+            Self::Table(table) => table.reallocate(from, left, |member| member.name.reallocate()),
+        }
     }
 
     pub(crate) fn encoding(&self) -> &'static str {

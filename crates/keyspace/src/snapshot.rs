@@ -23,6 +23,8 @@ mod line;
 #[cfg(test)]
 mod tests;
 
+use bytes::Bytes;
+
 use crate::db::{Db, Entry, IN_LINE};
 use crate::keyspace::Keyspace;
 use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part};
@@ -33,7 +35,7 @@ use buffer::Buffer;
 use line::{Flushed, Home, Line};
 
 /// The bit of an entry's `access` that tells its epoch.
-const EPOCH: u32 = 1 << 25;
+const EPOCH: u32 = 1 << 29;
 
 /// What a slot costs beside what is in it, in bytes that are written: an entry is a line of the processor's caches, and so
 /// is most often what it refers to.
@@ -150,7 +152,7 @@ impl Snapshot {
         part
     }
 
-    fn write_head(&mut self, used_bytes: usize) {
+    fn write_head(&mut self, used_bytes: usize, functions: &[Bytes]) {
         let options = self.options;
         self.pending
             .extend(format!("REDIS{:04}", options.version).as_bytes());
@@ -166,6 +168,10 @@ impl Snapshot {
             writer.byte(opcode::AUX);
             writer.string(name.as_bytes());
             writer.string(value.as_bytes());
+        }
+        for library in functions {
+            writer.byte(opcode::FUNCTION);
+            writer.string(library);
         }
     }
 }
@@ -228,9 +234,20 @@ impl Keyspace {
             selected: None,
             crc: 0,
         };
-        snapshot.write_head(self.used_bytes());
+        snapshot.write_head(self.used_bytes(), &self.functions);
         self.snapshots.under_way = Some(snapshot);
         true
+    }
+
+    /// Libraries of functions that a snapshot held: they cannot be called here, and the next snapshot has them again.
+    #[must_use]
+    pub fn functions(&self) -> &[Bytes] {
+        &self.functions
+    }
+
+    /// Drops the libraries of functions.
+    pub fn clear_functions(&mut self) {
+        self.functions.clear();
     }
 
     /// Whether a snapshot is under way.

@@ -15,7 +15,7 @@ const LENDABLE_BYTES_MIN: usize = 64 << 10;
 
 /// What a blob takes beside the handle on it: its bytes and the count of its users. One that can be lent is in pages of its
 /// own, with what a reply has around it, and takes a row in the table of such memory, in a B-tree that is as full as such
-/// trees are on average. One that was not sent by a client takes two pages less, and is counted as if it did not.
+/// trees are on average. One that was not sent by a client takes a page less, and is counted as if it did not.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -23,7 +23,7 @@ pub(crate) fn blob_bytes(bytes: usize) -> usize {
         _ => {
             let head = "$".len() + itoa::Buffer::new().format(bytes).len() + "\r\n".len();
             let pages = (head + bytes + "\r\n".len()).next_multiple_of(PAGE_BYTES);
-            allocated(pages + PAGE_BYTES) + 112
+            allocated(pages) + 112
         }
     }
 }

@@ -121,6 +121,14 @@ impl Tags {
         }
     }
 
+    /// Takes note that the key of one slot is in another one now, which a sweep under way must not have passed.
+    pub(crate) fn moved(&mut self, from: u32, to: u32) {
+        if let Some(given) = self.by_key.remove(&from) {
+            self.by_key.insert(to, given);
+            self.sweep = self.sweep.map(|next| next.min(to));
+        }
+    }
+
     /// Whether one of a key's tags was dropped since.
     pub(crate) fn is_stale(&self, slot: u32) -> bool {
         let given = self.by_key.get(&slot).into_iter().flatten();

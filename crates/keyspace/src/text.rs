@@ -46,17 +46,19 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What the allocator takes for so many bytes: those of glibc, which the program is linked with, has a word of its own before
-/// them, steps of 16 bytes, and 32 at least. A block that is mapped for itself (from 32 MiB on) takes whole pages instead,
-/// which is counted as if it did not.
+/// Bytes that the allocator takes for a block: jemalloc, which the program is linked with, has size classes in steps of 16
+/// bytes up to 128, and four for each power of two above. From 16 KiB on a block has pages of its own; those behind its end,
+/// up to the size of its class, are never touched and do not count.
 pub(crate) const fn allocated(bytes: usize) -> usize {
-    const WORD: usize = 8;
-    const LEAST: usize = 32;
-    if bytes == 0 {
-        return 0;
+    const QUANTUM: usize = 16;
+    const PAGE: usize = 4096;
+    match bytes {
+        0 => 0,
+        1..=8 => 8,
+        9..=128 => bytes.next_multiple_of(QUANTUM),
+        129..=14_336 => bytes.next_multiple_of(bytes.next_power_of_two() / 8),
+        _ => bytes.next_multiple_of(PAGE),
     }
-    let block = (bytes + WORD).next_multiple_of(16);
-    if block < LEAST { LEAST } else { block }
 }
 
 /// What a vector with room for so many elements takes.

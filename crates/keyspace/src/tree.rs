@@ -13,6 +13,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::defrag::reallocate_vec;
+
 const LEAF_MAX: usize = 64;
 const CHILDREN_MAX: usize = 32;
 
@@ -48,6 +50,40 @@ impl<T: Copy> Tree<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         let leaves = self.len * size_of::<T>() * 8 / 5;
         leaves + self.len / 40 * size_of::<Child<T>>()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Allocates the leaf anew that has the item of a rank, and the inner nodes of which it is the first leaf. Returns the
+    /// rank behind the leaf.
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub(crate) fn reallocate_leaf(&mut self, rank: usize) -> usize {
+        assert!(rank < self.len, "a rank of the tree");
+        let mut node = &mut self.root;
+        let mut begin = 0;
+        loop {
+            match node {
+                Node::Leaf(items) => {
+                    reallocate_vec(items);
+                    return begin + items.len();
+                }
+                Node::Inner(children) => {
+                    if begin == rank {
+                        reallocate_vec(children);
+                    }
+                    let mut index = 0;
+                    while begin + children[index].count <= rank {
+                        begin += children[index].count;
+                        index += 1;
+                    }
+                    node = &mut children[index].node;
+                }
+            }
+        }
     }
 
     /// Inserts an item that compares equal to none.

@@ -109,6 +109,12 @@ impl Keyspace {
         true
     }
 
+    /// Removes a key that was found to be gone: its deadline has passed, or a tag of it was dropped.
+    pub(crate) fn remove_gone(&mut self, db: usize, key: &[u8], now: i64) {
+        let slot = self.find_live(db, key, now as u64);
+        assert!(slot.is_none(), "a key that is gone stays gone");
+    }
+
     fn find_live(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<u32> {
         let slot = self.dbs[db].dict.find(key)?;
         if !self.dbs[db].is_gone(slot, now_ms as i64) {

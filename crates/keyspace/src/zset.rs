@@ -157,6 +157,34 @@ impl Zset {
             }
     }
 
+    /// Allocates the blocks of members anew, from a slot on, and behind all slots those of the order. Returns where to go on,
+    /// if not all are done.
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        let large = match self {
+            Self::Packed(packed) => {
+                packed.reallocate();
+                return None;
+            }
+            Self::Large(large) => large,
+        };
+        let slots = large.members.slots() as usize;
+        let next = large
+            .members
+            .reallocate(from, left, |member| member.name.reallocate());
+        if next.is_some() {
+            return next;
+        }
+        let mut rank = from.saturating_sub(slots);
+        while rank < large.order.len() {
+            if *left == 0 {
+                return Some(slots + rank);
+            }
+            *left -= 1;
+            rank = large.order.reallocate_leaf(rank);
+        }
+        None
+    }
+
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Self::Packed(_) => "listpack",

@@ -41,6 +41,10 @@ impl<T> Guarded<T> {
 }
 
 impl<T: Item> Guarded<T> {
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub(crate) fn from(slots: Range<u32>, copied_bytes: &Arc<AtomicUsize>) -> Self {
         Self(Some(Box::new(Guard {
             changed: vec![0; slots.end as usize / 64 + 1],

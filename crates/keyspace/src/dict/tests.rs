@@ -96,6 +96,7 @@ enum Step {
     InsertMany(u32),
     RemoveMany(u32),
     Scan,
+    Compact(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -106,6 +107,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (0..3000u32).prop_map(Step::RemoveMany),
         Just(Step::Scan),
         Just(Step::Scan),
+        (1..4000usize).prop_map(Step::Compact),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -136,6 +138,14 @@ proptest! {
                     }
                     continue;
                 }
+                Step::Compact(count) => {
+                    if !dict.is_compacting() {
+                        dict.begin_compaction();
+                    }
+                    let mut steps = (0..count).map(|_| dict.compact());
+                    steps.any(|step| step == Compaction::Done);
+                    continue;
+                }
             };
             for number in numbers {
                 let key = number.to_string();
@@ -153,5 +163,9 @@ proptest! {
         prop_assert!(staying.is_subset(&seen));
         let bytes: usize = model.keys().map(|number| number.to_string().len()).sum();
         prop_assert_eq!(dict.items_heap_bytes, bytes);
+        dict.begin_compaction();
+        while dict.compact() != Compaction::Done {}
+        prop_assert_eq!(dict.slots() as usize, model.len());
+        prop_assert!(model.keys().all(|number| dict.get(number.to_string().as_bytes()).is_some()));
     }
 }
