@@ -12,9 +12,9 @@ use crate::value::Value;
 /// The deadline of a key that has none.
 pub(crate) const NEVER: i64 = i64::MAX;
 /// The bit of an entry's `access` that says that it has tags.
-const TAGGED: u32 = 1 << 26;
+const TAGGED: u32 = 1 << 30;
 /// The bit of an entry's `access` that says that a snapshot has begun its value and is not through with it.
-pub(crate) const IN_LINE: u32 = 1 << 27;
+pub(crate) const IN_LINE: u32 = 1 << 31;
 /// Bytes of a slot in a B-tree that is as full as such trees are on average.
 const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes of a deadline in a B-tree that is as full as such trees are on average.
@@ -157,6 +157,21 @@ impl Db {
             self.tags.take(slot);
         }
         Some((slot, entry))
+    }
+
+    /// Takes note that the key of one slot is in another one now.
+    pub(crate) fn moved(&mut self, from: u32, to: u32) {
+        let entry = self.dict.at(to);
+        if entry.deadline_ms != NEVER {
+            self.due.remove(&(entry.deadline_ms, from));
+            self.due.insert((entry.deadline_ms, to));
+        }
+        if self.blobs.remove(&from) {
+            self.blobs.insert(to);
+        }
+        if entry.access & TAGGED != 0 {
+            self.tags.moved(from, to);
+        }
     }
 
     /// Gives a key other tags than it had, or none.

@@ -1,11 +1,15 @@
 //! Memory: when keys were used, and which of them go when it is short.
 //!
-//! Each key has a stamp of 24 bits, as in Redis. Under the LRU policies it is the second of the last use; under the LFU
+//! Each key has a stamp of 28 bits. Under the LRU policies it is the sixteenth of a second of the last use, so that as many
+//! days pass before it begins anew as with the seconds of Redis, and keys of one second can be told apart; under the LFU
 //! policies 16 bits are the minute in which the counter last fell and 8 bits a counter that grows logarithmically.
 //!
 //! ```text
-//! access:  flags 8 │ stamp 24:  second   or   minute 16 │ counter 8
+//! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
 //! ```
+//!
+//! Of the keys that were sampled, the worst few are remembered, as in Redis: the next evictions choose among them too, so that
+//! a sample that held only keys in use costs none of them.
 
 use crate::db::{Db, Entry};
 use crate::keyspace::Keyspace;
@@ -13,9 +17,13 @@ use crate::notify::Class;
 use crate::settings::Policy;
 use crate::value::Value;
 
-const STAMP_MASK: u32 = 0x00ff_ffff;
+const STAMP_MASK: u32 = 0x0fff_ffff;
+/// Ticks of the LRU clock in a second.
+const TICKS_PER_S: i64 = 16;
+/// Sampled keys that are remembered for the next evictions.
+const POOL_MAX: usize = 16;
 /// SIEVE: used since the hand last passed.
-const VISITED: u32 = 1 << 24;
+const VISITED: u32 = 1 << 28;
 /// Where an LFU counter begins, so that new keys are not the first to go.
 const COUNTER_START: u32 = 5;
 /// SIEVE: a new key that takes more than this part of the room has to be used before it may stay.
@@ -28,14 +36,18 @@ const SAMPLE_TRIES: usize = 16;
 impl Entry {
     /// Seconds since the last use.
     pub(crate) fn idle_s(&self, now: i64) -> u32 {
-        let second = second(now);
-        second.wrapping_sub(self.access & STAMP_MASK) & STAMP_MASK
+        self.idle_ticks(now) / TICKS_PER_S as u32
+    }
+
+    /// Ticks since the last use.
+    fn idle_ticks(&self, now: i64) -> u32 {
+        tick(now).wrapping_sub(self.access & STAMP_MASK) & STAMP_MASK
     }
 
     /// The LFU counter, less what it lost since it was last looked at.
     pub(crate) fn frequency(&self, now: i64, decay_minutes: u32) -> u32 {
         let counter = self.access & 0xff;
-        let then = (self.access & STAMP_MASK) >> 8;
+        let then = (self.access & STAMP_MASK) >> 8 & 0xffff;
         let passed = minute(now).wrapping_sub(then) & 0xffff;
         match passed.checked_div(decay_minutes) {
             Some(periods) => counter.saturating_sub(periods),
@@ -44,8 +56,8 @@ impl Entry {
     }
 }
 
-fn second(now: i64) -> u32 {
-    (now / 1000) as u32 & STAMP_MASK
+fn tick(now: i64) -> u32 {
+    (now.wrapping_mul(TICKS_PER_S) / 1000) as u32 & STAMP_MASK
 }
 
 fn minute(now: i64) -> u32 {
@@ -82,6 +94,15 @@ impl Share {
     }
 }
 
+/// A key that was sampled for an eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sampled {
+    /// When it was last looked at; the higher, the sooner it goes.
+    badness: u32,
+    db: usize,
+    slot: u32,
+}
+
 /// The deadline of a new key, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
@@ -95,7 +116,7 @@ impl Keyspace {
         if self.limits.policy.is_lfu() {
             minute(now) << 8 | COUNTER_START
         } else {
-            second(now)
+            tick(now)
         }
     }
 
@@ -106,7 +127,7 @@ impl Keyspace {
         let stamp = if is_lfu {
             self.counted_stamp(db, slot, now)
         } else {
-            second(now)
+            tick(now)
         };
         let entry = self.dbs[db].dict.at_mut(slot);
         entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
@@ -117,7 +138,10 @@ impl Keyspace {
     pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
         let is_lfu = self.limits.policy.is_lfu();
         let stamp = match used {
-            Use::Idle(idle_s) if !is_lfu => second(now).wrapping_sub(idle_s) & STAMP_MASK,
+            Use::Idle(idle_s) if !is_lfu => {
+                let ticks = idle_s.wrapping_mul(TICKS_PER_S as u32);
+                tick(now).wrapping_sub(ticks) & STAMP_MASK
+            }
             Use::Frequency(counter) if is_lfu => minute(now) << 8 | u32::from(counter),
             Use::Now | Use::Idle(_) | Use::Frequency(_) => return,
         };
@@ -174,12 +198,13 @@ impl Keyspace {
             self.limits.maxmemory_blob_bytes,
         );
         if blobs_max == 0 {
-            return passes(self.used_bytes(), max).then_some(Share::All);
+            let used = self.used_bytes() + self.beside_bytes;
+            return passes(used, max).then_some(Share::All);
         }
         let blob_bytes = self.blob_bytes();
         if passes(blob_bytes, blobs_max) {
             Some(Share::Blobs)
-        } else if max != 0 && passes(self.used_bytes() - blob_bytes, max) {
+        } else if max != 0 && passes(self.used_bytes() - blob_bytes + self.beside_bytes, max) {
             Some(Share::Small)
         } else {
             None
@@ -240,24 +265,40 @@ impl Keyspace {
         let random = matches!(policy, Policy::AllKeysRandom | Policy::VolatileRandom);
         let samples = if random { 1 } else { self.limits.samples };
         let decay = self.limits.lfu_decay_minutes;
-        let mut worst = None;
+        let badness = |entry: &Entry| match policy.is_lfu() {
+            true => 255 - entry.frequency(now, decay),
+            false => entry.idle_ticks(now),
+        };
+        if random {
+            self.pool.clear();
+        }
         for db in 0..self.dbs.len() {
             for _ in 0..samples {
                 let Some(slot) = sample(&self.dbs[db], volatile, share, &mut self.rng) else {
                     break;
                 };
-                let entry = self.dbs[db].dict.at(slot);
-                let badness = if policy.is_lfu() {
-                    255 - entry.frequency(now, decay)
-                } else {
-                    entry.idle_s(now)
-                };
-                if worst.is_none_or(|(most, _, _)| most < badness) {
-                    worst = Some((badness, db, slot));
+                if self.pool.iter().all(|it| (it.db, it.slot) != (db, slot)) {
+                    let badness = 0;
+                    self.pool.push(Sampled { badness, db, slot });
                 }
             }
         }
-        worst.map(|(_, db, slot)| (db, slot))
+        // A slot may hold another key by now, or none: what is remembered is only where to look.
+        let dbs = &self.dbs;
+        self.pool.retain_mut(|it| {
+            let dict = &dbs[it.db].dict;
+            let is_there = it.slot < dict.slots();
+            let Some(entry) = is_there.then(|| dict.peek(it.slot)).flatten() else {
+                return false;
+            };
+            it.badness = badness(entry);
+            share.has(entry) && (!volatile || entry.deadline().is_some())
+        });
+        self.pool.sort_unstable();
+        let worst = self.pool.pop();
+        let surplus = self.pool.len().saturating_sub(POOL_MAX);
+        self.pool.drain(..surplus);
+        worst.map(|it| (it.db, it.slot))
     }
 
     /// A new key that takes much room, and was not used since. A slot on probation may hold another key by now; that one has

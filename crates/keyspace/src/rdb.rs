@@ -28,6 +28,8 @@ pub(crate) use encode::{
 
 /// The newest version that is read.
 pub(crate) const VERSION_MAX: u16 = 12;
+/// Versions of Valkey's own, which begin where those that both have end.
+pub(crate) const VALKEY_VERSIONS: std::ops::RangeInclusive<u16> = 80..=80;
 /// The version of payloads: Redis 7.0 takes it, and so do all later ones.
 pub(crate) const PAYLOAD_VERSION: u16 = 10;
 
@@ -52,6 +54,8 @@ pub(crate) mod opcode {
     pub(crate) const MODULE_AUX: u8 = 247;
     pub(crate) const IDLE: u8 = 248;
     pub(crate) const FREQ: u8 = 249;
+    /// Of Valkey: how many keys a cluster's slot has.
+    pub(crate) const SLOT_INFO: u8 = 244;
     pub(crate) const AUX: u8 = 250;
     pub(crate) const RESIZE: u8 = 251;
     pub(crate) const EXPIRE_MS: u8 = 252;
@@ -82,8 +86,8 @@ pub(crate) mod kind {
 /// The auxiliary field that holds the tags of the key behind it, each as a string; Redis skips it.
 pub(crate) const TAGS_FIELD: &[u8] = b"pelton-tags";
 
-/// The checksum of bytes that follow others.
-pub(crate) fn crc64(before: u64, bytes: &[u8]) -> u64 {
+/// Returns the checksum of bytes that follow others; it begins with 0.
+pub fn crc64(before: u64, bytes: &[u8]) -> u64 {
     let mut digest = CRC.digest_with_initial(before.reverse_bits());
     digest.update(bytes);
     digest.finalize()

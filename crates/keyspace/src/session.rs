@@ -12,6 +12,8 @@ pub struct Session {
     pub(crate) db: usize,
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Vec<Watched>,
+    /// Bytes that they take.
+    pub(crate) watched_bytes: usize,
     pub(crate) in_exec: bool,
     deny_blocking: bool,
     pub(crate) replay: bool,
@@ -24,6 +26,8 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) commands: Vec<Vec<Bytes>>,
+    /// Bytes that they take.
+    pub(crate) bytes: usize,
     /// One of them was refused, so EXEC will be.
     pub(crate) aborted: bool,
 }
@@ -47,7 +51,21 @@ pub(crate) enum Seen {
     Value,
 }
 
+impl Watched {
+    /// Bytes of a watch with a key, which stands in the session and once in the keyspace.
+    pub(crate) fn bytes(key: &Bytes) -> usize {
+        const MAP_ENTRY_BYTES: usize = 64;
+        size_of::<Self>() + key.len() + MAP_ENTRY_BYTES
+    }
+}
+
 impl Queue {
+    pub(crate) fn push(&mut self, args: Vec<Bytes>) {
+        let args_bytes: usize = args.iter().map(resp::arg_bytes).sum();
+        self.bytes += size_of::<Vec<Bytes>>() + args_bytes;
+        self.commands.push(args);
+    }
+
     /// Whether one of the commands is refused when memory is short.
     pub(crate) fn needs_memory(&self) -> bool {
         let mut commands = self.commands.iter().filter_map(|args| table::command(args));
@@ -84,6 +102,13 @@ impl Session {
     #[must_use]
     pub fn multi_len(&self) -> Option<usize> {
         self.queue.as_ref().map(|queue| queue.commands.len())
+    }
+
+    /// Bytes of the commands that are queued and of the keys that are watched, with what surrounds them.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let queued = self.queue.as_ref().map_or(0, |queue| queue.bytes);
+        queued + self.watched_bytes
     }
 
     /// Whether a queued command changes data or sends a message.

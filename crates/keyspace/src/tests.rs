@@ -266,6 +266,25 @@ fn deadlines_pass_and_memory_is_bounded() {
 }
 
 #[test]
+fn a_scan_removes_the_keys_it_meets_whose_time_is_over() {
+    let mut client = Client::new();
+    client.keyspace.set_active_expire(false);
+    for number in 0..100 {
+        client.send(&format!("SET due:{number} v PX 10"));
+        client.send(&format!("SET stays:{number} v"));
+        client.send(&format!("SET tagged:{number} v TAG red"));
+    }
+    client.send("TAG INVALIDATE red");
+    client.now_ms += 10;
+    client.send("SCAN 0 COUNT 1000 MATCH stays:*");
+    assert_eq!(client.keyspace.db_figures(0, client.now_ms).0, 300);
+    let scanned = client.send("SCAN 0 COUNT 1000");
+    assert!(scanned.starts_with("*2 $1 0 *100 "), "{scanned}");
+    assert_eq!(client.keyspace.db_figures(0, client.now_ms).0, 100);
+    assert_eq!(client.keyspace.stats().expired, 100);
+}
+
+#[test]
 fn events_are_those_of_redis() {
     let mut client = Client::new();
     let notify = Notify::parse(b"g$lshzxetdKEmn").expect("letters");
@@ -710,6 +729,33 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
 }
 
 #[test]
+fn keys_in_use_stay_though_all_others_came_within_a_second() {
+    for policy in [Policy::VolatileLru, Policy::AllKeysLru] {
+        let mut client = cache(policy, 1 << 20, 0);
+        let hot = |number: usize| format!("hot:{number}");
+        for number in 0..200 {
+            client.send(&format!("SET {} v EX 1000", hot(number)));
+        }
+        // Ten thousand others in two seconds, of which some five thousand fit.
+        for round in 0..200 {
+            client.now_ms += 10;
+            for number in 0..50 {
+                let value = "v".repeat(100);
+                client.send(&format!("SET cold:{round}:{number} {value} EX 1000"));
+            }
+            for number in (0..200).filter(|number| number % 5 == round % 5) {
+                client.send(&format!("GET {}", hot(number)));
+            }
+        }
+        assert!(0 < client.keyspace.stats().evicted);
+        let there =
+            (0..200).filter(|number| client.send(&format!("EXISTS {}", hot(*number))) == ":1");
+        let there = there.count();
+        assert!(190 <= there, "{policy:?}: {there} of 200 are there");
+    }
+}
+
+#[test]
 fn the_mean_time_to_deadlines_at_the_end_of_time_is_right() {
     let mut client = Client::new();
     for key in ["a", "b", "c"] {
@@ -719,4 +765,72 @@ fn the_mean_time_to_deadlines_at_the_end_of_time_is_right() {
     let left_ms = i64::MAX.unsigned_abs() - 1 - client.now_ms;
     let figures = client.keyspace.db_figures(0, client.now_ms);
     assert_eq!(figures, (3, 3, left_ms));
+}
+
+#[test]
+fn defragmentation_moves_everything_and_changes_nothing() {
+    let mut client = Client::new();
+    let long = |number: usize| format!("a-key-that-stands-on-the-heap:{number}");
+    for number in 0..4000 {
+        let key = long(number);
+        client.send(&format!("SET {key} {}", "v".repeat(30 + number % 50)));
+        match number % 10 {
+            3 => client.send(&format!("PEXPIRE {key} {}", 1_000_000 + number)),
+            7 => client.send(&format!("APPEND {key} more")),
+            9 => client.send(&format!("SET {key} {} TAG red", "v".repeat(20_000))),
+            _ => String::new(),
+        };
+    }
+    for number in 0..1500 {
+        let text = long(number);
+        client.send(&format!("HSET hash {text} {text}"));
+        client.send(&format!("SADD set {text}"));
+        client.send(&format!("ZADD zset {number} {text}"));
+        client.send(&format!("RPUSH list {text}"));
+        client.send(&format!("SADD small:{number} {number}"));
+    }
+    let removed = (0..4000).filter(|number| number % 13 != 3);
+    for number in removed {
+        client.send(&format!("DEL {}", long(number)));
+    }
+    let mut digest = Out::new(Proto::Resp2);
+    let arguments = ["DEBUG", "DIGEST"].map(Bytes::from);
+    let session = Session::new();
+    client.keyspace.debug(&session, &arguments, &mut digest);
+    let used = client.keyspace.used_bytes();
+
+    client.keyspace.defrag_begin();
+    let mut turns = 0;
+    while client.keyspace.defrag_next(100) {
+        turns += 1;
+    }
+
+    assert!(50 < turns, "{turns} turns");
+    let mut after = Out::new(Proto::Resp2);
+    client.keyspace.debug(&session, &arguments, &mut after);
+    assert_eq!(after.to_bytes(), digest.to_bytes());
+    // The table has lost its vacant slots, of 64 bytes each, and nothing has grown.
+    let left = client.keyspace.used_bytes();
+    assert!(left + 60 * 3500 < used, "{left} of {used} bytes");
+    // Deadlines, tags and blobs are with the keys that have them.
+    let tagged = (0..4000).filter(|number| number % 13 == 3 && number % 10 == 9);
+    assert_eq!(
+        client.send("TAG INVALIDATE red"),
+        format!(":{}", tagged.count())
+    );
+    let now_ms = client.now_ms;
+    while client.keyspace.turn(now_ms) {}
+    assert_eq!(client.keyspace.blob_bytes(), 0);
+    let (_, with_deadline, _) = client.keyspace.db_figures(0, now_ms);
+    let due = (0..4000).filter(|number| number % 13 == 3 && number % 10 == 3);
+    assert_eq!(with_deadline, due.count());
+    let later_ms = now_ms + 2_000_000;
+    while client.keyspace.turn(later_ms) {}
+    assert_eq!(client.keyspace.db_figures(0, later_ms).1, 0);
+    client.send("FLUSHALL");
+    while client.keyspace.turn(later_ms) {}
+    assert_eq!(
+        client.keyspace.used_bytes(),
+        Client::new().keyspace.used_bytes()
+    );
 }

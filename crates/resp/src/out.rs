@@ -46,7 +46,7 @@ impl Default for Out {
 }
 
 /// A place between two replies, from [`Out::mark`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     small: usize,
     blobs: usize,
@@ -283,6 +283,22 @@ impl Out {
         for (_, blob) in self.blobs.drain(mark.blobs..) {
             self.blob_bytes -= blob.len();
         }
+    }
+
+    /// Puts an error in the place of what was appended between two marks, of which nothing may have been written.
+    pub fn replace_with_error(&mut self, from: Mark, to: Mark, text: &str) {
+        let mut behind = Out::new(self.proto);
+        let mut start = to.small;
+        for (place, blob) in self.blobs.range(to.blobs..) {
+            behind.small.extend_from_slice(&self.small[start..*place]);
+            start = *place;
+            behind.blob_bytes += blob.len();
+            behind.blobs.push_back((behind.small.len(), blob.clone()));
+        }
+        behind.small.extend_from_slice(&self.small[start..]);
+        self.truncate(from);
+        self.error(text);
+        self.append(&behind);
     }
 
     /// The text of the error that was appended at `mark`, if it was one.

@@ -28,7 +28,7 @@ pub struct Parser {
     current: Range<usize>,
     /// What follows the last of them is no request.
     fault: Option<ProtocolError>,
-    /// Bytes of the arguments of the request that is not whole yet.
+    /// Bytes of the arguments of the request that is not whole yet, their places in `args` included.
     args_bytes: usize,
     /// How many of `args` are no slices of the read buffer any more.
     own_args: usize,
@@ -277,7 +277,7 @@ impl Parser {
             State::Blob { blob, head, .. } => blob.get_ref().len() - head,
             _ => 0,
         };
-        let ahead: usize = self.ahead().flatten().map(Bytes::len).sum();
+        let ahead: usize = self.ahead().flatten().map(arg_bytes).sum();
         ahead + self.args_bytes + blob
     }
 
@@ -340,7 +340,7 @@ impl Parser {
         left: usize,
         input: &mut BytesMut,
     ) -> Result<(), ProtocolError> {
-        self.args_bytes += len;
+        self.args_bytes += len + size_of::<Bytes>();
         if self.limits.query_bytes_max < self.args_bytes {
             return Err(ProtocolError::QueryTooLarge);
         }
@@ -375,6 +375,11 @@ impl Parser {
         self.args.extend(words);
         Ok(Some(is_request))
     }
+}
+
+/// Bytes that an argument takes, its place in a list of arguments included: an empty one is not for nothing.
+pub fn arg_bytes(arg: &Bytes) -> usize {
+    arg.len() + size_of::<Bytes>()
 }
 
 /// Why a connection cannot go on: the client sent what is no request. `Display` gives Redis's own text.

@@ -100,13 +100,23 @@ fn strangers_may_send_little() {
 #[test]
 fn the_arguments_of_one_request_are_bounded_together() {
     let limits = Limits {
-        query_bytes_max: 10,
+        query_bytes_max: 10 + 2 * size_of::<Bytes>(),
         ..Limits::default()
     };
     assert_eq!(
         parsed(b"*2\r\n$6\r\nabcdef\r\n$6\r\n", limits),
         "Protocol error: query buffer limit reached\n"
     );
+    // Empty ones take their places.
+    let empty = [&b"*5\r\n"[..], &b"$0\r\n\r\n".repeat(5)].concat();
+    assert_eq!(
+        parsed(&empty, limits),
+        "Protocol error: query buffer limit reached\n"
+    );
+    let mut parser = Parser::new(Limits::default());
+    let mut input = BytesMut::from(&empty[..empty.len() - 6]);
+    assert_eq!(parser.next(&mut input), Ok(false));
+    assert_eq!(parser.held_bytes(), 4 * size_of::<Bytes>());
 }
 
 #[test]
@@ -140,7 +150,7 @@ fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
     assert_eq!(parser.next(&mut input), Ok(true));
     // A turn may end with requests ahead.
     parser.release();
-    assert_eq!(parser.held_bytes(), 4);
+    assert_eq!(parser.held_bytes(), 4 + 2 * size_of::<Bytes>());
     assert_eq!(parser.next(&mut input), Ok(true));
     assert_eq!(parser.args(), ["GET", "k"]);
     let fault = parser.next(&mut input).expect_err("what follows is none");
@@ -306,6 +316,34 @@ fn a_reply_can_be_taken_back() {
     out.blob(&Bytes::from(vec![b'b'; BLOB_BYTES_MIN]));
     out.truncate(mark);
     assert_eq!(out.to_bytes(), "+OK\r\n");
+}
+
+#[test]
+fn a_reply_between_others_can_become_an_error() {
+    let blob = |letter: u8| Bytes::from(vec![letter; BLOB_BYTES_MIN]);
+    let replies = |second: &dyn Fn(&mut Out)| {
+        let mut out = Out::new(Proto::Resp2);
+        out.blob(&blob(b'a'));
+        let from = out.mark();
+        second(&mut out);
+        let to = out.mark();
+        out.int(7);
+        out.blob(&blob(b'c'));
+        out.ok();
+        (out, from, to)
+    };
+    let (expected, ..) = replies(&|out| out.error("ERR no"));
+    let with_blob = |out: &mut Out| {
+        out.array(2);
+        out.blob(&blob(b'b'));
+        out.int(1);
+    };
+    for second in [&with_blob as &dyn Fn(&mut Out), &Out::ok] {
+        let (mut out, from, to) = replies(second);
+        out.replace_with_error(from, to, "ERR no");
+        assert_eq!(out.to_bytes(), expected.to_bytes());
+        assert_eq!(out.len(), expected.len());
+    }
 }
 
 #[test]

@@ -226,12 +226,13 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let start = if 3 < args.len() { cx.int(3)? } else { 0 };
+    // Redis looks at the unit before the end.
+    let in_bits = is_in_bits(cx, 5)?;
     let end = if 4 < args.len() {
         Some(cx.int(4)?)
     } else {
         None
     };
-    let in_bits = is_in_bits(cx, 5)?;
     let mut buffer = itoa::Buffer::new();
     let Some(value) = cx.read_as::<Str>(&args[1])? else {
         out.int(if bit { -1 } else { 0 });

@@ -10,7 +10,8 @@ use crate::fault::Fault;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::rdb::{
-    Cursor, PAYLOAD_VERSION, VERSION_MAX, Writer, crc64, read_value, value_kind, write_value,
+    Cursor, PAYLOAD_VERSION, VALKEY_VERSIONS, VERSION_MAX, Writer, crc64, read_value, value_kind,
+    write_value,
 };
 use crate::value::Value;
 
@@ -44,7 +45,8 @@ fn body(payload: &[u8]) -> Option<&[u8]> {
     let version = u16::from_le_bytes(tail[..2].try_into().expect("two bytes"));
     let crc = u64::from_le_bytes(tail[2..].try_into().expect("eight bytes"));
     let is_sound = crc == crc64(0, &payload[..payload.len() - 8]);
-    (version <= VERSION_MAX && is_sound).then_some(body)
+    let is_known = version <= VERSION_MAX || VALKEY_VERSIONS.contains(&version);
+    (is_known && is_sound).then_some(body)
 }
 
 /// What RESTORE was asked for beside the value.

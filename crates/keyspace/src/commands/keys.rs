@@ -267,6 +267,7 @@ pub(crate) fn flushall(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for db in 0..cx.ks.dbs.len() {
         cx.ks.flush(db, cx.now);
     }
+    cx.ks.effects.flushed_all = true;
     cx.dirty += 1;
     out.ok();
     Ok(())

@@ -21,19 +21,29 @@ struct Request<'a> {
     count: u64,
     pattern: Option<&'a [u8]>,
     kind: Option<&'a [u8]>,
+    /// Fields of a hash are wanted without their values.
+    is_without_values: bool,
 }
 
 impl<'a> Request<'a> {
     /// Reads the cursor, and the options behind it.
     fn parse(cx: &Context<'a>, cursor_at: usize) -> Result<Self, Fault> {
         let args = cx.args;
+        let takes_novalues = args[0].eq_ignore_ascii_case(b"hscan");
         let mut request = Self {
             cursor: parse_cursor(&args[cursor_at])?,
             count: COUNT_DEFAULT,
             pattern: None,
             kind: None,
+            is_without_values: false,
         };
-        for at in (cursor_at + 1..args.len()).step_by(2) {
+        let mut at = cursor_at + 1;
+        while at < args.len() {
+            if takes_novalues && cx.is(at, "novalues") {
+                request.is_without_values = true;
+                at += 1;
+                continue;
+            }
             if at + 1 == args.len() {
                 return Err(Fault::SYNTAX);
             } else if cx.is(at, "count") {
@@ -48,6 +58,7 @@ impl<'a> Request<'a> {
             } else {
                 return Err(Fault::SYNTAX);
             }
+            at += 2;
         }
         Ok(request)
     }
@@ -99,6 +110,7 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let db = &cx.ks.dbs[cx.db];
     let mut visited = 0;
     let mut found: Vec<&Key> = Vec::new();
+    let mut gone = Vec::new();
     let cursor = request.run(|cursor| {
         let next = db.dict.scan(cursor, |slot, entry| {
             visited += 1;
@@ -107,8 +119,11 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
             let is_kind = request
                 .kind
                 .is_none_or(|kind| kind.eq_ignore_ascii_case(name));
-            if !is_gone && is_kind && request.wants(entry.key.bytes()) {
-                found.push(&entry.key);
+            if is_kind && request.wants(entry.key.bytes()) {
+                match is_gone {
+                    true => gone.push(entry.key.clone()),
+                    false => found.push(&entry.key),
+                }
             }
         });
         (next, visited)
@@ -116,6 +131,9 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     send_head(cursor, found.len(), out);
     for key in found {
         out.bulk(key.bytes());
+    }
+    for key in gone {
+        cx.ks.remove_gone(cx.db, key.bytes(), cx.now);
     }
     Ok(())
 }
@@ -143,10 +161,13 @@ pub(crate) fn hscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
         });
         (next, visited)
     });
-    send_head(cursor, found.len() * 2, out);
+    let parts = if request.is_without_values { 1 } else { 2 };
+    send_head(cursor, found.len() * parts, out);
     for (name, value) in found {
         out.bulk(name);
-        value.send(out);
+        if !request.is_without_values {
+            value.send(out);
+        }
     }
     Ok(())
 }

@@ -44,6 +44,7 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
         let key = Bytes::copy_from_slice(key);
         let seen = see(cx, db, &key);
         let version = cx.ks.watch(db, &key);
+        cx.session.watched_bytes += Watched::bytes(&key);
         cx.session.watched.push(Watched {
             db,
             key,

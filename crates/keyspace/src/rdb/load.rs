@@ -5,10 +5,10 @@ use std::fmt;
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::decode::Reading;
-use super::{Cursor, Stop, TAGS_FIELD, VERSION_MAX, crc64, opcode, read_value};
+use super::{Cursor, Stop, TAGS_FIELD, VALKEY_VERSIONS, VERSION_MAX, crc64, opcode, read_value};
 use crate::db::NEVER;
 use crate::evict::Until;
-use crate::keyspace::Keyspace;
+use crate::keyspace::{Keyspace, LastLoad};
 use crate::value::Value;
 
 /// Bytes of the magic and the version.
@@ -67,6 +67,7 @@ enum Item {
     Head(u16),
     Select(usize),
     Tags(Vec<Bytes>),
+    Function(Bytes),
     Entry {
         key: Bytes,
         value: Option<Value>,
@@ -128,7 +129,12 @@ impl Loader {
     fn apply(&mut self, keyspace: &mut Keyspace, item: Item) {
         match item {
             Item::Skip => {}
-            Item::Head(version) => self.version = Some(version),
+            Item::Head(version) => {
+                self.version = Some(version);
+                keyspace.functions.clear();
+                keyspace.last_load = LastLoad::default();
+            }
+            Item::Function(library) => keyspace.functions.push(library),
             Item::Select(db) => self.db = db,
             Item::Tags(tags) => self.tags = tags,
             Item::End => self.is_done = true,
@@ -140,7 +146,9 @@ impl Loader {
                 let now = self.options.now_ms as i64;
                 let tags = std::mem::take(&mut self.tags);
                 let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
+                keyspace.last_load.expired += u64::from(is_late);
                 if let Some(value) = value.filter(|_| !is_late) {
+                    keyspace.last_load.loaded += 1;
                     let value = match value {
                         Value::Str(string) => Value::Str(string.kept(self.keep)),
                         other => other,
@@ -187,6 +195,12 @@ impl Loader {
                     from.len()?;
                     return Ok(Item::Skip);
                 }
+                opcode::SLOT_INFO => {
+                    for _ in 0..3 {
+                        from.len()?;
+                    }
+                    return Ok(Item::Skip);
+                }
                 opcode::SELECT => {
                     let db = from.len()?;
                     let is_there = db < keyspace.dbs.len();
@@ -197,8 +211,8 @@ impl Loader {
                     };
                 }
                 opcode::FUNCTION => {
-                    from.string(reading.string_bytes_max)?;
-                    return Ok(Item::Skip);
+                    let library = from.string(reading.string_bytes_max)?.into_bytes();
+                    return Ok(Item::Function(library));
                 }
                 opcode::FUNCTION_OLD => return Err(Stop::Bad("a function of a test version")),
                 opcode::MODULE_AUX => return Err(Stop::Bad("data of a module")),
@@ -245,15 +259,18 @@ fn read_tags(value: &Bytes, string_bytes_max: usize) -> Result<Vec<Bytes>, Stop>
 
 fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
     let head = from.take(HEAD_BYTES)?;
-    let version = std::str::from_utf8(&head[5..])
+    let redis = head.strip_prefix(b"REDIS").zip(Some(1..=VERSION_MAX));
+    let valkey = head.strip_prefix(b"VALKEY").zip(Some(VALKEY_VERSIONS));
+    let Some((digits, known)) = redis.or(valkey) else {
+        return Err(Stop::Bad("not a Redis database file"));
+    };
+    let version = std::str::from_utf8(digits)
         .ok()
         .and_then(|text| text.parse().ok());
     match version {
-        Some(version) if head.starts_with(b"REDIS") && (1..=VERSION_MAX).contains(&version) => {
-            Ok(Item::Head(version))
-        }
-        Some(_) if head.starts_with(b"REDIS") => Err(Stop::Bad("a version that is not known")),
-        _ => Err(Stop::Bad("not a Redis database file")),
+        Some(version) if known.contains(&version) => Ok(Item::Head(version)),
+        Some(_) => Err(Stop::Bad("a version that is not known")),
+        None => Err(Stop::Bad("not a Redis database file")),
     }
 }
 

@@ -113,6 +113,31 @@ fn a_snapshot_is_of_one_moment() {
 }
 
 #[test]
+fn what_valkey_calls_its_own_is_read() {
+    let valkey = |head: &[u8]| {
+        let mut file = file(&mut filled(), 1 << 20, |_| {});
+        file[..9].copy_from_slice(head);
+        // How many keys a slot of a cluster has, as Valkey tells before them.
+        file.splice(9..9, [opcode::SLOT_INFO, 1, 2, 0]);
+        let end = file.len() - 8;
+        let crc = crc64(0, &file[..end]).to_le_bytes();
+        file[end..].copy_from_slice(&crc);
+        load(&file, file.len())
+    };
+    let mut loaded = valkey(b"VALKEY080").expect("sound");
+    let found: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut loaded, line)).collect();
+    let mut kept = filled();
+    let expected: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut kept, line)).collect();
+    assert_eq!(found, expected);
+    let load = loaded.last_load();
+    let keys = loaded.db_figures(0, NOW_MS).0 + loaded.db_figures(3, NOW_MS).0;
+    assert_eq!((load.loaded, load.expired), (keys as u64, 0));
+    for head in [b"VALKEY081", b"VALKEY011", b"REDIS0080", b"REDISX080"] {
+        assert!(valkey(head).is_err(), "{}", head.escape_ascii());
+    }
+}
+
+#[test]
 fn damage_is_refused() {
     let file = file(&mut filled(), 1 << 20, |_| {});
     assert!(load(&file, file.len()).is_ok());

@@ -39,7 +39,7 @@ rows! {
         Run(hashes::hrandfield), "Some fields.", "key [count [WITHVALUES]]";
     "hscan" -3 [READONLY], KEY, Hash, "2.8.0", "O(1) a call, O(N) for all N fields",
         Run(scan::hscan), "Some fields and their values, and where to go on.",
-        "key cursor [MATCH pattern] [COUNT count]";
+        "key cursor [MATCH pattern] [COUNT count] [NOVALUES]";
     "hset" -4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
         Run(hashes::hset), "Sets fields.", "key (field value) ...";
     "hsetnx" 4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(1)",

@@ -163,9 +163,9 @@ rows! {
     "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
         Run(server::help), "The subcommands.";
     "memory|malloc-stats" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "What the allocator counts, which is nothing.";
+        Service, "What the allocator counts, which INFO memory shows.";
     "memory|purge" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "Has the allocator give memory back, which it does unasked.";
+        Service, "Moves data together, and gives back the memory that this frees.";
     "memory|stats" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "What takes how much memory.";
     "module" -2 [], NONE, Server, "4.0.0", "see its subcommands",
