@@ -18,7 +18,9 @@ mod snapshot;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,13 +34,16 @@ use crate::config::Config;
 use crate::connection::Shared;
 use crate::state::{Pause, State};
 
-pub(crate) use journal::sync_parent;
-use journal::{Commit, Journal};
-use load::{Loaded, Places};
+use journal::{Commit, Journal, Sum};
+pub(crate) use journal::{Loss, sync_parent};
+use load::Places;
 use manifest::Manifest;
 
 /// Bytes that a snapshot written before anybody is served encodes at once.
 const BLOCKING_PIECE_BYTES: usize = 1 << 20;
+
+/// How long after one that failed a snapshot or the journal's begin is tried again.
+const RETRY_MS: u64 = 5_000;
 
 /// Work that takes a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +74,9 @@ impl Default for Record {
 #[derive(Debug)]
 pub(crate) struct Persist {
     journal: Option<Journal>,
+    /// Why the journal that should be there could not be begun.
+    unbegun: Option<String>,
+    loss: Arc<Loss>,
     manifest: Manifest,
     /// Bytes of the journal's files after the last rewrite.
     rewritten_bytes: u64,
@@ -94,6 +102,16 @@ pub(crate) struct Persist {
     saved_changes: u64,
     /// Clients that asked for a snapshot and wait for it.
     pub(crate) savers: Vec<ClientKey>,
+    /// How often all databases were emptied while there were save points.
+    flushes: u64,
+    /// How many of these had come when the running snapshot began.
+    flushes_begun: u64,
+    /// How many of these no snapshot has to be waited for any more.
+    flushes_done: u64,
+    /// How many of these a snapshot on the disk has seen.
+    flushes_saved: u64,
+    /// The running snapshot holds what was emptied since, and is not to be kept.
+    is_outdated: bool,
     /// The server stops after the next snapshot.
     stops: bool,
 }
@@ -101,61 +119,130 @@ pub(crate) struct Persist {
 /// A journal that goes on where it was left, or begins.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    file: File,
+    /// The file to append to; an error where a full disk has no room for it.
+    file: Result<File, String>,
     manifest: Manifest,
     bytes: u64,
     base_bytes: u64,
+    /// Of the end of the file.
+    sum: Sum,
 }
 
-/// Loads the data and opens the journal, if there is to be one.
+/// Loads the data and opens the journal, if there is to be one. On a full disk the data is there all the same, for reads.
 pub(crate) fn open(
     config: &Config,
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Option<Opened>, Error> {
     let places = Places::new(config);
-    let host = |what: &std::path::Path| {
-        let what = what.display().to_string();
-        move |error: io::Error| Error::host(format!("{what}: {error}"))
-    };
-    fs::create_dir_all(&config.dir).map_err(host(config.dir.as_ref()))?;
-    let Loaded {
-        manifest,
-        mut journal_bytes,
-        mut base_bytes,
-    } = load::load(config, keyspace, now_ms)?;
+    fs::create_dir_all(&config.dir)
+        .map_err(|error| Error::host(format!("{}: {error}", config.dir)))?;
+    snapshot::remove_unfinished(config.dir.as_ref(), &config.dbfilename.0);
+    snapshot::remove_unfinished(&places.journals, &places.stem);
+    let loaded = load::load(config, keyspace, now_ms)?;
+    keyspace.effects.flushed_all = false;
+    let libraries = keyspace.functions().len();
+    if 0 < libraries {
+        tracing::warn!(
+            libraries,
+            "functions cannot be called here: they are kept, and written into the next snapshot"
+        );
+    }
     if !config.appendonly {
         return Ok(None);
     }
-    let mut manifest = manifest.unwrap_or_default();
-    fs::create_dir_all(&places.journals).map_err(host(&places.journals))?;
+    let mut opened = Opened {
+        file: Err(String::new()),
+        manifest: loaded.manifest.unwrap_or_default(),
+        bytes: loaded.journal_bytes,
+        base_bytes: loaded.base_bytes,
+        sum: loaded.sum,
+    };
+    let begun = match loaded.unmoved {
+        Some(fault) => Err(fault),
+        None => begin(config, &places, keyspace, now_ms, &mut opened),
+    };
+    opened.file = match begun {
+        Ok(file) => Ok(file),
+        Err((path, error)) if journal::is_full(&error) => {
+            let fault = format!("{}: {error}", path.display());
+            tracing::error!(
+                fault,
+                "no room for the journal: only reads are served until there is"
+            );
+            Err(fault)
+        }
+        Err((path, error)) => return Err(Error::host(format!("{}: {error}", path.display()))),
+    };
+    Ok(Some(opened))
+}
+
+/// The path that could not be written, and why.
+type Unwritten = (PathBuf, io::Error);
+
+/// Opens the journal's last file, and writes those before it that are not there yet. What is there is not written again:
+/// there may be no room.
+fn begin(
+    config: &Config,
+    places: &Places,
+    keyspace: &mut Keyspace,
+    now_ms: u64,
+    opened: &mut Opened,
+) -> Result<File, Unwritten> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| (path, error)
+    };
+    fs::create_dir_all(&places.journals).map_err(at(&places.journals))?;
+    let mut manifest = opened.manifest.clone();
     if manifest.base.is_none() && manifest.increments.is_empty() {
         let base = manifest.next_base(&places.stem);
         let path = places.journal(&base);
+        set_aside(&path).map_err(at(&path))?;
         assert!(
             keyspace.snapshot_begin(options(config, true, now_ms)),
             "nothing else was begun"
         );
-        base_bytes =
-            snapshot::write_blocking(keyspace, &path, BLOCKING_PIECE_BYTES).map_err(host(&path))?;
-        journal_bytes = base_bytes;
+        opened.base_bytes =
+            snapshot::write_blocking(keyspace, &path, BLOCKING_PIECE_BYTES).map_err(at(&path))?;
+        opened.bytes = opened.base_bytes;
         manifest.base = Some(base);
     }
     if manifest.increments.is_empty() {
         let increment = manifest.next_increment(&places.stem);
+        let path = places.journal(&increment);
+        set_aside(&path).map_err(at(&path))?;
         manifest.increments.push(increment);
     }
     let last = manifest.increments.last().expect("one was pushed");
     let path = places.journal(last);
-    let file = journal::open_for_append(&path).map_err(host(&path))?;
-    journal::replace(&places.manifest, manifest.print().as_bytes())
-        .map_err(host(&places.manifest))?;
-    Ok(Some(Opened {
-        file,
-        manifest,
-        bytes: journal_bytes,
-        base_bytes,
-    }))
+    let file = journal::open_for_append(&path).map_err(at(&path))?;
+    if manifest != opened.manifest {
+        journal::replace(&places.manifest, manifest.print().as_bytes())
+            .map_err(at(&places.manifest))?;
+        opened.manifest = manifest;
+    }
+    Ok(file)
+}
+
+/// Gives another name to a file that is not listed and yet holds something: its list was lost, or never written.
+fn set_aside(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path).is_ok_and(|file| 0 < file.len()) {
+        return Ok(());
+    }
+    let named = |number: u32| {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".unlisted.{number}"));
+        PathBuf::from(aside)
+    };
+    let free = (1..).map(named).find(|aside| !aside.exists());
+    let aside = free.expect("there are more numbers than files");
+    tracing::warn!(
+        file = %path.display(),
+        aside = %aside.display(),
+        "this file of the journal is not in its list: it is kept under another name, and not read"
+    );
+    fs::rename(path, aside)
 }
 
 fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Options {
@@ -168,13 +255,26 @@ fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Options {
 }
 
 impl Persist {
-    pub(crate) fn new(config: &Config, opened: Option<Opened>, now_ms: u64) -> io::Result<Persist> {
+    pub(crate) fn new(
+        config: &Config,
+        opened: Option<Opened>,
+        now_ms: u64,
+        loss: &Arc<Loss>,
+    ) -> io::Result<Persist> {
         let mut persist = Persist::without_journal(now_ms);
+        persist.loss = Arc::clone(loss);
         if let Some(opened) = opened {
-            let journal = Journal::start(opened.file, opened.bytes, config.appendfsync)?;
-            persist.journal = Some(journal);
             persist.manifest = opened.manifest;
             persist.rewritten_bytes = opened.base_bytes;
+            match opened.file {
+                Ok(file) => {
+                    let fsync = config.appendfsync;
+                    let (bytes, sum, loss) = (opened.bytes, opened.sum, Arc::clone(loss));
+                    let journal = Journal::start(file, bytes, fsync, sum, loss)?;
+                    persist.journal = Some(journal);
+                }
+                Err(fault) => persist.unbegun = Some(fault),
+            }
         }
         Ok(persist)
     }
@@ -182,6 +282,8 @@ impl Persist {
     pub(crate) fn without_journal(now_ms: u64) -> Persist {
         Persist {
             journal: None,
+            unbegun: None,
+            loss: Arc::default(),
             manifest: Manifest::default(),
             rewritten_bytes: 0,
             running: None,
@@ -197,6 +299,11 @@ impl Persist {
             tried_ms: now_ms,
             saved_changes: 0,
             savers: Vec::new(),
+            flushes: 0,
+            flushes_begun: 0,
+            flushes_done: 0,
+            flushes_saved: 0,
+            is_outdated: false,
             stops: false,
         }
     }
@@ -216,8 +323,28 @@ impl Persist {
                     .to_owned(),
             );
         }
-        let fault = self.journal.as_ref()?.fault()?;
+        let fault = self.journal_fault()?;
         Some(format!("MISCONF Errors writing to the AOF file: {fault}"))
+    }
+
+    /// Why changes cannot be journaled at the moment, if so.
+    fn journal_fault(&self) -> Option<String> {
+        // One that begins again counts only once it is whole.
+        let unbegun = self.unbegun.clone();
+        unbegun.or_else(|| self.journal.as_ref()?.fault())
+    }
+
+    /// Returns the reply to a command whose change is not on the disk, although a reply would promise that.
+    pub(crate) fn unwritten_reply(&self) -> String {
+        let fault = self.journal_fault().unwrap_or_default();
+        format!(
+            "MISCONF Errors writing to the AOF file: {fault}; the change is in memory and is written when the disk takes it"
+        )
+    }
+
+    /// Returns whether a reply promises that the change is on the disk.
+    pub(crate) fn promises(&self) -> bool {
+        self.journal.as_ref().is_some_and(Journal::promises)
     }
 
     /// Takes what one command or transaction changed.
@@ -241,6 +368,16 @@ impl Persist {
     /// For how long a snapshot has kept the core at once, at most.
     pub(crate) fn longest_turn_us(&self) -> u128 {
         self.longest_turn.as_micros()
+    }
+
+    /// Returns whether the snapshot running holds data that is gone since, so that it must not replace a file.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.is_outdated
+    }
+
+    /// Returns whether the snapshot after that many emptyings of all databases was written, or failed.
+    pub(crate) fn is_flush_done(&self, flushes: u64) -> bool {
+        flushes <= self.flushes_done
     }
 
     pub(crate) fn last_save_ms(&self) -> u64 {
@@ -297,10 +434,7 @@ impl Persist {
         add("aof_last_bgrewrite_status", &status(&self.rewrites));
         add("aof_rewrites", &self.rewrites.count);
         add("aof_rewrites_consecutive_failures", &self.failed_rewrites);
-        let write_fails = self
-            .journal
-            .as_ref()
-            .is_some_and(|journal| journal.fault().is_some());
+        let write_fails = self.journal_fault().is_some();
         add(
             "aof_last_write_status",
             &(if write_fails { "err" } else { "ok" }),
@@ -360,6 +494,24 @@ impl State {
         })
     }
 
+    /// Has a snapshot without data replace the one on the disk, which would come back after a crash. Returns the number to
+    /// ask [`Persist::is_flush_done`] for, where no journal keeps the change.
+    pub(crate) fn save_flush(&mut self) -> Option<u64> {
+        if self.config.save.is_empty() {
+            return None;
+        }
+        let persist = &mut self.persist;
+        persist.flushes += 1;
+        if matches!(persist.running, Some((Job::Save, ..))) {
+            persist.is_outdated = true;
+            self.keyspace.snapshot_cancel();
+        }
+        persist.wanted.retain(|job| *job != Job::Save);
+        persist.wanted.insert(0, Job::Save);
+        persist.wake.notify_one();
+        (!persist.is_journaling()).then_some(persist.flushes)
+    }
+
     fn want(&mut self, job: Job) {
         self.persist.wanted.push(job);
         self.persist.wake.notify_one();
@@ -397,15 +549,22 @@ impl State {
         if persist.running.is_some() || !persist.wanted.is_empty() {
             return;
         }
+        if persist.unbegun.is_some() && RETRY_MS < now_ms.saturating_sub(persist.tried_ms) {
+            self.persist.tried_ms = now_ms;
+            self.want(Job::Rewrite);
+            return;
+        }
         let changes = self.keyspace.effects.changes - persist.saved_changes;
         let since_ms = now_ms.saturating_sub(persist.last_save_ms);
         let mut points = self.config.save.iter();
         let due = points.any(|point| {
             point.changes <= changes && 0 < changes && point.seconds * 1000 < since_ms
         });
+        let is_flush_due = persist.flushes_saved < persist.flushes
+            && RETRY_MS < now_ms.saturating_sub(persist.tried_ms);
         // One that failed is tried again after a while, not at each tick.
-        let may_try = persist.saves.ok || 5_000 < now_ms.saturating_sub(persist.tried_ms);
-        if due && may_try {
+        let may_try = persist.saves.ok || RETRY_MS < now_ms.saturating_sub(persist.tried_ms);
+        if due && may_try || is_flush_due {
             self.persist.tried_ms = now_ms;
             tracing::info!(changes, "writing a snapshot");
             self.want(Job::Save);
@@ -447,6 +606,7 @@ impl State {
                 // The rest is written and synced, which the core does not wait for.
                 let journal = self.persist.journal.take();
                 drop(spawn_blocking(move || drop(journal)));
+                self.persist.unbegun = None;
                 self.keyspace.set_journaling(false);
             }
             _ => {}
@@ -533,7 +693,7 @@ pub(crate) async fn keep_journal(shared: Rc<Shared>) {
             state.persist.journal.as_mut().and_then(Journal::send)
         };
         match sent {
-            Some(commit) => commit.wait().await,
+            Some(commit) => commit.done().await,
             None => dirty.notified().await,
         }
     }
@@ -548,6 +708,8 @@ impl State {
         let job = self.persist.wanted.remove(0);
         let now_ms = self.now_ms();
         self.persist.running = Some((job, now_ms, self.keyspace.effects.changes));
+        self.persist.flushes_begun = self.persist.flushes;
+        self.persist.is_outdated = false;
         self.persist.longest_turn = Duration::ZERO;
         if job == Job::Save {
             let begun = self
@@ -562,8 +724,15 @@ impl State {
         let now_ms = self.now_ms();
         let (_, begun_ms, changes) = self.persist.running.take().expect("a save was running");
         let persist = &mut self.persist;
+        if persist.is_outdated {
+            // The next one answers those who wait.
+            return;
+        }
         // Whoever waits for it is told, and may do something about it; of others commands must tell.
-        let is_waited_for = persist.stops || !persist.savers.is_empty();
+        let is_for_flush = persist.flushes_done < persist.flushes_begun;
+        let is_waited_for = persist.stops || !persist.savers.is_empty() || is_for_flush;
+        persist.flushes_done = persist.flushes_begun;
+        persist.drained.notify_waiters();
         persist.saves.ok = written.is_ok() || persist.saves.ok && is_waited_for;
         persist.saves.took_secs = Some(now_ms.saturating_sub(begun_ms) / 1000);
         let reply = match &written {
@@ -572,6 +741,7 @@ impl State {
                 persist.saves.count += 1;
                 persist.last_save_ms = now_ms;
                 persist.saved_changes = changes;
+                persist.flushes_saved = persist.flushes_begun;
                 Ok(())
             }
             Err(error) => {
@@ -608,6 +778,11 @@ impl State {
         match rewritten {
             Ok(bytes) => {
                 tracing::info!(bytes, "journal rewritten");
+                persist.unbegun = None;
+                if !persist.journal.as_ref().is_some_and(Journal::is_broken) {
+                    // All data is on the disk, whatever an increment lacked.
+                    *persist.loss.lock().expect("nobody panics with it") = None;
+                }
                 persist.rewrites.count += 1;
                 persist.failed_rewrites = 0;
                 persist.rewritten_bytes = bytes;
@@ -620,18 +795,39 @@ impl State {
     }
 }
 
+/// Rewrites the journal. One that only begins, and cannot be completed, is taken back: it is not listed, so nothing would
+/// read it.
+async fn rewrite(shared: &Shared) -> io::Result<u64> {
+    let (before, was_on) = {
+        let persist = &shared.state.borrow().persist;
+        (persist.manifest.clone(), persist.is_journaling())
+    };
+    let rewritten = write_anew(shared, before.clone(), was_on).await;
+    if let Err(error) = &rewritten
+        && !was_on
+    {
+        let journal = {
+            let state = &mut *shared.state.borrow_mut();
+            state.keyspace.set_journaling(false);
+            let persist = &mut state.persist;
+            persist.manifest = before;
+            persist.unbegun = state.config.appendonly.then(|| error.to_string());
+            persist.journal.take()
+        };
+        // The next try takes the same file, which its thread must not write to any more.
+        blocking(move || {
+            drop(journal);
+            Ok(())
+        })
+        .await?;
+    }
+    rewritten
+}
+
 /// Begins a new increment and a new base at one moment, then replaces what was before. Without `appendonly` there is a base
 /// alone. Returns its length.
-async fn rewrite(shared: &Shared) -> io::Result<u64> {
-    let (places, mut manifest, was_on) = {
-        let state = shared.state.borrow();
-        let persist = &state.persist;
-        (
-            Places::new(&state.config),
-            persist.manifest.clone(),
-            persist.is_journaling(),
-        )
-    };
+async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
+    let places = Places::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&places.stem);
     manifest.increments.push(increment.clone());
     let file = {
@@ -649,40 +845,62 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     };
     swept(shared).await;
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
-    let base = manifest.next_base(&places.stem);
+    let mut base = manifest.next_base(&places.stem);
+    // The list on the disk may name it, if replacing that list failed late: such a base is never written over.
+    while places.journal(&base).exists() {
+        base = Manifest {
+            base: Some(base),
+            ..Manifest::default()
+        }
+        .next_base(&places.stem);
+    }
     let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
     // One that nothing is written to goes with what was before.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
-    let mut replaced = Manifest {
+    let listed = Manifest {
         base: Some(base),
         increments: last.into_iter().collect(),
         history: manifest
-            .base
+            .history
             .into_iter()
+            .chain(manifest.base)
             .chain(manifest.increments)
             .collect(),
     };
-    let listed = replaced.clone();
-    blocking(move || {
-        journal::replace(&places.manifest, listed.print().as_bytes())?;
-        for old in &listed.history {
-            // One that stays is listed as history, and removed by whoever rewrites next.
-            fs::remove_file(places.journal(old))?;
+    let (at, text) = (places.manifest.clone(), listed.print());
+    blocking(move || journal::replace(&at, text.as_bytes())).await?;
+    {
+        let persist = &mut shared.state.borrow_mut().persist;
+        persist.manifest = listed.clone();
+        if let Some(journal) = &persist.journal {
+            journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
         }
-        let clean = Manifest {
-            history: Vec::new(),
-            ..listed
-        };
-        journal::replace(&places.manifest, clean.print().as_bytes())
-    })
-    .await?;
-    replaced.history.clear();
-    let persist = &mut shared.state.borrow_mut().persist;
-    persist.manifest = replaced;
-    if let Some(journal) = &persist.journal {
-        journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
     }
+    let left = blocking(move || Ok(remove_history(&places, listed))).await?;
+    shared.state.borrow_mut().persist.manifest = left;
     Ok(base_bytes)
+}
+
+/// Removes files that count no more. Those that stay are still listed, and removed after the next rewrite.
+fn remove_history(places: &Places, mut manifest: Manifest) -> Manifest {
+    let listed = manifest.clone();
+    manifest.history.retain(|old| {
+        let path = places.journal(old);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, file = %path.display(), "a file that the journal needs no more stays");
+                true
+            }
+            _ => false,
+        }
+    });
+    match journal::replace(&places.manifest, manifest.print().as_bytes()) {
+        Ok(()) => manifest,
+        Err(error) => {
+            tracing::warn!(%error, "files that are gone are still listed as history");
+            listed
+        }
+    }
 }
 
 impl State {
@@ -697,7 +915,14 @@ impl State {
                 Some(journal.bytes())
             }
             none if self.config.appendonly => {
-                *none = Some(Journal::start(file, 0, self.config.appendfsync)?);
+                let loss = Arc::clone(&persist.loss);
+                *none = Some(Journal::start(
+                    file,
+                    0,
+                    self.config.appendfsync,
+                    Sum::default(),
+                    loss,
+                )?);
                 self.keyspace.set_journaling(true);
                 Some(0)
             }

@@ -6,10 +6,24 @@
 //! ```
 //!
 //! What one turn's connections changed goes out in one batch; while a batch is on its way the next one fills, so the
-//! slower the disk, the larger the batches. A failed write is taken back and tried again each second; a failed sync
-//! ends the server, since nobody knows what is on the disk after one.
+//! slower the disk, the larger the batches. After a failed write the torn part of the batch is cut off and the batch is
+//! tried again each second; nothing is ever appended behind a torn part. Meanwhile replies that would promise a change are
+//! replaced by an error, and all other replies are sent. A failed sync ends the server, since the state of the disk is
+//! unknown after one.
+//!
+//! Behind each few kilobytes of changes stands their sum, in an annotation, which Redis 7 passes over:
+//!
+//! ```text
+//! *3… *3… #SUM:0123456789abcdef      the CRC-64 of all bytes since the annotation before, or since the file's begin
+//! ```
+//!
+//! So a bit that has changed is found when the file is read, and damage is told from an end that a crash has cut: no sum
+//! follows such an end.
 
-use std::fs::File;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,12 +33,53 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use keyspace::rdb::crc64;
 use tokio::sync::Notify;
 
 use crate::config::Fsync;
 
 /// How often a file is synced that is synced by time, and a write that failed is tried again.
 const SECOND: Duration = Duration::from_secs(1);
+
+/// Bytes of changes behind which their sum is written; those behind the last sum have one after a clean end.
+const SUM_EVERY_BYTES: u64 = 4 << 10;
+/// How the annotation of a sum begins.
+const SUM_NAME: &[u8] = b"#SUM:";
+/// Bytes of such an annotation: the name, 16 digits and the line's end.
+pub(crate) const SUM_LINE_BYTES: usize = SUM_NAME.len() + 16 + 2;
+
+/// The sum of a file's bytes since the last annotation of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    crc: u64,
+    bytes: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.crc = crc64(self.crc, bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Returns the annotation.
+    fn line(self) -> String {
+        format!("#SUM:{:016x}\r\n", self.crc)
+    }
+
+    /// Returns whether `line` is the annotation of this sum.
+    pub(crate) fn is_noted_in(self, line: &[u8]) -> bool {
+        line == self.line().as_bytes()
+    }
+}
+
+/// Returns whether a line is the annotation of a sum.
+pub(crate) fn is_sum(line: &[u8]) -> bool {
+    line.len() == SUM_LINE_BYTES
+        && line.ends_with(b"\r\n")
+        && line
+            .strip_prefix(SUM_NAME)
+            .is_some_and(|rest| rest[..16].iter().all(u8::is_ascii_hexdigit))
+}
 
 /// The journal as the core sees it.
 #[derive(Debug)]
@@ -58,6 +113,37 @@ pub(crate) struct Progress {
     broken: AtomicBool,
     /// The server ends, so a write that fails is not tried again.
     ending: AtomicBool,
+    /// Changes that never reached the disk, for the owner of the server.
+    loss: Arc<Loss>,
+}
+
+/// Why the journal lacks changes when the server has ended, if it does.
+pub(crate) type Loss = Mutex<Option<String>>;
+
+/// The journal's file, or a simulated one.
+trait Disk: Send + 'static {
+    fn len(&self) -> io::Result<u64>;
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn cut(&mut self, len: u64) -> io::Result<()>;
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Disk for File {
+    fn len(&self) -> io::Result<u64> {
+        self.metadata().map(|file| file.len())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
 }
 
 enum Order {
@@ -66,20 +152,42 @@ enum Order {
         batch: u64,
         fsync: Fsync,
     },
-    /// Goes on in another file, which the caller has listed in the manifest.
+    /// Goes on in another file, which is empty, and which the caller has listed in the manifest.
     Rotate { file: File },
 }
 
 impl Journal {
     /// Goes on at the end of `file`, which holds `bytes` bytes together with those before it.
-    pub(crate) fn start(file: File, bytes: u64, fsync: Fsync) -> io::Result<Journal> {
+    pub(crate) fn start(
+        file: File,
+        bytes: u64,
+        fsync: Fsync,
+        sum: Sum,
+        loss: Arc<Loss>,
+    ) -> io::Result<Journal> {
+        Journal::start_on(Box::new(file), bytes, fsync, sum, loss)
+    }
+
+    fn start_on(
+        file: Box<dyn Disk>,
+        bytes: u64,
+        fsync: Fsync,
+        sum: Sum,
+        loss: Arc<Loss>,
+    ) -> io::Result<Journal> {
         let (orders, inbox) = channel();
-        let progress = Arc::new(Progress::default());
+        let progress = Arc::new(Progress {
+            loss,
+            ..Progress::default()
+        });
         progress.bytes.store(bytes, Ordering::Relaxed);
-        let len = file.metadata()?.len();
+        let len = file.len()?;
         let mut writer = Writer {
             file,
             len,
+            torn: false,
+            sum,
+            sealed: true,
             unsynced: false,
             timed: false,
             synced_at: Instant::now(),
@@ -134,12 +242,17 @@ impl Journal {
             true => self.batches,
             false => self.batches + 1,
         };
-        let waits = self.fsync == Fsync::Always || bytes_max < self.pending.len();
+        let waits = self.promises() || bytes_max < self.pending.len();
         let commit = Commit {
             progress: Arc::clone(&self.progress),
             batch,
         };
         (waits && !commit.is_done()).then_some(commit)
+    }
+
+    /// Returns whether a reply promises that the change is on the disk.
+    pub(crate) fn promises(&self) -> bool {
+        self.fsync == Fsync::Always
     }
 
     /// Sends what has come together; what to wait for before it is called again.
@@ -243,14 +356,29 @@ impl Commit {
         self.batch <= self.progress.done.load(Ordering::Acquire)
     }
 
-    /// Until the batch is where its setting wants it; for ever when that fails. Cancel-safe.
-    pub(crate) async fn wait(self) {
+    fn is_failing(&self) -> bool {
+        self.progress.failing.load(Ordering::Acquire)
+    }
+
+    /// Waits until the batch is where its setting wants it, however long writing fails. Cancel-safe.
+    pub(crate) async fn done(&self) {
+        self.until(|| self.is_done()).await;
+    }
+
+    /// Waits until the batch is where its setting wants it, or writing fails. Returns whether the batch is there.
+    /// Cancel-safe.
+    pub(crate) async fn settled(&self) -> bool {
+        self.until(|| self.is_done() || self.is_failing()).await;
+        self.is_done()
+    }
+
+    async fn until(&self, holds: impl Fn() -> bool) {
         loop {
             let advanced = self.progress.advanced.notified();
             let mut advanced = std::pin::pin!(advanced);
             // From here on no news is missed.
             advanced.as_mut().enable();
-            if self.is_done() {
+            if holds() {
                 return;
             }
             advanced.await;
@@ -275,9 +403,15 @@ fn encode(args: &[Bytes], to: &mut Vec<u8>) {
 
 /// The thread's side.
 struct Writer {
-    file: File,
+    file: Box<dyn Disk>,
     /// Bytes of the file that are whole batches.
     len: u64,
+    /// A part of a batch may follow them.
+    torn: bool,
+    /// Of the bytes since the last annotation.
+    sum: Sum,
+    /// Nothing was appended since that one, by this writer.
+    sealed: bool,
     unsynced: bool,
     /// What is unsynced is to be synced within a second.
     timed: bool,
@@ -301,6 +435,7 @@ impl Writer {
                 Ok(Order::Rotate { file }) => self.rotate(file),
                 Err(RecvTimeoutError::Timeout) => self.sync(),
                 Err(RecvTimeoutError::Disconnected) => {
+                    self.seal();
                     if let Err(error) = self.sync() {
                         self.give_up(&error);
                     }
@@ -313,23 +448,18 @@ impl Writer {
         }
     }
 
-    /// The error is that of a sync; one of a write is tried again until it works.
+    /// Appends a batch. The error is that of a sync; a failed write is tried again until it works, or the server ends.
     fn append(&mut self, bytes: &[u8], batch: u64, fsync: Fsync) -> io::Result<()> {
-        while let Err(error) = self.file.write_all(bytes) {
-            tracing::error!(%error, "the journal cannot be written; trying again in a second");
-            *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
-            self.progress.failing.store(true, Ordering::Release);
+        while let Err(error) = self.write(bytes) {
+            self.fail(&error);
             if self.progress.ending.load(Ordering::Acquire) {
                 return Err(error);
             }
             std::thread::sleep(SECOND);
-            // A part of the batch may be there.
-            if let Err(error) = self.file.set_len(self.len) {
-                tracing::error!(%error, "the journal's torn end cannot be cut off");
-            }
         }
-        self.progress.failing.store(false, Ordering::Release);
-        self.len += bytes.len() as u64;
+        if self.progress.failing.swap(false, Ordering::AcqRel) {
+            tracing::info!("the journal can be written again: commands that change data are taken");
+        }
         self.unsynced = true;
         self.timed = fsync != Fsync::No;
         let due = match fsync {
@@ -340,24 +470,68 @@ impl Writer {
         if due {
             self.sync()?;
         }
-        self.progress
-            .bytes
-            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.progress.done.store(batch, Ordering::Release);
         self.progress.advanced.notify_waiters();
         Ok(())
     }
 
+    /// Writes a whole batch behind whole batches: what an earlier try has left is cut off first.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.file.cut(self.len)?;
+        }
+        self.torn = true;
+        self.file.append(bytes)?;
+        let mut sum = self.sum;
+        sum.add(bytes);
+        let is_due = SUM_EVERY_BYTES <= sum.bytes;
+        if is_due {
+            self.file.append(sum.line().as_bytes())?;
+        }
+        self.torn = false;
+        self.sealed = is_due;
+        let written = bytes.len() + if is_due { SUM_LINE_BYTES } else { 0 };
+        self.sum = if is_due { Sum::default() } else { sum };
+        self.len += written as u64;
+        self.progress
+            .bytes
+            .fetch_add(written as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes the sum of the last bytes. Where there is no room for it, the next start cuts off what is there of it.
+    fn seal(&mut self) {
+        if self.sealed || self.torn {
+            return;
+        }
+        match self.file.append(self.sum.line().as_bytes()) {
+            Ok(()) => self.unsynced = true,
+            Err(error) => tracing::warn!(%error, "the journal's end has no sum"),
+        }
+    }
+
+    /// Has replies that wait for the batch be answered with `error`.
+    fn fail(&self, error: &io::Error) {
+        *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
+        let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
+        self.progress.advanced.notify_waiters();
+        if !was_failing {
+            tracing::error!(%error, "the journal cannot be written: commands that change data are refused, and the write is tried again each second");
+        }
+    }
+
     fn rotate(&mut self, file: File) -> io::Result<()> {
         self.sync()?;
-        self.len = file.metadata()?.len();
-        self.file = file;
+        self.len = file.len()?;
+        self.file = Box::new(file);
+        self.sum = Sum::default();
+        self.sealed = true;
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
         if self.unsynced {
-            self.file.sync_data()?;
+            self.file.sync()?;
             self.unsynced = false;
         }
         self.synced_at = Instant::now();
@@ -365,7 +539,8 @@ impl Writer {
     }
 
     fn give_up(&self, error: &io::Error) {
-        tracing::error!(%error, "the journal cannot be synced: the server stops, since nobody knows what is on the disk");
+        tracing::error!(%error, "the journal lacks changes, and its state on the disk is unknown: the server stops");
+        *self.progress.loss.lock().expect("nobody panics with it") = Some(error.to_string());
         *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
         self.progress.failing.store(true, Ordering::Release);
         self.progress.broken.store(true, Ordering::Release);
@@ -400,9 +575,24 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".tmp");
-    let mut file = File::create(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)?;
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    if let Err(error) = write() {
+        // What is left of it would only take room; there may be nothing.
+        drop(fs::remove_file(&beside));
+        return Err(error);
+    }
     sync_parent(path)
+}
+
+/// Returns whether a write failed for want of room, which comes back when files are removed.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }

@@ -2,14 +2,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use keyspace::{Keyspace, Outcome, Session, rdb};
 use resp::{Out, Parser, Proto};
 
-use super::journal;
+use super::journal::Sum;
 use super::manifest::{Listed, Manifest};
+use super::{Unwritten, journal};
 use crate::Error;
 use crate::config::Config;
 use crate::connection::LENDABLE;
@@ -63,13 +65,32 @@ pub(crate) struct Loaded {
     pub(crate) journal_bytes: u64,
     /// Bytes of the base alone, from which growth is counted.
     pub(crate) base_bytes: u64,
+    /// Of the end of the last increment.
+    pub(crate) sum: Sum,
+    /// Why a journal of Redis before 7 was read where it is, and not moved.
+    pub(crate) unmoved: Option<Unwritten>,
 }
 
 /// Loads the journal if there is to be one and it is there, else the snapshot if that is there.
 pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
     let places = Places::new(config);
     if config.appendonly {
-        adopt_old_journal(&places)?;
+        match adopt_old_journal(&places) {
+            Ok(()) => {}
+            Err((path, error)) if journal::is_full(&error) && places.old_journal.is_file() => {
+                let mut replay = Replay::new(config, keyspace, now_ms);
+                replay.file(&places.old_journal, true)?;
+                return Ok(Loaded {
+                    unmoved: Some((path, error)),
+                    ..Loaded::default()
+                });
+            }
+            Err((path, error)) => {
+                let old = places.old_journal.display();
+                let text = format!("take over {old}: {}: {error}", path.display());
+                return Err(Error::host(text));
+            }
+        }
         if places.manifest.exists() {
             return load_journals(config, &places, keyspace, now_ms);
         }
@@ -81,31 +102,40 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
     Ok(Loaded::default())
 }
 
-/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it.
-fn adopt_old_journal(places: &Places) -> Result<(), Error> {
-    if places.manifest.exists() || !places.old_journal.is_file() {
-        return Ok(());
-    }
-    let base = Listed {
-        name: places.stem.clone(),
-        seq: 1,
+/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed first and moved then, so
+/// that wherever this is cut short the next start goes on with it.
+fn adopt_old_journal(places: &Places) -> Result<(), Unwritten> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| (path, error)
     };
-    let moved = fs::create_dir_all(&places.journals)
-        .and_then(|()| fs::rename(&places.old_journal, places.journal(&base)))
-        .and_then(|()| {
-            let manifest = Manifest {
-                base: Some(base),
-                ..Manifest::default()
-            };
-            journal::replace(&places.manifest, manifest.print().as_bytes())
-        });
-    moved.map_err(|error| {
-        let old = places.old_journal.display();
-        Error::host(format!(
-            "move {old} into {}: {error}",
-            places.journals.display()
-        ))
-    })
+    let manifest = Manifest {
+        base: Some(Listed {
+            name: places.stem.clone(),
+            seq: 1,
+        }),
+        ..Manifest::default()
+    };
+    let moved = places.journals.join(&places.stem);
+    let is_old = places.old_journal.is_file();
+    if !places.manifest.exists() {
+        if !is_old && !moved.is_file() {
+            return Ok(());
+        }
+        fs::create_dir_all(&places.journals).map_err(at(&places.journals))?;
+        journal::replace(&places.manifest, manifest.print().as_bytes())
+            .map_err(at(&places.manifest))?;
+    }
+    let lists_it = || {
+        let text = fs::read_to_string(&places.manifest);
+        text.is_ok_and(|text| Manifest::parse(&text).as_ref() == Ok(&manifest))
+    };
+    if is_old && !moved.exists() && lists_it() {
+        fs::rename(&places.old_journal, &moved)
+            .and_then(|()| journal::sync_parent(&moved))
+            .map_err(at(&moved))?;
+    }
+    Ok(())
 }
 
 fn load_journals(
@@ -121,13 +151,18 @@ fn load_journals(
         .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
     let mut replay = Replay::new(config, keyspace, now_ms);
     let mut loaded = Loaded::default();
+    // A crash while the journal went on in another file leaves that one empty behind a torn end.
+    let is_empty =
+        |listed: &Listed| fs::metadata(places.journal(listed)).is_ok_and(|file| file.len() == 0);
+    let are_empty = |rest: &[Listed]| rest.iter().all(is_empty);
     if let Some(base) = &manifest.base {
-        loaded.base_bytes = replay.file(&places.journal(base), manifest.increments.is_empty())?;
+        loaded.base_bytes = replay.file(&places.journal(base), are_empty(&manifest.increments))?;
         loaded.journal_bytes = loaded.base_bytes;
     }
     for (index, increment) in manifest.increments.iter().enumerate() {
-        let is_last = index + 1 == manifest.increments.len();
+        let is_last = are_empty(&manifest.increments[index + 1..]);
         loaded.journal_bytes += replay.file(&places.journal(increment), is_last)?;
+        loaded.sum = replay.sum;
     }
     loaded.manifest = Some(manifest);
     Ok(loaded)
@@ -168,6 +203,8 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
     session.set_replay(true);
     let flush = [Bytes::from_static(b"FLUSHALL")];
     keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
+    // What is loaded next is on the disk already.
+    keyspace.effects.flushed_all = false;
 }
 
 /// Reads files into a keyspace.
@@ -179,6 +216,10 @@ struct Replay<'a> {
     now_ms: u64,
     check_crc: bool,
     may_cut: bool,
+    /// Where in the file what has no sum yet begins.
+    summed: u64,
+    /// Of that, once the file was read.
+    sum: Sum,
 }
 
 impl<'a> Replay<'a> {
@@ -192,6 +233,8 @@ impl<'a> Replay<'a> {
             now_ms,
             check_crc: config.rdbchecksum,
             may_cut: config.aof_load_truncated,
+            summed: 0,
+            sum: Sum::default(),
         }
     }
 
@@ -244,6 +287,10 @@ impl<'a> Replay<'a> {
         self.session = Session::new();
         self.session.set_replay(true);
         let whole = self.commands(path, &mut source)?;
+        if is_last {
+            let unsummed = source.sum(self.summed.min(whole), whole);
+            self.sum = unsummed.map_err(read)?;
+        }
         if whole == source.read {
             return Ok(whole);
         }
@@ -255,6 +302,13 @@ impl<'a> Replay<'a> {
                     true => "aof-load-truncated yes would drop it",
                     false => "more files follow, so this is no end a crash left",
                 }
+            );
+            return Err(Error::data(text));
+        }
+        if let Some(at) = source.sum_behind(whole).map_err(read)? {
+            let text = format!(
+                "{show}: the command at byte {whole} has no end, but a sum follows at byte {at}: this is damage, and no end \
+                 that a crash left; truncate -s {whole} on the file drops everything from there on"
             );
             return Err(Error::data(text));
         }
@@ -279,12 +333,14 @@ impl<'a> Replay<'a> {
         })
         .with_places(LENDABLE);
         let mut whole = source.at();
+        self.summed = whole;
         loop {
             // The parser would take a line of words too.
             let begins = source.input.first().filter(|_| parser.is_between());
             match begins.copied() {
                 None | Some(b'*') => {}
-                Some(b'#') if source.pass_line(ANNOTATION_BYTES_MAX).map_err(read)? => {
+                Some(b'#') if source.has_line(ANNOTATION_BYTES_MAX).map_err(read)? => {
+                    self.pass_annotation(path, source)?;
                     if !self.session.in_multi() {
                         whole = source.at();
                     }
@@ -324,6 +380,26 @@ impl<'a> Replay<'a> {
                 }
             }
         }
+    }
+
+    /// Passes over an annotation. A sum must be that of the bytes since the one before.
+    fn pass_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
+        let show = path.display();
+        let (summed, at) = (self.summed, source.at());
+        let line = source.take_line();
+        if !journal::is_sum(&line) {
+            return Ok(());
+        }
+        let sum = source.sum(summed, at);
+        let sum = sum.map_err(|error| Error::host(format!("read {show}: {error}")))?;
+        if self.check_crc && !sum.is_noted_in(&line) {
+            return Err(Error::data(format!(
+                "{show}: bytes {summed} to {at} are not those that were written: their sum differs; \
+                 rdbchecksum no loads them all the same"
+            )));
+        }
+        self.summed = source.at();
+        Ok(())
     }
 
     fn run(&mut self, args: &[Bytes]) -> Result<(), String> {
@@ -386,19 +462,71 @@ impl Source {
         Ok(read)
     }
 
-    /// Passes over a line, unless it has no end within so many bytes, or within the file.
-    fn pass_line(&mut self, bytes_max: usize) -> io::Result<bool> {
+    /// Reads until a line has its end, unless that is not within so many bytes, or within the file.
+    fn has_line(&mut self, bytes_max: usize) -> io::Result<bool> {
         while self.input.len() < bytes_max && !self.input.contains(&b'\n') {
             if self.fill()? == 0 {
                 return Ok(false);
             }
         }
         let mut bytes = self.input.iter().take(bytes_max);
-        let Some(end) = bytes.position(|byte| *byte == b'\n') else {
-            return Ok(false);
-        };
-        self.input.advance(end + 1);
-        Ok(true)
+        Ok(bytes.any(|byte| *byte == b'\n'))
+    }
+
+    /// Passes over a line that was read.
+    fn take_line(&mut self) -> BytesMut {
+        let end = self.input.iter().position(|byte| *byte == b'\n');
+        self.input.split_to(end.map_or(0, |end| end + 1))
+    }
+
+    /// Returns the sum of the bytes between two places of the file.
+    fn sum(&self, from: u64, to: u64) -> io::Result<Sum> {
+        let mut sum = Sum::default();
+        self.read_again(from, to, |_, piece| {
+            sum.add(piece);
+            true
+        })?;
+        Ok(sum)
+    }
+
+    /// Returns where the first annotation of a sum begins from some place on.
+    fn sum_behind(&self, from: u64) -> io::Result<Option<u64>> {
+        const BEFORE: usize = b"\r\n".len();
+        const WINDOW: usize = BEFORE + journal::SUM_LINE_BYTES;
+        let mut found = None;
+        let mut window = Vec::new();
+        self.read_again(from, self.read, |at, piece| {
+            // What a piece ends with may be the begin of one.
+            let held = window.len();
+            window.extend_from_slice(piece);
+            let is_sum =
+                |part: &[u8]| part.starts_with(b"\r\n") && journal::is_sum(&part[BEFORE..]);
+            let place = window.windows(WINDOW).position(is_sum);
+            found = place.map(|place| at - held as u64 + (place + BEFORE) as u64);
+            window.drain(..window.len().saturating_sub(WINDOW - 1));
+            found.is_none()
+        })?;
+        Ok(found)
+    }
+
+    /// Reads a part of the file once more, in pieces with their places, until `take` wants no more.
+    fn read_again(
+        &self,
+        from: u64,
+        to: u64,
+        mut take: impl FnMut(u64, &[u8]) -> bool,
+    ) -> io::Result<()> {
+        let mut at = from;
+        let mut piece = vec![0; CHUNK_BYTES.min((to - from) as usize)];
+        while at < to {
+            let room = piece.len().min((to - at) as usize);
+            self.file.read_exact_at(&mut piece[..room], at)?;
+            if !take(at, &piece[..room]) {
+                return Ok(());
+            }
+            at += room as u64;
+        }
+        Ok(())
     }
 
     /// Where in the file the next byte of `input` is.

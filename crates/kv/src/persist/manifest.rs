@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use crate::text::quote;
 
+/// Longest line of a list, its end not counted: what Redis reads.
+const LINE_BYTES_MAX: usize = 1023;
+
 /// A base, the increments since, and what a rewrite left to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
@@ -26,10 +29,13 @@ impl Manifest {
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         let mut manifest = Manifest::default();
         for (index, line) in text.lines().enumerate() {
+            let fault = |what: &str| format!("line {}: {what}", index + 1);
+            if LINE_BYTES_MAX < line.len() {
+                return Err(fault("it is too long"));
+            }
             if line.starts_with('#') {
                 continue;
             }
-            let fault = |what: &str| format!("line {}: {what}", index + 1);
             if line.trim().is_empty() {
                 return Err(fault("it is empty"));
             }
@@ -152,6 +158,13 @@ mod tests {
             "line 2: no file, seq and type"
         );
         assert_eq!(fault("file a seq 1 type b\n \n"), "line 2: it is empty");
+        let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
+        assert_eq!(Manifest::parse(&long).map(|it| it.base.is_some()), Ok(true));
+        let too_long = format!("file {} seq 1 type b\n", "a".repeat(1_024 - 18));
+        assert_eq!(
+            Manifest::parse(&too_long),
+            Err("line 1: it is too long".to_owned())
+        );
         assert_eq!(
             fault("file a seq x type b"),
             "line 1: no file, seq and type"

@@ -1,26 +1,19 @@
 //! A snapshot's way into its file: the core encodes a piece a turn, a thread writes.
-//!
-//! As long as clients ask for something, the core rests between two pieces: a thread that is always busy is one that the
-//! kernel lets wait for others of its processor. When nobody asks, it goes on at once.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use keyspace::Keyspace;
 use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::{spawn_blocking, yield_now};
-use tokio::time::sleep;
+use tokio::task::spawn_blocking;
 
 use super::journal::sync_parent;
-use crate::clock::thread_cpu_time;
 use crate::connection::Shared;
+use crate::pace::Pace;
 
 /// Pieces that wait for the thread.
 const PIECES_MAX: usize = 8;
-/// Between two pieces while clients ask.
-const REST: Duration = Duration::from_millis(1);
 /// The file is synced each time it has grown by so much: to sync all of it at its end would keep the disk from the journal
 /// for as long as that takes.
 const SYNC_BYTES: u64 = 8 << 20;
@@ -33,15 +26,16 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || write_file(&path, receiver));
     let work_bytes = shared.limits.snapshot_turn_bytes;
-    let mut commands = 0;
+    let mut pace = Pace::default();
     loop {
         let mut piece = Vec::new();
-        let (done, drained) = {
-            let state = &mut *shared.state.borrow_mut();
-            let begun = thread_cpu_time();
-            let done = state.keyspace.snapshot_next(work_bytes, &mut piece);
-            state.persist.note_turn(thread_cpu_time() - begun);
-            (done, state.persist.drained.clone())
+        let done = pace.work(shared, |state| {
+            state.keyspace.snapshot_next(work_bytes, &mut piece)
+        });
+        let (is_outdated, drained) = {
+            let persist = &mut shared.state.borrow_mut().persist;
+            persist.note_turn(pace.last);
+            (persist.is_outdated(), persist.drained.clone())
         };
         drained.notify_waiters();
         // Without a receiver the writer has failed, and says why below.
@@ -49,15 +43,13 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
             shared.state.borrow_mut().keyspace.snapshot_cancel();
         }
         if done {
-            drop(sender.send(None).await);
+            // Without that word the file is not kept.
+            if !is_outdated {
+                drop(sender.send(None).await);
+            }
             break;
         }
-        let before = commands;
-        commands = shared.state.borrow().stats.commands;
-        match before == commands {
-            true => yield_now().await,
-            false => sleep(REST).await,
-        }
+        pace.rest(shared).await;
     }
     drop(sender);
     writer
@@ -106,6 +98,26 @@ fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     beside.into()
+}
+
+/// Removes what processes that are gone have left of snapshots in a directory, whose names begin with `stem`: they may have
+/// died because there was no room.
+pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
+    // What cannot be listed or removed only takes room.
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let number = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(stem)?.strip_suffix(".tmp"))
+            .and_then(|rest| rest.rsplit_once('.')?.1.parse::<u32>().ok());
+        let is_over = |process: u32| !Path::new(&format!("/proc/{process}")).exists();
+        if number.is_some_and(is_over) && fs::remove_file(entry.path()).is_ok() {
+            tracing::info!(file = %entry.path().display(), "an unfinished snapshot is removed");
+        }
+    }
 }
 
 fn write_pieces(path: &Path, next: &mut dyn FnMut() -> Option<Piece>) -> io::Result<u64> {
