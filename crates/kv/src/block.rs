@@ -147,7 +147,9 @@ impl State {
                 // Who has made nothing in his time has lost the lock: the first of those who wait has it now.
                 Some(command) if is_for_a_lock(command) => {
                     self.running = Some(key);
+                    self.is_shown = true;
                     self.execute(key, &parked.args);
+                    self.is_shown = false;
                     self.running = None;
                     self.clients[key].append_later();
                 }

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use keyspace::{Command, Session};
-use resp::{Out, Proto};
+use resp::{Mark, Out, Proto};
 
 use crate::block::Parked;
 
@@ -72,6 +72,10 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     pub(crate) session: Session,
     pub(crate) out: Out,
+    /// Replies in `out` that promise changes which may not be on the disk yet. Nothing is sent as long as there are any.
+    pub(crate) unwritten: Vec<(Mark, Mark)>,
+    /// It emptied all databases, and its reply waits for the snapshot of that.
+    pub(crate) flush: Option<u64>,
     /// Messages that came while one of its own commands ran: they follow its reply.
     pub(crate) later: Out,
     pub(crate) name: Bytes,
@@ -94,6 +98,10 @@ pub(crate) struct Client {
     pub(crate) last: Option<&'static Command>,
     /// Bytes read that are no command yet.
     pub(crate) input_bytes: usize,
+    /// Bytes of the names it subscribes to, with what surrounds them.
+    pub(crate) subscribed_bytes: usize,
+    /// What [`Client::held_bytes`] was when it was last added to those of all clients.
+    pub(crate) counted_bytes: usize,
     pub(crate) waker: Option<Waker>,
     /// Something outside its own task happened to it.
     pub(crate) woken: bool,
@@ -106,6 +114,8 @@ impl Client {
             peer,
             session: Session::default(),
             out: Out::new(Proto::Resp2),
+            unwritten: Vec::new(),
+            flush: None,
             later: Out::new(Proto::Resp2),
             name: Bytes::new(),
             library: (Bytes::new(), Bytes::new()),
@@ -123,9 +133,21 @@ impl Client {
             over_soft_since_ms: None,
             last: None,
             input_bytes: 0,
+            subscribed_bytes: 0,
+            counted_bytes: 0,
             waker: None,
             woken: false,
         }
+    }
+
+    /// Bytes that it holds: what waits for it, what it has sent of a command, and what it has queued, watches or listens to.
+    /// One whose connection is to end at once is about to give all that back.
+    pub(crate) fn held_bytes(&self) -> usize {
+        if self.closing == Closing::Now {
+            return 0;
+        }
+        let buffers = self.out.len() + self.later.len() + self.input_bytes;
+        buffers + self.session.held_bytes() + self.subscribed_bytes + size_of::<Client>()
     }
 
     /// Has its task look at what changed.
@@ -198,7 +220,7 @@ impl Client {
         let written = write!(
             rest,
             " age={} idle={} flags={} db={} sub={} psub={} ssub={} multi={multi} qbuf={} qbuf-free=0 \
-             argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={} tot-mem={} events=r cmd={} user=default redir=-1 \
+             argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll=0 omem={} tot-mem={} events=r cmd={} user=default redir=-1 \
              resp={} lib-name=",
             now_ms.saturating_sub(self.created_ms) / 1000,
             now_ms.saturating_sub(self.active_ms) / 1000,
@@ -208,8 +230,9 @@ impl Client {
             self.subscriptions.patterns.len(),
             self.subscriptions.shard_channels.len(),
             self.input_bytes,
+            self.session.held_bytes(),
             self.out.len(),
-            self.out.len() + self.input_bytes + size_of::<Client>(),
+            self.held_bytes(),
             self.last.map_or("NULL", |command| command.name),
             self.out.proto().number(),
         );

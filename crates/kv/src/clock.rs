@@ -15,6 +15,15 @@ pub(crate) struct Clock {
     now_us: Cell<u64>,
     /// When the command before ended, or the turn began.
     lap: Cell<Instant>,
+    turn_begun: Cell<Instant>,
+    turns: Cell<Turns>,
+}
+
+/// Turns of the core since the start, and the time from the begin of each to the end of its last command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    pub(crate) count: u64,
+    pub(crate) took_us: u64,
 }
 
 impl Clock {
@@ -25,6 +34,8 @@ impl Clock {
             base: Cell::new(Instant::now()),
             now_us: Cell::new(0),
             lap: Cell::new(Instant::now()),
+            turn_begun: Cell::new(Instant::now()),
+            turns: Cell::new(Turns::default()),
         };
         clock.follow_system();
         clock
@@ -45,7 +56,16 @@ impl Clock {
         let passed = now.saturating_duration_since(self.base.get());
         self.now_us
             .set(self.base_us.get() + passed.as_micros() as u64);
-        self.lap.set(now);
+        let took = self.lap.replace(now) - self.turn_begun.replace(now);
+        let Turns { count, took_us } = self.turns.get();
+        self.turns.set(Turns {
+            count: count + 1,
+            took_us: took_us + took.as_micros() as u64,
+        });
+    }
+
+    pub(crate) fn turns(&self) -> Turns {
+        self.turns.get()
     }
 
     /// When what runs now began: where the command before it ended, so that the clock is read once a command.

@@ -36,6 +36,8 @@ const REFUSED: &[(&str, &str)] = &[
         "there is one user, default: give its password with requirepass",
     ),
 ];
+/// Descriptors beside those of clients: files, listeners, the runtime's.
+const DESCRIPTORS_BESIDE: u64 = 64;
 /// Where a process that detaches writes its number unless it is told, as Redis does.
 const PID_FILE: &str = "/var/run/redis.pid";
 /// Files that include files, one in the other.
@@ -413,6 +415,17 @@ impl Config {
             .collect()
     }
 
+    /// Bytes that all clients may hold together; 0 is no bound.
+    pub(crate) fn client_bytes_max(&self) -> u64 {
+        let at = accepted("maxmemory-clients").expect("it is in the table");
+        let value = self.accepted[at].as_str();
+        let number = |text: &str| text.parse::<u64>().expect("looked at when it was set");
+        match value.strip_suffix('%') {
+            Some(percent) => (self.maxmemory.0 / 100).saturating_mul(number(percent)),
+            None => number(value),
+        }
+    }
+
     /// Who watches over the process, as `INFO` names it: a service manager counts where `supervised` has it looked for.
     pub(crate) fn supervisor(&self) -> &'static str {
         let wanted = accepted("supervised").expect("it is in the table");
@@ -429,6 +442,25 @@ impl Config {
             ("", false) => None,
             ("", true) => Some(Path::new(PID_FILE)),
             (path, _) => Some(Path::new(path)),
+        }
+    }
+
+    /// Returns whether the data is to outlive the process.
+    pub fn keeps_data(&self) -> bool {
+        self.appendonly || !self.save.is_empty()
+    }
+
+    /// Lowers `maxclients` to what so many descriptors of this process allow, as Redis does.
+    pub fn fit_clients(&mut self, descriptors_max: u64) {
+        let fits = descriptors_max.saturating_sub(DESCRIPTORS_BESIDE).max(1);
+        if fits < self.maxclients.0 as u64 {
+            let asked = self.maxclients.0;
+            tracing::warn!(
+                asked,
+                maxclients = fits,
+                "maxclients is lowered to what the limit of open files allows: raise ulimit -n"
+            );
+            self.maxclients.0 = fits as i64;
         }
     }
 

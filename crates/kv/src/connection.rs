@@ -49,13 +49,29 @@ impl Shared {
         }
     }
 
-    /// Waits until what the commands changed is where a reply may promise it.
-    pub(crate) async fn committed(&self) {
+    /// Waits until the changes of commands are where a reply may promise them, or writing fails. Returns whether they are
+    /// there.
+    pub(crate) async fn committed(&self) -> bool {
         self.snapshot_drained().await;
         let journal_bytes_max = self.limits.journal_bytes_max;
         let commit = self.state.borrow().persist.commit(journal_bytes_max);
-        if let Some(commit) = commit {
-            commit.wait().await;
+        match commit {
+            Some(commit) => commit.settled().await,
+            None => true,
+        }
+    }
+
+    /// Waits until the snapshot of an emptying of all databases is written, or has failed.
+    async fn flushed(&self, flush: u64) {
+        loop {
+            let drained = {
+                let state = self.state.borrow();
+                if state.persist.is_flush_done(flush) {
+                    return;
+                }
+                Rc::clone(&state.persist.drained)
+            };
+            drained.notified().await;
         }
     }
 
@@ -190,7 +206,7 @@ impl Connection {
         let mut more = false;
         loop {
             self.run_commands();
-            self.place.shared.committed().await;
+            self.settle_replies().await;
             if self.closing() == Closing::Now {
                 return Ok(());
             }
@@ -209,6 +225,17 @@ impl Connection {
                 Event::End => return Ok(()),
             };
         }
+    }
+
+    /// Waits until the replies may be sent.
+    async fn settle_replies(&self) {
+        let Place { shared, key } = &self.place;
+        let is_written = shared.committed().await;
+        let flush = shared.state.borrow_mut().clients[*key].flush.take();
+        if let Some(flush) = flush {
+            shared.flushed(flush).await;
+        }
+        shared.state.borrow_mut().settle_replies(*key, is_written);
     }
 
     fn closing(&self) -> Closing {
@@ -269,6 +296,8 @@ impl Connection {
         }
         self.parser.release();
         state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
+        state.recount(*key);
+        state.evict_clients();
         if self.input.is_empty() {
             self.input = BytesMut::new();
         } else if self.input.len() <= REST_COPIED_MAX {
@@ -279,11 +308,16 @@ impl Connection {
     /// Gives what waits to the socket, with turns for others in between. Whether nothing waits any more.
     async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
-            if self.place.shared.state.borrow().clients[self.place.key]
-                .out
-                .is_empty()
-            {
+            let (is_empty, promises) = {
+                let client = &self.place.shared.state.borrow().clients[self.place.key];
+                (client.out.is_empty(), !client.unwritten.is_empty())
+            };
+            if is_empty {
                 return Ok(true);
+            }
+            if promises {
+                // Another client's command has answered this one meanwhile.
+                self.settle_replies().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
                 Poll::Pending => Poll::Ready(Ok(None)),
@@ -328,6 +362,7 @@ impl Connection {
             other => return other,
         };
         out.advance(written);
+        state.recount(*key);
         state.stats.net_output_bytes += written as u64;
         state.stats.writes += 1;
         Poll::Ready(Ok(written))

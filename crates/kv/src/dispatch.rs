@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use keyspace::{Command, Flags, Foreseen, Outcome};
+use resp::Mark;
 use tokio::time::Instant;
 
 use crate::block::Parked;
@@ -104,6 +105,12 @@ impl State {
                 client.out.truncate(mark);
             }
         }
+        self.note_promise(key, args, mark);
+        if std::mem::take(&mut self.keyspace.effects.flushed_all) {
+            let flush = self.save_flush();
+            self.clients[key].flush = flush;
+        }
+        let client = &mut self.clients[key];
         client.append_later();
         let waits = client.out.len() as u64;
         let least = self.config.client_output_buffer_limit.least_bytes();
@@ -118,18 +125,49 @@ impl State {
     pub(crate) fn run_again(&mut self, key: ClientKey, parked: &Parked) -> Flow {
         self.running = Some(key);
         self.retrying = true;
+        let mark = self.clients[key].out.mark();
+        self.is_shown = true;
         let flow = self.execute(key, &parked.args);
+        self.is_shown = false;
         self.retrying = false;
         self.running = None;
+        self.note_promise(key, &parked.args, mark);
         self.clients[key].append_later();
         flow
+    }
+
+    /// Notes the reply since `mark` if it promises a change that has to be on the disk first.
+    fn note_promise(&mut self, key: ClientKey, args: &[Bytes], mark: Mark) {
+        if self.keyspace.effects.journal.is_empty() || !self.persist.promises() {
+            return;
+        }
+        // Its lookup may have removed a key that was due, which promises nothing.
+        let reads = |command: &Command| command.flags.has(Flags::READONLY);
+        if !keyspace::command(args).is_some_and(reads) {
+            let client = &mut self.clients[key];
+            client.unwritten.push((mark, client.out.mark()));
+        }
+    }
+
+    /// Ends the wait of a client's replies for the disk; those whose changes are not there become errors.
+    pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
+        let replies = std::mem::take(&mut self.clients[key].unwritten);
+        if is_written {
+            return;
+        }
+        let text = self.persist.unwritten_reply();
+        for (from, to) in replies.into_iter().rev().filter(|(from, to)| from != to) {
+            self.clients[key].out.replace_with_error(from, to, &text);
+            self.stats
+                .error(text.as_bytes(), self.limits.error_names_max);
+        }
     }
 
     /// Runs one command, alone or within an EXEC, and counts it.
     pub(crate) fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
         let now_ms = self.now_ms();
         // Those who monitor see a transaction's commands before the EXEC that runs them, and a SELECT in the database it chose.
-        let is_watched = !self.monitors.is_empty();
+        let is_watched = !self.monitors.is_empty() && !self.is_shown;
         let is_late = |command: &Command| matches!(command.name, "exec" | "select");
         let told_late = is_watched && keyspace::command(args).is_some_and(is_late);
         if is_watched && !told_late {
@@ -147,7 +185,10 @@ impl State {
         let (flow, counts) = match outcome {
             Outcome::Done => (Flow::Next, Counts::Run),
             Outcome::Refused => (Flow::Next, Counts::Refused),
-            Outcome::Queued => (Flow::Next, Counts::Later),
+            Outcome::Queued => {
+                self.bound_queue(key);
+                (Flow::Next, Counts::Later)
+            }
             Outcome::Service(command) => {
                 command::run(self, key, command, args);
                 (Flow::Next, Counts::Run)
@@ -188,6 +229,20 @@ impl State {
         flow
     }
 
+    /// Ends a client whose transaction and unread requests take more than a client may send.
+    fn bound_queue(&mut self, key: ClientKey) {
+        let client = &mut self.clients[key];
+        let bytes = client.session.held_bytes() + client.input_bytes;
+        if self.config.client_query_buffer_limit.0 < bytes as u64 {
+            tracing::warn!(
+                id = client.id,
+                bytes,
+                "a transaction is longer than it may be; connection closed"
+            );
+            client.close(Closing::Now);
+        }
+    }
+
     /// Counts a command that ran, and notes it when it was slow.
     fn account(
         &mut self,
@@ -199,6 +254,7 @@ impl State {
     ) {
         self.stats.commands += 1;
         let took_us = self.clock.end_lap(begun);
+        self.stats.commands_us += took_us;
         let calls = self.stats.calls_of(command);
         calls.ran(took_us, failed);
         if self.config.latency_tracking {

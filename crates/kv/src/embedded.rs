@@ -106,7 +106,7 @@ impl Embedded {
         let limits = resp::Limits {
             bulk_bytes_max: bytes_max,
             args_max: ARGS_MAX,
-            query_bytes_max: bytes_max + FRAME_BYTES_MAX,
+            query_bytes_max: bytes_max + FRAME_BYTES_MAX + ARGS_MAX * size_of::<Bytes>(),
             ..resp::Limits::default()
         };
         let mut session = Session::new();

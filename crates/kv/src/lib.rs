@@ -43,6 +43,7 @@ mod error;
 mod latency;
 mod limits;
 mod local;
+mod pace;
 mod persist;
 mod process;
 mod pubsub;

@@ -192,8 +192,13 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     while let Some(request) = requests.recv().await {
         match request {
             Request::Batch { commands, replies } => {
-                let answered = run(&shared, &commands);
-                shared.committed().await;
+                let (mut answered, promises) = run(&shared, &commands);
+                if !shared.committed().await {
+                    let text = Bytes::from(shared.state.borrow().persist.unwritten_reply());
+                    for index in promises {
+                        answered[index] = Reply::Error(text.clone());
+                    }
+                }
                 // Who does not wait for the answer any more is not told.
                 drop(replies.send(answered));
             }
@@ -204,7 +209,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_patiently(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    shared.committed().await;
+                    // A lock promises nothing of the disk, and a value was promised when it was set.
+                    let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });
             }
@@ -282,24 +288,29 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     }
 }
 
-fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> Vec<Reply> {
+/// Runs commands. Returns their replies, and which of those promise changes that have to be on the disk first.
+fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (place, key) = match admit(shared) {
         Ok(admitted) => admitted,
-        Err(refusal) => return vec![refusal; commands.len()],
+        Err(refusal) => return (vec![refusal; commands.len()], Vec::new()),
     };
+    let mut promises = Vec::new();
     let mut state = shared.state.borrow_mut();
     state.clock.begin_turn();
-    let replies = commands.iter().map(|args| {
+    let replies = commands.iter().enumerate().map(|(index, args)| {
         let flow = state.command(key, args, Foreseen::default());
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;
             return Reply::Error(Bytes::from_static(b"ERR the command would wait"));
         }
+        if !std::mem::take(&mut state.clients[key].unwritten).is_empty() {
+            promises.push(index);
+        }
         take(&mut state, key)
     });
     let replies = replies.collect();
     drop(state);
     drop(place);
-    replies
+    (replies, promises)
 }

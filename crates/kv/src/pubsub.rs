@@ -70,26 +70,34 @@ impl Hub {
     }
 }
 
+/// Bytes of a subscription beside its name: a row of the client's set and one of the channel's.
+const NAME_BYTES: usize = 160;
+
 impl State {
     /// Adds a subscription; the caller replies.
     pub(crate) fn subscribe(&mut self, key: ClientKey, kind: Kind, name: &Bytes) {
         // A name may be a slice of the read buffer, which it must not hold.
         let name = Bytes::copy_from_slice(name);
-        let subscriptions = &mut self.clients[key].subscriptions;
-        if kind.of(subscriptions).insert(name.clone()) {
+        let client = &mut self.clients[key];
+        if kind.of(&mut client.subscriptions).insert(name.clone()) {
+            client.subscribed_bytes += NAME_BYTES + name.len();
             self.hub.of(kind).entry(name).or_default().insert(key);
         }
     }
 
     pub(crate) fn unsubscribe(&mut self, key: ClientKey, kind: Kind, name: &Bytes) {
-        if kind.of(&mut self.clients[key].subscriptions).remove(name) {
+        let client = &mut self.clients[key];
+        if kind.of(&mut client.subscriptions).remove(name) {
+            client.subscribed_bytes -= NAME_BYTES + name.len();
             self.hub_forget(key, kind, name);
         }
     }
 
     /// Takes a client off everything it listens to, without telling it.
     pub(crate) fn unsubscribe_all(&mut self, key: ClientKey) {
-        let all = std::mem::take(&mut self.clients[key].subscriptions);
+        let client = &mut self.clients[key];
+        client.subscribed_bytes = 0;
+        let all = std::mem::take(&mut client.subscriptions);
         for (kind, names) in [
             (Kind::Channel, all.channels),
             (Kind::Pattern, all.patterns),
@@ -168,6 +176,7 @@ impl State {
             write(&mut client.out);
             client.wake();
             self.bound_output(key);
+            self.recount(key);
         }
     }
 }

@@ -12,6 +12,8 @@ const SECRET_SETTINGS: &[&str] = &[
     "requirepass",
     "masterauth",
     "masteruser",
+    "primaryauth",
+    "primaryuser",
     "tls-key-file-pass",
     "tls-client-key-file-pass",
 ];

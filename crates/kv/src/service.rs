@@ -7,29 +7,33 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyspace::Keyspace;
 use reactor::{Conn, Core, CoreId, Stop};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{spawn_local, yield_now};
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep, sleep_until};
 
 use crate::client::Peer;
 use crate::clock::Clock;
 use crate::config::{Config, Hertz, LogLevel};
 use crate::connection::{Shared, serve};
 use crate::local::{self, Handle, Requests};
-use crate::persist::{self, Persist};
+use crate::pace::Pace;
+use crate::persist::{self, Loss, Persist};
 use crate::rewrite::keep_config;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
 /// Never, for the deadlines of HTTP that a reactor keeps and this protocol does not have: a year.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
-/// Descriptors beside those of clients: files, listeners, the runtime's.
-const DESCRIPTORS_BESIDE: usize = 64;
+/// What a connection gets for which there is no descriptor.
+const SHED: &[u8] = b"-ERR max number of clients reached\r\n";
+
+/// How often work that waits for a snapshot to end looks whether it has.
+const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
 /// A server whose sockets are open.
 #[derive(Debug)]
@@ -57,8 +61,9 @@ impl Server {
     ) -> Result<Server, Error> {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
-            // `maxclients` is kept here, with Redis's answer; the reactor only bounds what waits for that answer.
-            connections_max: config.maxclients.0 as usize + DESCRIPTORS_BESIDE,
+            // `maxclients` is kept here, with Redis's answer, and may be changed; connections beyond it only wait for that.
+            connections_max: usize::MAX,
+            address_connections_max: usize::MAX,
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
@@ -140,10 +145,12 @@ impl Server {
         // The reactor stops only after the last snapshot.
         let drained = Stop::new();
         let failed = Mutex::new(None);
+        let loss = Arc::new(Loss::default());
+        let counters = listeners.counters();
         let start = |core: &Core| {
             let loaded = loaded.lock().expect("nobody panics with it").take();
             let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
-            let persist = Persist::new(&config, opened, now_ms);
+            let persist = Persist::new(&config, opened, now_ms, &loss);
             let persist = persist.unwrap_or_else(|error| {
                 let error = Error::host(format!("start the journal's thread: {error}"));
                 *failed.lock().expect("nobody panics with it") = Some(error);
@@ -151,12 +158,14 @@ impl Server {
                 Persist::without_journal(now_ms)
             });
             let mut state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
+            state.accepting = Some(Arc::clone(&counters));
             state.set_log_level = set_log_level;
             let shared = Rc::new(Shared::new(state));
             spawn_local(keep_house(Rc::clone(&shared)));
             spawn_local(persist::keep_files(Rc::clone(&shared)));
             spawn_local(persist::keep_journal(Rc::clone(&shared)));
             spawn_local(keep_config(Rc::clone(&shared)));
+            spawn_local(keep_compact(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
             spawn_local(local::serve(Rc::clone(&shared), requests));
@@ -165,15 +174,21 @@ impl Server {
             }
             move |conn| serve_tcp(Rc::clone(&shared), conn)
         };
-        let ended = reactor::run(listeners, &reactor_limits, b"", &drained, start);
+        let ended = reactor::run(listeners, &reactor_limits, SHED, &drained, start);
         if !config.unixsocket.is_empty() {
             // Who starts next finds nothing in the way; a path that is gone already is as good.
             drop(fs::remove_file(&config.unixsocket));
         }
         drop(pidfile);
         ended.map_err(|error| Error::host(error.to_string()))?;
-        match failed.into_inner().expect("nobody panics with it") {
-            Some(error) => Err(error),
+        if let Some(error) = failed.into_inner().expect("nobody panics with it") {
+            return Err(error);
+        }
+        let loss = loss.lock().expect("nobody panics with it").take();
+        match loss {
+            Some(fault) => Err(Error::host(format!(
+                "the journal lacks the last changes: {fault}"
+            ))),
             None => Ok(()),
         }
     }
@@ -255,7 +270,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no connection could be accepted on the Unix socket");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    sleep(Duration::from_millis(100)).await;
                 }
             }
         }
@@ -317,6 +332,21 @@ fn turn(shared: &Shared) -> bool {
     let mut state = shared.state.borrow_mut();
     state.clock.begin_turn();
     state.turn()
+}
+
+/// Moves data together when that was asked for.
+async fn keep_compact(shared: Rc<Shared>) {
+    let wanted = Rc::clone(&shared.state.borrow().defrag_wanted);
+    loop {
+        wanted.notified().await;
+        let mut pace = Pace::default();
+        while pace.work(&shared, State::defrag_turn) {
+            if shared.state.borrow().keyspace.snapshot_under_way() {
+                sleep(SNAPSHOT_POLL).await;
+            }
+            pace.rest(&shared).await;
+        }
+    }
 }
 
 /// The addresses to listen on: those named, without what this host lacks and may lack.

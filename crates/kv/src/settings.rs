@@ -39,6 +39,7 @@ impl State {
     /// Tells the data what the configuration says.
     pub(crate) fn apply_settings(&mut self) {
         self.keyspace.set_limits(keyspace_limits(&self.config));
+        self.client_bytes_max = self.config.client_bytes_max();
         self.keyspace
             .set_notify(self.config.notify_keyspace_events.0);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use keyspace::Keyspace;
@@ -47,6 +48,9 @@ pub(crate) struct State {
     pub(crate) clock: Clock,
     pub(crate) keyspace: Keyspace,
     pub(crate) clients: Slab<Client>,
+    client_bytes: usize,
+    /// What they may hold; 0 is no bound: `maxmemory-clients`.
+    pub(crate) client_bytes_max: u64,
     /// Clients by their number, which is never used again.
     pub(crate) by_id: BTreeMap<u64, ClientKey>,
     next_id: u64,
@@ -60,14 +64,20 @@ pub(crate) struct State {
     pub(crate) running: Option<ClientKey>,
     /// That command was parked before, and is where it has to be if it has to wait again.
     pub(crate) retrying: bool,
+    /// That command was shown to those who monitor when it began to wait.
+    pub(crate) is_shown: bool,
     pub(crate) stats: Stats,
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) persist: Persist,
     pub(crate) rewriters: Rewriters,
+    /// Told when data is to be moved together.
+    pub(crate) defrag_wanted: Rc<Notify>,
     /// Changes what is logged, where that is the store's to say.
     pub(crate) set_log_level: Option<fn(LogLevel)>,
     pub(crate) stop: Stop,
+    /// What the reactor counts; none where it accepts no connections.
+    pub(crate) accepting: Option<Arc<[reactor::Counters]>>,
     pub(crate) run_id: String,
 }
 
@@ -91,6 +101,8 @@ impl State {
             limits,
             clock,
             clients: Slab::new(),
+            client_bytes: 0,
+            client_bytes_max: 0,
             by_id: BTreeMap::new(),
             next_id: 1,
             hub: Hub::default(),
@@ -98,10 +110,13 @@ impl State {
             waiting: Waiting::default(),
             deadline_changed: Rc::new(Notify::new()),
             rewriters: Rewriters::default(),
+            defrag_wanted: Rc::new(Notify::new()),
             set_log_level: None,
             pause: None,
             running: None,
             retrying: false,
+            accepting: None,
+            is_shown: false,
             stop,
         };
         state.keyspace.set_journaling(state.persist.is_journaling());
@@ -138,6 +153,12 @@ impl State {
         Ok(key)
     }
 
+    /// Connections that were not served: for want of a place, of a password, or of a descriptor.
+    pub(crate) fn rejected_connections(&self) -> u64 {
+        let cores = self.accepting.iter().flat_map(|cores| cores.iter());
+        self.stats.rejected_connections + cores.map(reactor::Counters::shed).sum::<u64>()
+    }
+
     /// Forgets a client whose connection is over.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.unpark(key);
@@ -145,6 +166,8 @@ impl State {
         self.monitors.retain(|monitor| *monitor != key);
         self.persist.savers.retain(|saver| *saver != key);
         self.rewriters.forget(key);
+        self.clients[key].closing = Closing::Now;
+        self.recount(key);
         let mut client = self.clients.remove(key);
         self.keyspace.close(&mut client.session);
         self.by_id.remove(&client.id);
@@ -193,6 +216,19 @@ impl State {
         more
     }
 
+    /// Moves data together, within bounds, and has the allocator give back what that left; whether there is more to move.
+    pub(crate) fn defrag_turn(&mut self) -> bool {
+        if !self.keyspace.defrag_under_way() {
+            return false;
+        }
+        let elements_max = self.limits.defrag_elements_per_turn;
+        let goes_on = reactor::without_block_cache(|| self.keyspace.defrag_next(elements_max));
+        if !goes_on {
+            reactor::purge_heap();
+        }
+        goes_on
+    }
+
     /// Removes keys whose tags were dropped, within bounds; whether all are gone.
     pub(crate) fn sweep_tagged(&mut self) -> bool {
         let is_swept = self.keyspace.sweep_tagged();
@@ -203,12 +239,13 @@ impl State {
     /// Housekeeping, `hz` times a second.
     pub(crate) fn tick(&mut self) {
         let now_ms = self.now_ms();
-        self.stats.sample(now_ms);
+        self.stats.sample(now_ms, self.clock.turns());
         self.note_peak();
         let idle_ms = self.config.timeout.0 as u64 * 1000;
         let keys: Vec<_> = self.clients.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.bound_output(key);
+            self.recount(key);
             let client = &mut self.clients[key];
             let exempt =
                 client.parked.is_some() || !client.subscriptions.is_empty() || client.monitor;
@@ -216,6 +253,7 @@ impl State {
                 client.close(Closing::Now);
             }
         }
+        self.evict_clients();
         self.persist_tick();
     }
 
@@ -252,15 +290,49 @@ impl State {
         }
     }
 
-    /// Bytes that clients hold: what waits for them and what they have sent of a command.
+    /// Bytes that clients hold together, which count for `maxmemory`.
     pub(crate) fn client_bytes(&self) -> usize {
-        let held = |client: &Client| client.out.len() + client.input_bytes + size_of::<Client>();
-        self.clients.iter().map(|(_, client)| held(client)).sum()
+        self.client_bytes
     }
 
-    /// Notes the most that the data ever took.
+    /// Takes note of what a client holds now.
+    pub(crate) fn recount(&mut self, key: ClientKey) {
+        let client = &mut self.clients[key];
+        let held = client.held_bytes();
+        let before = std::mem::replace(&mut client.counted_bytes, held);
+        if held != before {
+            self.client_bytes = self.client_bytes + held - before;
+            self.keyspace.set_beside_bytes(self.client_bytes);
+        }
+    }
+
+    /// Ends clients, those that hold the most first, until the rest holds no more than `maxmemory-clients` allows.
+    pub(crate) fn evict_clients(&mut self) {
+        while 0 < self.client_bytes_max && self.client_bytes_max < self.client_bytes as u64 {
+            let clients = self.clients.iter();
+            let may_go = clients.filter(|(_, it)| !it.no_evict && it.closing != Closing::Now);
+            let Some((key, client)) = may_go.max_by_key(|(_, it)| it.counted_bytes) else {
+                return;
+            };
+            tracing::warn!(
+                id = client.id,
+                bytes = client.counted_bytes,
+                "clients hold more than maxmemory-clients allows; connection closed"
+            );
+            self.clients[key].close(Closing::Now);
+            self.stats.evicted_clients += 1;
+            self.recount(key);
+        }
+    }
+
+    /// Bytes of the data and of what clients hold: what `maxmemory` bounds.
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.keyspace.used_bytes() + self.client_bytes
+    }
+
+    /// Notes the most that the data and the clients ever took.
     pub(crate) fn note_peak(&mut self) {
-        let used = self.keyspace.used_bytes() as u64;
+        let used = self.used_bytes() as u64;
         self.stats.peak_bytes = self.stats.peak_bytes.max(used);
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use keyspace::Command;
 
+use crate::clock::Turns;
+
 /// Samples a rate is the mean of.
 const RATE_SAMPLES: usize = 16;
 
@@ -69,7 +71,10 @@ pub(crate) struct Stats {
     pub(crate) connections_received: u64,
     pub(crate) rejected_connections: u64,
     pub(crate) output_limit_disconnections: u64,
+    pub(crate) evicted_clients: u64,
     pub(crate) commands: u64,
+    /// Time that they took together.
+    pub(crate) commands_us: u64,
     pub(crate) net_input_bytes: u64,
     pub(crate) net_output_bytes: u64,
     pub(crate) reads: u64,
@@ -83,6 +88,8 @@ pub(crate) struct Stats {
     pub(crate) ops: Rate,
     pub(crate) input: Rate,
     pub(crate) output: Rate,
+    pub(crate) turns: Rate,
+    pub(crate) turns_us: Rate,
 }
 
 impl Stats {
@@ -92,7 +99,9 @@ impl Stats {
             connections_received: 0,
             rejected_connections: 0,
             output_limit_disconnections: 0,
+            evicted_clients: 0,
             commands: 0,
+            commands_us: 0,
             net_input_bytes: 0,
             net_output_bytes: 0,
             reads: 0,
@@ -104,6 +113,8 @@ impl Stats {
             ops: Rate::default(),
             input: Rate::default(),
             output: Rate::default(),
+            turns: Rate::default(),
+            turns_us: Rate::default(),
         }
     }
 
@@ -131,7 +142,9 @@ impl Stats {
         calls.map(|(name, calls)| (*name, calls))
     }
 
-    pub(crate) fn sample(&mut self, now_ms: u64) {
+    pub(crate) fn sample(&mut self, now_ms: u64, turns: Turns) {
+        self.turns.sample(now_ms, turns.count);
+        self.turns_us.sample(now_ms, turns.took_us);
         self.ops.sample(now_ms, self.commands);
         self.input.sample(now_ms, self.net_input_bytes);
         self.output.sample(now_ms, self.net_output_bytes);

@@ -1,7 +1,7 @@
 //! Clients in, replies out, over streams in memory and on paused time. Files: `files.rs`.
 //!
-//! A script has a line a step: `a> GET k` has client *a* send an inline command, `a< "v"` expects its next reply, `a<`
-//! that there is none, `a closed` its end, and `wait 50` lets so many milliseconds pass.
+//! A script has a line a step: `a> GET k` has client *a* send an inline command, `a< "v"` expects its next reply, `a~ part`
+//! one with that in it, `a<` that there is none, `a closed` its end, and `wait 50` lets so many milliseconds pass.
 
 mod compute;
 mod docs;
@@ -122,6 +122,10 @@ impl Stage {
                 .write_all(line.as_bytes())
                 .await
                 .expect("it listens");
+        }
+        if let Some((name, part)) = line.split_once("~ ") {
+            let heard = self.talker(name).hear().await;
+            return assert!(heard.contains(part), "line {number}: {line}: {heard}");
         }
         let (name, expected) = line.split_once('<').expect("a step");
         let heard = self.talker(name).hear().await;

@@ -233,6 +233,8 @@ struct Filter {
     address: Option<String>,
     local: Option<String>,
     class: Option<&'static str>,
+    /// Clients that are at least so many seconds old.
+    age_secs_min: Option<u64>,
     user: Option<String>,
     spares_self: bool,
 }
@@ -251,11 +253,12 @@ fn kill(call: &mut Call<'_>) {
         Ok(filter) => filter,
         Err(text) => return call.error(&text),
     };
+    let now_ms = call.state.now_ms();
     let killed: Vec<ClientKey> = call
         .state
         .clients
         .iter()
-        .filter(|(key, client)| filter.means(client, *key == call.key))
+        .filter(|(key, client)| filter.means(client, *key == call.key, now_ms))
         .map(|(key, _)| key)
         .collect();
     for key in &killed {
@@ -295,6 +298,11 @@ fn read_filter(call: &Call<'_>) -> Result<Filter, String> {
                 Some(class) => filter.class = Some(class),
                 None => return Err(format!("ERR Unknown client type '{text}'")),
             },
+            "maxage" => match resp::parse_int(&pair[1]) {
+                Some(secs) if 0 < secs => filter.age_secs_min = Some(secs as u64),
+                Some(_) => return Err("ERR maxage should be greater than 0".to_owned()),
+                None => return Err("ERR maxage is not an integer or out of range".to_owned()),
+            },
             "user" if text == "default" => filter.user = Some(text),
             "user" => return Err(format!("ERR No such user '{text}'")),
             "skipme" => match text.to_ascii_lowercase().as_str() {
@@ -309,11 +317,13 @@ fn read_filter(call: &Call<'_>) -> Result<Filter, String> {
 }
 
 impl Filter {
-    fn means(&self, client: &Client, is_self: bool) -> bool {
+    fn means(&self, client: &Client, is_self: bool, now_ms: u64) -> bool {
+        let age_secs = now_ms.saturating_sub(client.created_ms) / 1000;
         self.id.is_none_or(|id| id == client.id)
             && is_or_any(self.address.as_deref(), &client.peer.address)
             && is_or_any(self.local.as_deref(), &client.peer.local)
             && is_or_any(self.class, client.class())
+            && self.age_secs_min.is_none_or(|least| least <= age_secs)
             && !(self.spares_self && is_self)
     }
 }

@@ -21,14 +21,43 @@ pub(super) fn wait(call: &mut Call<'_>) {
         (None, _) => call.error("ERR value is not an integer or out of range"),
         (_, None) => call.error("ERR timeout is not an integer or out of range"),
         (_, Some(..0)) => call.error("ERR timeout is negative"),
+        (_, Some(timeout)) if is_out_of_range(call, timeout) => {
+            call.error("ERR timeout is out of range");
+        }
         _ => call.out().int(0),
     }
+}
+
+/// Whether the end of a timeout in milliseconds is later than the clock can say.
+fn is_out_of_range(call: &Call<'_>, timeout_ms: i64) -> bool {
+    (call.state.now_ms() as i64)
+        .checked_add(timeout_ms)
+        .is_none()
 }
 
 /// WAITAOF numlocal numreplicas timeout: a reply comes when the journal is where its setting says.
 pub(super) fn waitaof(call: &mut Call<'_>) {
     let local = i64::from(call.state.config.appendonly);
-    if resp::parse_int(&call.args[1]).is_some_and(|wanted| local < wanted) {
+    let not_an_integer = "ERR value is not an integer or out of range";
+    let wanted = match resp::parse_int(&call.args[1]) {
+        None => return call.error(not_an_integer),
+        Some(wanted @ 0..=1) => wanted,
+        Some(_) => return call.error("ERR value is out of range, value must between 0 and 1"),
+    };
+    match resp::parse_int(&call.args[2]) {
+        None => return call.error(not_an_integer),
+        Some(..0) => return call.error("ERR value is out of range, must be positive"),
+        Some(_) => {}
+    }
+    match resp::parse_int(&call.args[3]) {
+        None => return call.error("ERR timeout is not an integer or out of range"),
+        Some(..0) => return call.error("ERR timeout is negative"),
+        Some(timeout) if is_out_of_range(call, timeout) => {
+            return call.error("ERR timeout is out of range");
+        }
+        Some(_) => {}
+    }
+    if local < wanted {
         return call
             .error("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
     }
@@ -51,10 +80,13 @@ pub(super) fn module(call: &mut Call<'_>) {
     }
 }
 
-/// FUNCTION: there are none, and there is nothing to forget.
+/// FUNCTION: none can be called. Those that a snapshot brought are kept for the next one until they are flushed.
 pub(super) fn function(call: &mut Call<'_>) {
     match call.word(1).as_str() {
-        "flush" => call.out().ok(),
+        "flush" => {
+            call.state.keyspace.clear_functions();
+            call.out().ok();
+        }
         "list" => call.out().array(0),
         _ => call.error(NO_SCRIPTS),
     }

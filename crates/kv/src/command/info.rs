@@ -175,7 +175,8 @@ fn clients(state: &State, fields: &mut Fields) {
 
 // tidy: long because it is a list of fields.
 fn memory(state: &State, fields: &mut Fields) {
-    let used = state.keyspace.used_bytes() as u64;
+    let used = state.used_bytes() as u64;
+    let data = state.keyspace.used_bytes() as u64;
     let peak = state.stats.peak_bytes.max(used);
     let resident = process::resident_bytes();
     let maxmemory = state.config.maxmemory.0;
@@ -183,7 +184,6 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("used_memory_human", size(used));
     fields.add("used_memory_rss", resident);
     fields.add("used_memory_rss_human", size(resident));
-    fields.add("allocator_allocated", reactor::in_use_bytes());
     fields.add("used_memory_peak", peak);
     fields.add("used_memory_peak_human", size(peak));
     let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
@@ -191,10 +191,13 @@ fn memory(state: &State, fields: &mut Fields) {
         "used_memory_peak_perc",
         format_args!("{:.2}%", percent(used, peak)),
     );
-    fields.add("used_memory_overhead", 0);
+    fields.add("used_memory_overhead", used - data);
     fields.add("used_memory_startup", 0);
-    fields.add("used_memory_dataset", used);
-    fields.add("used_memory_dataset_perc", "100.00%");
+    fields.add("used_memory_dataset", data);
+    fields.add(
+        "used_memory_dataset_perc",
+        format_args!("{:.2}%", percent(data, used)),
+    );
     let system = process::system_memory_bytes();
     fields.add("total_system_memory", system);
     fields.add("total_system_memory_human", size(system));
@@ -227,15 +230,16 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("used_memory_blobs", state.keyspace.blob_bytes());
     fields.add("maxmemory_blobs", state.config.maxmemory_blobs.0);
     fields.add("maxmemory_policy", state.config.maxmemory_policy.0.name());
+    allocator(resident, fields);
     let ratio = resident as f64 / used.max(1) as f64;
     fields.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
     let beside = resident as i64 - used as i64;
     fields.add("mem_fragmentation_bytes", beside);
+    fields.add("mem_not_counted_for_evict", state.persist.waiting_bytes());
     fields.add("mem_clients_normal", state.client_bytes());
     fields.add("mem_aof_buffer", state.persist.waiting_bytes());
     fields.all(
         &[
-            "mem_not_counted_for_evict",
             "mem_replication_backlog",
             "mem_total_replication_buffers",
             "mem_clients_slaves",
@@ -243,10 +247,31 @@ fn memory(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    fields.add("mem_allocator", "libc");
-    fields.add("active_defrag_running", 0);
+    fields.add("mem_allocator", "jemalloc");
+    let defrags = state.keyspace.defrag_under_way();
+    fields.add("active_defrag_running", u8::from(defrags));
     fields.add("lazyfree_pending_objects", state.keyspace.discarded());
     fields.add("lazyfreed_objects", 0);
+}
+
+/// What the allocator of the whole process counts.
+fn allocator(resident: u64, fields: &mut Fields) {
+    let heap = reactor::heap_figures();
+    let parts = [
+        ("allocator_frag", heap.active_bytes, heap.allocated_bytes),
+        ("allocator_rss", heap.resident_bytes, heap.active_bytes),
+        ("rss_overhead", resident as usize, heap.resident_bytes),
+    ];
+    fields.add("allocator_allocated", heap.allocated_bytes);
+    fields.add("allocator_active", heap.active_bytes);
+    fields.add("allocator_resident", heap.resident_bytes);
+    fields.add("allocator_muzzy", 0);
+    for (name, with, without) in parts {
+        let ratio = with as f64 / without.max(1) as f64;
+        fields.add(&format!("{name}_ratio"), format_args!("{ratio:.2}"));
+        let bytes = with as i64 - without as i64;
+        fields.add(&format!("{name}_bytes"), bytes);
+    }
 }
 
 fn persistence(state: &State, fields: &mut Fields) {
@@ -255,6 +280,9 @@ fn persistence(state: &State, fields: &mut Fields) {
         state.now_ms(),
         |name, value| fields.add(name, value),
     );
+    let load = state.keyspace.last_load();
+    fields.add("rdb_last_load_keys_expired", load.expired);
+    fields.add("rdb_last_load_keys_loaded", load.loaded);
 }
 
 // tidy: long because it is a list of fields.
@@ -285,11 +313,11 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         "0.00",
     );
-    fields.add("rejected_connections", stats.rejected_connections);
+    fields.add("rejected_connections", state.rejected_connections());
     fields.all(&["sync_full", "sync_partial_ok", "sync_partial_err"], 0);
     fields.add("expired_keys", keys.expired);
     fields.add("evicted_keys", keys.evicted);
-    fields.add("evicted_clients", 0);
+    fields.add("evicted_clients", stats.evicted_clients);
     fields.add("keyspace_hits", keys.hits);
     fields.add("keyspace_misses", keys.misses);
     fields.add("pubsub_channels", state.hub.channels.len());
@@ -318,6 +346,15 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
+    // A cycle of ours is a turn: all commands that one read of a connection brought, or what time brings.
+    let turns = state.clock.turns();
+    fields.add("eventloop_cycles", turns.count);
+    fields.add("eventloop_duration_sum", turns.took_us);
+    fields.add("eventloop_duration_cmd_sum", stats.commands_us);
+    let per_second = stats.turns.mean();
+    fields.add("instantaneous_eventloop_cycles_per_sec", per_second);
+    let mean_us = stats.turns_us.mean() / per_second.max(1);
+    fields.add("instantaneous_eventloop_duration_usec", mean_us);
     fields.add("unexpected_error_replies", 0);
     fields.add("total_error_replies", stats.error_replies);
     fields.add("dump_payload_sanitizations", 0);

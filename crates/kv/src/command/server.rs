@@ -21,8 +21,12 @@ pub(super) fn memory(call: &mut Call<'_>) {
                 format!("Data and its overhead take {used}; nothing else is known to be wrong.\n");
             call.out().verbatim(*b"txt", text.as_bytes());
         }
-        // The allocator gives back what it does not need by itself.
-        ("purge", 2) => call.out().ok(),
+        ("purge", 2) => {
+            reactor::purge_heap();
+            call.state.keyspace.defrag_begin();
+            call.state.defrag_wanted.notify_one();
+            call.out().ok();
+        }
         ("malloc-stats", 2) => call
             .out()
             .bulk(b"Stats not supported for the current allocator"),
@@ -32,13 +36,15 @@ pub(super) fn memory(call: &mut Call<'_>) {
 }
 
 fn stats(call: &mut Call<'_>) {
-    let used = call.state.keyspace.used_bytes() as i64;
+    let used = call.state.used_bytes() as i64;
+    let data = call.state.keyspace.used_bytes() as i64;
     let peak = call.state.stats.peak_bytes as i64;
     let now_ms = call.state.now_ms();
     let databases = 0..call.state.keyspace.limits().databases;
     let keys: usize = databases
         .map(|db| call.state.keyspace.db_figures(db, now_ms).0)
         .sum();
+    let heap = reactor::heap_figures();
     let rows = [
         ("peak.allocated", peak.max(used)),
         ("total.allocated", used),
@@ -50,10 +56,17 @@ fn stats(call: &mut Call<'_>) {
         ("aof.buffer", call.state.persist.waiting_bytes() as i64),
         ("lua.caches", 0),
         ("functions.caches", 0),
-        ("overhead.total", 0),
+        ("overhead.total", used - data),
         ("keys.count", keys as i64),
         ("keys.bytes-per-key", used / (keys.max(1) as i64)),
-        ("dataset.bytes", used),
+        ("dataset.bytes", data),
+        ("allocator.allocated", heap.allocated_bytes as i64),
+        ("allocator.active", heap.active_bytes as i64),
+        ("allocator.resident", heap.resident_bytes as i64),
+        (
+            "allocator-fragmentation.bytes",
+            heap.active_bytes as i64 - heap.allocated_bytes as i64,
+        ),
     ];
     let out = call.out();
     out.map(rows.len());

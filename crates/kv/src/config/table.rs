@@ -83,8 +83,16 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
     },
     directive!("client-query-buffer-limit", client_query_buffer_limit, true),
     directive!("proto-max-bulk-len", proto_max_bulk_len, true),
-    directive!("slowlog-log-slower-than", slowlog_log_slower_than, true),
-    directive!("slowlog-max-len", slowlog_max_len, true),
+    directive!(
+        "slowlog-log-slower-than" = "commandlog-execution-slower-than",
+        slowlog_log_slower_than,
+        true
+    ),
+    directive!(
+        "slowlog-max-len" = "commandlog-slow-execution-max-len",
+        slowlog_max_len,
+        true
+    ),
     directive!("latency-monitor-threshold", latency_monitor_threshold, true),
     directive!("latency-tracking", latency_tracking, true),
     directive!("enable-debug-command", enable_debug_command, false),

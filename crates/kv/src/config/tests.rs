@@ -105,6 +105,42 @@ fn what_redis_tunes_and_is_not_here_is_taken_and_shown() {
 }
 
 #[test]
+fn the_file_that_valkey_brings_is_taken() {
+    // What its file for 8.1 and 9.0 sets beyond that of Redis 7.0, and names of its own in its comments.
+    let config = read(
+        "hide-user-data-from-log yes\nlocale-collate \"\"\nrdb-version-check strict\n\
+         dual-channel-replication-enabled no\nrepl-diskless-load flush-before-load\nlazyfree-lazy-user-del yes\n\
+         lazyfree-lazy-user-flush yes\ncommandlog-execution-slower-than 20000\n\
+         commandlog-slow-execution-max-len 64\ncommandlog-request-larger-than 1048576\n\
+         commandlog-large-request-max-len 128\ncommandlog-reply-larger-than 1048576\n\
+         commandlog-large-reply-max-len 128\nset-max-listpack-entries 128\njemalloc-bg-thread yes\n\
+         tcp-keepalive-probes 3\nprimaryauth secret\nprimaryuser me\nserver-cpulist 0-7:2\nbio-cpulist 1,3\n\
+         aof-rewrite-cpulist 8-11\nbgsave-cpulist 1,10-11\nextended-redis-compatibility no\n\
+         log-format logfmt\nlog-timestamp-format iso8601\nimport-mode no\navailability-zone zone-1\n\
+         max-new-connections-per-cycle 10\nmax-new-tls-connections-per-cycle 1\nprefetch-batch-max-size 16\n\
+         active-defrag-cycle-us 500\nunixsocketgroup wheel\nrdma-port 0\nrdma-rx-size 1048576\n\
+         rdma-completion-vector 0\ncluster-blacklist-ttl 60\ncluster-slot-stats-enabled no\n\
+         cluster-announce-human-nodename \"\"\ncluster-announce-client-ipv4 10.1.1.5\n",
+    )
+    .expect("sound");
+    for (name, value) in [
+        ("slowlog-log-slower-than", "20000"),
+        ("commandlog-execution-slower-than", "20000"),
+        ("slowlog-max-len", "64"),
+        ("masterauth", "secret"),
+        ("primaryuser", "me"),
+        ("server_cpulist", "0-7:2"),
+        ("log-format", "logfmt"),
+    ] {
+        assert_eq!(shown(&config, name), value, "{name}");
+    }
+    assert_eq!(
+        from_args(&["--rdma-port", "6379"]).expect_err("refused"),
+        "rdma-port 6379: there is no RDMA for the store"
+    );
+}
+
+#[test]
 fn every_default_of_what_is_only_kept_is_one_of_its_values() {
     for row in super::ACCEPTED {
         let value = match row.name {

@@ -453,12 +453,10 @@ fn who_monitors_leaves_the_data_alone() {
 }
 
 #[test]
-fn what_came_later_than_7_2_is_refused_and_debug_replies_have_every_form() {
+fn debug_replies_have_every_form() {
     check(
         "enable-debug-command yes",
         r#"
-        a> CLIENT KILL MAXAGE 1
-        a< -ERR syntax error
         a> DEBUG SLEEP abc
         a< OK
         a> DEBUG SLEEP -1
@@ -807,8 +805,20 @@ fn texts_are_those_of_redis() {
         a< -ERR timeout is not an integer or out of range
         a> WAIT 0 -1
         a< -ERR timeout is negative
+        a> WAIT 0 9223372036854775807
+        a< -ERR timeout is out of range
         a> WAIT 0 0
         a< 0
+        a> WAITAOF 2 0 0
+        a< -ERR value is out of range, value must between 0 and 1
+        a> WAITAOF 0 -1 0
+        a< -ERR value is out of range, must be positive
+        a> WAITAOF 0 0 9223372036854775807
+        a< -ERR timeout is out of range
+        a> WAITAOF 1 0 0
+        a< -ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.
+        a> WAITAOF 0 0 0
+        a< [0 0]
         a> MSET small 9999 large 10000
         a< OK
         a> OBJECT REFCOUNT small
@@ -819,4 +829,135 @@ fn texts_are_those_of_redis() {
     );
     let shown = heard_last("", "a> MONITOR\na< OK\nb> SELECT 3", Some("a"));
     assert!(shown.ends_with(r#" [3 b:1] "SELECT" "3""#), "{shown}");
+}
+
+#[test]
+fn a_monitor_sees_a_command_that_waits_once() {
+    check(
+        "",
+        r#"
+        a> MONITOR
+        a< OK
+        b> BLPOP list 0
+        a~ "BLPOP" "list" "0"
+        c> RPUSH list x
+        c< 1
+        b< ["list" "x"]
+        a~ "RPUSH" "list" "x"
+        b> GETORLOCK lock 100
+        b< nil
+        a~ b:1] "GETORLOCK"
+        c> GETORLOCK lock 100
+        a~ c:1] "GETORLOCK"
+        wait 300
+        c< nil
+        b> PING
+        b< PONG
+        a~ "PING"
+        "#,
+    );
+}
+
+#[test]
+fn clients_are_killed_by_their_age() {
+    check(
+        "",
+        r#"
+        old> PING
+        old< PONG
+        wait 3000
+        new> PING
+        new< PONG
+        new> CLIENT KILL MAXAGE x
+        new< -ERR maxage is not an integer or out of range
+        new> CLIENT KILL MAXAGE 0
+        new< -ERR maxage should be greater than 0
+        new> CLIENT KILL MAXAGE 4
+        new< 0
+        new> CLIENT KILL MAXAGE 2
+        new< 1
+        old closed
+        new> PING
+        new< PONG
+        "#,
+    );
+}
+
+#[test]
+fn the_client_that_holds_the_most_goes_first_when_all_hold_too_much() {
+    let value = "v".repeat(40_000);
+    let script = format!(
+        "small> MULTI
+         small< OK
+         small> SET a b
+         small< QUEUED
+         kept> CLIENT NO-EVICT ON
+         kept< OK
+         kept> MULTI
+         kept< OK
+         kept> SET k {value}
+         kept< QUEUED
+         big> MULTI
+         big< OK
+         big> SET k {value}
+         big< QUEUED
+         big> SET k {value}
+         big closed
+         kept> EXEC
+         kept< [OK]
+         small> EXEC
+         small< [OK]
+         small> INFO stats"
+    );
+    for bound in [
+        "maxmemory-clients 100kb",
+        "maxmemory 10mb\nmaxmemory-clients 1%",
+    ] {
+        let told = heard_last(bound, &script, Some("small"));
+        assert!(told.contains("evicted_clients:1\\r\\n"), "{bound}: {told}");
+    }
+}
+
+#[test]
+fn what_clients_hold_counts_for_maxmemory() {
+    let value = "v".repeat(60_000);
+    check(
+        "maxmemory 200kb\nmaxmemory-policy noeviction",
+        &format!(
+            "a> MULTI
+             a< OK
+             a> SET k {value}
+             a< QUEUED
+             a> SET k {value}
+             a< QUEUED
+             a> SET k {value}
+             a< QUEUED
+             b> SET k {value}
+             b< OK
+             b> SET other {value}
+             b< -OOM command not allowed when used memory > 'maxmemory'.
+             a> DISCARD
+             a< OK
+             b> SET other {value}
+             b< OK"
+        ),
+    );
+}
+
+#[test]
+fn a_transaction_is_bounded_also_where_its_arguments_are_empty() {
+    let many = "\"\" ".repeat(15_000);
+    check(
+        "client-query-buffer-limit 1mb",
+        &format!(
+            "a> MULTI
+             a< OK
+             a> DEL {many}
+             a< QUEUED
+             a> DEL {many}
+             a< QUEUED
+             a> DEL {many}
+             a closed"
+        ),
+    );
 }
