@@ -1,4 +1,5 @@
-//! GIF by the `gif` crate: the first frame, painted on the canvas.
+//! GIF by the `gif` crate: the first frame, painted on the canvas, which is the screen and whatever of the frame reaches
+//! beyond it.
 
 use std::io::Cursor;
 
@@ -14,11 +15,16 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let metadata_bytes_max = metadata_bytes_max.try_into().expect("at least 1");
     reader.set_memory_limit(MemoryLimit::Bytes(metadata_bytes_max));
     let mut decoder = reader.read_info(Cursor::new(bytes)).map_err(error)?;
-    let size = Size::new(decoder.width().into(), decoder.height().into());
-    options.limits.admit("gif", size, options.stored)?;
+    let screen = Size::new(decoder.width().into(), decoder.height().into());
     let Some(frame) = decoder.next_frame_info().map_err(error)?.cloned() else {
         return Err(Error::new(ErrorKind::Undecodable, "gif: no frame"));
     };
+    let end = |start: u16, length: u16| u32::from(start) + u32::from(length);
+    let size = Size::new(
+        screen.width_px.max(end(frame.left, frame.width)),
+        screen.height_px.max(end(frame.top, frame.height)),
+    );
+    options.limits.admit("gif", size, options.stored)?;
     let colours = match &frame.palette {
         Some(local) => local.clone(),
         None => decoder.palette().map_err(error)?.to_vec(),
@@ -49,13 +55,8 @@ fn paint(
         }
         let y = usize::from(frame.top) + usize::from(y);
         let left = usize::from(frame.left);
-        let row_bytes = canvas.size.width_px as usize * 4;
-        let mut rows = canvas.data.chunks_exact_mut(row_bytes);
-        // A frame may hang over the canvas's edges; what does is not seen.
-        let Some(visible) = rows.nth(y).and_then(|row| row.get_mut(4 * left..)) else {
-            continue;
-        };
-        let (pixels, _) = visible.as_chunks_mut::<4>();
+        let row_start = (y * canvas.size.width_px as usize + left) * 4;
+        let (pixels, _) = canvas.data[row_start..].as_chunks_mut::<4>();
         for (pixel, index) in pixels.iter_mut().zip(&indexes) {
             let start = usize::from(*index) * 3;
             if frame.transparent != Some(*index)

@@ -8,7 +8,8 @@ use picture::{Plane, Range, Yuv};
 /// have no limited one of their own. Rounding them all to the nearest would put steps into every slow gradient, so they
 /// are dithered: samples of a 4 × 4 tile round at 16 thresholds, and their mean keeps the fraction.
 ///
-/// Full range is rounded to nearest, and samples outside the limited range are clamped on the way there.
+/// Full range is rounded to nearest, and samples outside the limited range are clamped on the way there, which changes
+/// colours: [`exceeds_limited`] finds such pictures, and `rgb` takes them through RGB.
 pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     let chroma = yuv.chroma.iter_mut().flatten();
     match (yuv.range, range) {
@@ -24,6 +25,25 @@ pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     }
     yuv.range = range;
     yuv
+}
+
+/// Whether a coloured picture has samples outside the limited range that it states. Decoders of VP8 do not clamp them, and
+/// luma outside can still be a colour inside.
+pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
+    let Some(chroma) = &yuv.chroma else {
+        return false;
+    };
+    let outside = |plane: &Plane, first: u8, last: u8| {
+        (0..plane.size.height_px).any(|y| {
+            // Without an early end within a row, so that the compiler can look at many samples at a time.
+            let row = plane.row(y).iter();
+            row.fold(false, |found, sample| {
+                found | !(first..=last).contains(sample)
+            })
+        })
+    };
+    yuv.range == Range::Limited
+        && (outside(&yuv.luma, 16, 235) || chroma.iter().any(|plane| outside(plane, 16, 240)))
 }
 
 /// What is added before a division by 255 rounds down: 16 thresholds at equal distances, ordered so that neighbours

@@ -1,6 +1,6 @@
 //! Between planes, RGB and ink.
 
-use crate::range::with_range;
+use crate::range::{exceeds_limited, with_range};
 use crate::scale::with_subsampling;
 use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use yuv::{
@@ -20,6 +20,11 @@ pub fn to_packed(raster: Raster) -> Packed {
     let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
     let converted = match &yuv.chroma {
         None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
+        // The kernels of `yuv` take luma below black for black, whatever its chroma.
+        Some(chroma) if exceeds_limited(&yuv) => {
+            limited_to_rgb(&yuv.luma, chroma, yuv.matrix, &mut rgb);
+            Ok(())
+        }
         Some(chroma) => {
             let image = planar_image(&yuv.luma, chroma);
             yuv::yuv444_to_rgb(&image, &mut rgb, stride, range, matrix)
@@ -41,14 +46,17 @@ pub fn to_packed(raster: Raster) -> Packed {
 }
 
 /// The picture as planes. Planes in the same matrix are filtered to `subsampling` and brought into `range`; others go
-/// through RGB. Grey planes stay grey.
+/// through RGB, and so do those with samples that `range` cannot hold. Grey planes stay grey.
 ///
 /// # Panics
 /// For ink, and for subsamplings other than 4:2:0 and 4:4:4.
 #[must_use]
 pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
     match raster {
-        Raster::Yuv(yuv) if yuv.matrix == matrix || yuv.chroma.is_none() => {
+        Raster::Yuv(yuv)
+            if (yuv.matrix == matrix || yuv.chroma.is_none())
+                && (range == yuv.range || !exceeds_limited(&yuv)) =>
+        {
             with_range(with_subsampling(yuv, subsampling), range)
         }
         other => with_range(to_yuv(&to_packed(other), subsampling, matrix), range),
@@ -107,6 +115,35 @@ fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
         }
     }
     yuv
+}
+
+/// Planes of limited range at 4:4:4 as RGB, exactly as ITU-T H.273 §8.3 has it, with nothing clamped but the result.
+fn limited_to_rgb(luma: &Plane, [cb, cr]: &[Plane; 2], matrix: Matrix, rgb: &mut [u8]) {
+    const ONE: f32 = 65_536.0;
+    let Coefficients { red, blue } = Coefficients::of(matrix);
+    let green = 1.0 - red - blue;
+    let fixed = |factor: f32| (factor * ONE).round() as i32;
+    let luma_scale = fixed(255.0 / 219.0);
+    let (of_red, of_blue) = (
+        2.0 * (1.0 - red) * 255.0 / 224.0,
+        2.0 * (1.0 - blue) * 255.0 / 224.0,
+    );
+    let (red_cr, blue_cb) = (fixed(of_red), fixed(of_blue));
+    let (green_cr, green_cb) = (fixed(of_red * red / green), fixed(of_blue * blue / green));
+    let level = |sum: i32| (sum >> 16).clamp(0, 255) as u8;
+    let width = luma.size.width_px as usize;
+    for (y, row) in (0..luma.size.height_px).zip(rgb.chunks_exact_mut(3 * width)) {
+        let samples = luma.row(y).iter().zip(cb.row(y)).zip(cr.row(y));
+        for (pixel, ((y, cb), cr)) in row.as_chunks_mut::<3>().0.iter_mut().zip(samples) {
+            let grey = (i32::from(*y) - 16) * luma_scale + (1 << 15);
+            let (cb, cr) = (i32::from(*cb) - 128, i32::from(*cr) - 128);
+            *pixel = [
+                level(grey + red_cr * cr),
+                level(grey - green_cr * cr - green_cb * cb),
+                level(grey + blue_cb * cb),
+            ];
+        }
+    }
 }
 
 /// Ink without a profile as RGB: each ink takes its light away, as every viewer does that knows no better.

@@ -59,14 +59,22 @@ fn what_no_frame_covers_is_transparent() {
 }
 
 #[test]
-fn a_frame_over_the_edge_is_cut() {
-    let size = Size::new(2, 2);
-    let file = write(size, &COLOURS, &frame(1, 1, 2, 2, &[0, 1, 2, 3]));
-    let mut pixels = [0; 16];
-    pixels[12..].copy_from_slice(&[10, 11, 12, 255]);
-    check(&file, size, Layout::Rgba, &pixels);
-    let outside = write(size, &COLOURS, &frame(5, 5, 1, 1, &[0]));
-    check(&outside, size, Layout::Rgba, &[0; 16]);
+fn a_frame_over_the_edge_makes_the_canvas_larger() {
+    let screen = Size::new(2, 2);
+    let file = write(screen, &COLOURS, &frame(1, 1, 2, 2, &[0, 1, 2, 3]));
+    let mut pixels = [0; 36];
+    for (at, index) in [(4, 0), (5, 1), (7, 2), (8, 3)] {
+        pixels[4 * at..][..3].copy_from_slice(&COLOURS[3 * index..][..3]);
+        pixels[4 * at + 3] = 255;
+    }
+    check(&file, Size::new(3, 3), Layout::Rgba, &pixels);
+    let outside = write(screen, &COLOURS, &frame(3, 0, 1, 1, &[0]));
+    let mut pixels = [0; 32];
+    pixels[12..16].copy_from_slice(&[10, 11, 12, 255]);
+    check(&outside, Size::new(4, 2), Layout::Rgba, &pixels);
+    // No screen at all: the frame is the picture.
+    let bare = write(Size::new(0, 0), &COLOURS, &frame(0, 0, 1, 1, &[0]));
+    check(&bare, Size::new(1, 1), Layout::Rgb, &[10, 11, 12]);
 }
 
 #[test]

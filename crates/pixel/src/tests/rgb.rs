@@ -39,6 +39,46 @@ fn planes_become_the_rgb_of_the_definition() {
     }
 }
 
+/// VP8 has samples outside the limited range, and its decoders do not clamp them (libwebp's test vectors 006 and 014).
+#[test]
+fn samples_outside_the_limited_range_are_not_clamped() {
+    for matrix in MATRICES {
+        for subsampling in [Subsampling::S444, Subsampling::S420] {
+            let noise = noise_yuv(Size::new(66, 34), subsampling, false, None);
+            let mut yuv = Yuv {
+                matrix,
+                range: Range::Limited,
+                ..noise
+            };
+            // Chroma of one value each, so that no filter between them matters.
+            for (plane, value) in yuv.chroma.iter_mut().flatten().zip([3, 251]) {
+                plane.data.fill(value);
+            }
+            let luma = yuv.luma.clone();
+            let rows = (0..luma.size.height_px).flat_map(|y| luma.row(y));
+            let expected: Vec<u8> = rows
+                .flat_map(|&y| naive::rgb_of([y, 3, 251], Range::Limited, matrix))
+                .collect();
+            let packed = to_packed(Raster::Yuv(yuv.clone()));
+            assert_near(&packed.data, &expected, 1.0, 1);
+            let full = to_planes(
+                Raster::Yuv(yuv.clone()),
+                Subsampling::S444,
+                Range::Full,
+                matrix,
+            );
+            assert_near(&to_packed(Raster::Yuv(full)).data, &expected, 1.0, 3);
+            let kept = to_planes(
+                Raster::Yuv(yuv.clone()),
+                subsampling,
+                Range::Limited,
+                matrix,
+            );
+            assert_eq!(kept, yuv, "the range that it is in holds all of it");
+        }
+    }
+}
+
 #[test]
 fn grey_planes_become_equal_channels() {
     for range in RANGES {
