@@ -6,13 +6,16 @@ mod tests;
 use crate::fit::Geometry;
 use crate::{Facts, Format, Recipe, Target};
 
-/// Which formats beyond the old ones a client says it reads: its `Accept`, folded. `*/*` and `image/*` promise neither.
+/// The formats that a client says it reads: its `Accept`, folded. `*/*` and `image/*` promise neither AVIF nor WebP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Accepts {
     /// `image/avif`.
     pub avif: bool,
     /// `image/webp`.
     pub webp: bool,
+    /// Some picture format by its name. Such a client does not read the modern formats that it leaves out; one that names
+    /// none gets originals as they are.
+    pub named: bool,
 }
 
 impl Accepts {
@@ -24,6 +27,12 @@ impl Accepts {
             Format::Webp => self.webp,
             Format::Jpeg | Format::Png | Format::Gif | Format::Bmp | Format::Svg => true,
         }
+    }
+
+    /// Whether an original of `format` may be sent to the client as it is.
+    #[must_use]
+    pub const fn takes_original(self, format: Format) -> bool {
+        self.reads(format) || !self.named
     }
 }
 
@@ -53,7 +62,8 @@ impl Candidates {
 /// animated, SVG, unsupported   the original
 /// format=F                     F; the original too, when it is an F and no pixel moves
 /// pixels move                  AVIF, WebP as accepted, else the baseline
-/// no pixel moves               AVIF, WebP as accepted, and the original; the baseline where it cannot be read
+/// no pixel moves               AVIF, WebP as accepted, and the original; the baseline where the client names
+///                              formats and the original's is not among them
 /// ```
 /// The baseline is JPEG for opaque lossy originals, and PNG for all others. What cannot beat a competing original is left
 /// out. So is a format that cannot hold the answer, unless it was named: then [`crate::plan`] says what is wrong.
@@ -66,7 +76,7 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     let geometry = Geometry::of(upright, recipe);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
-        None => accepts.reads(facts.format),
+        None => accepts.takes_original(facts.format),
     };
     let original_competes = is_readable && geometry.keeps(upright);
     let contends = |target: &Target| !original_competes || may_beat(facts, recipe, *target);

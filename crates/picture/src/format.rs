@@ -109,6 +109,50 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|(_, brand)| brand)
 }
 
+/// The media type of a picture that Pelton recognises and does not convert: HEIC, HEIF, TIFF, JPEG XL and JPEG 2000. `None`
+/// for everything else, and for what [`Format::sniff`] knows.
+#[must_use]
+pub fn untouched(head: &[u8]) -> Option<&'static str> {
+    const SIGNATURES: [(&[u8], &str); 7] = [
+        (b"II*\0", "image/tiff"),
+        (b"MM\0*", "image/tiff"),
+        (b"II+\0\x08\0\0\0", "image/tiff"),
+        (b"MM\0+\0\x08\0\0", "image/tiff"),
+        (b"\xff\x0a", "image/jxl"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", "image/jxl"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
+    ];
+    if Format::sniff(head).is_some() {
+        return None;
+    }
+    let signature = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic));
+    signature
+        .map(|(_, media_type)| *media_type)
+        .or_else(|| heif(head))
+}
+
+/// The media type of a HEIF file (ISO/IEC 23008-12), by the most telling of its brands.
+fn heif(head: &[u8]) -> Option<&'static str> {
+    const BRANDS: [(&[u8], &str); 12] = [
+        (b"heic", "image/heic"),
+        (b"heix", "image/heic"),
+        (b"heim", "image/heic"),
+        (b"heis", "image/heic"),
+        (b"hevc", "image/heic-sequence"),
+        (b"hevx", "image/heic-sequence"),
+        (b"hevm", "image/heic-sequence"),
+        (b"hevs", "image/heic-sequence"),
+        (b"mif1", "image/heif"),
+        (b"mif2", "image/heif"),
+        (b"msf1", "image/heif-sequence"),
+        (b"miaf", "image/heif"),
+    ];
+    let known = BRANDS
+        .iter()
+        .find(|(brand, _)| ftyp_brands(head).any(|named| named == *brand));
+    known.map(|(_, media_type)| *media_type)
+}
+
 fn is_avif(head: &[u8]) -> bool {
     ftyp_brands(head).any(|brand| brand == b"avif" || brand == b"avis")
 }

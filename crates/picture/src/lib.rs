@@ -43,7 +43,7 @@ mod order;
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};
-pub use format::{Format, Orientation, SNIFF_BYTES};
+pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
 pub use look::{BASE_83, BLURHASH_BYTES_MAX, LOOK_BYTES, Look, THUMBHASH_BYTES_MAX};
 pub use order::{ORDER_PLANS_MAX, Order, join_answers, lengths_bytes, split_answers};
 pub use plan::{
@@ -53,6 +53,6 @@ pub use probe::{
     Colour, Facts, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
     ProbeErrorKind, ReadAt, Unsupported, heif_size, probe,
 };
-pub use query::{Ask, QueryError, QueryErrorKind, parse_query};
+pub use query::{Ask, Grammar, QueryError, QueryErrorKind, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 pub use recipe::{ASKED_SIDE_PX_MAX, Fit, Recipe};

@@ -125,32 +125,55 @@ impl Parameter {
 /// Names that DESIGN §3 promises and that have no meaning yet.
 const PLANNED: [&str; 7] = ["crop", "focus", "rotate", "flip", "blur", "sharpen", "bg"];
 
-/// Reads the part of a request target behind `?`.
+/// Which parameters of a query are read, and what becomes of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grammar {
+    /// All that are known, and they must make sense. Others are ignored, such as those that break caches or count visits.
+    #[default]
+    Pelton,
+    /// The same, but others are refused.
+    Strict,
+    /// All that are known, and where one makes no sense it is ignored, too. That is what WebP Server Go does.
+    WebpServerGo,
+    /// `meta` alone, as in WebP Server Go without `ENABLE_EXTRA_PARAMS`.
+    MetaOnly,
+}
+
+impl Grammar {
+    /// Reads the part of a request target behind `?`.
+    ///
+    /// # Errors
+    /// [`QueryError`] for the first parameter at fault; none where that is to be ignored.
+    pub fn parse(self, query: &str) -> Result<Ask, QueryError> {
+        let typed = Typed::read(query, self)?;
+        match self {
+            Grammar::Pelton | Grammar::Strict => typed.ask(),
+            Grammar::WebpServerGo | Grammar::MetaOnly => Ok(typed.ask_leniently()),
+        }
+    }
+
+    /// Whether `pair`, which is what stands between two `&`, can change what is asked for, or be refused. A name that is
+    /// escaped is not looked into.
+    #[must_use]
+    pub fn heeds(self, pair: &str) -> bool {
+        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+        let is_known = Parameter::ALL.iter().any(|known| known.name() == name);
+        match self {
+            Grammar::Strict => true,
+            Grammar::Pelton => is_known || name.contains(['%', '+']) || PLANNED.contains(&name),
+            Grammar::WebpServerGo => is_known || name.contains(['%', '+']),
+            Grammar::MetaOnly => name == "meta" || name.contains(['%', '+']),
+        }
+    }
+}
+
+/// Reads a query by [`Grammar::Strict`].
 ///
 /// # Errors
 /// [`QueryError`] for the first parameter that is unknown, given twice, out of range or at odds with another.
 pub fn parse_query(query: &str) -> Result<Ask, QueryError> {
-    let typed = Typed::read(query)?;
-    let (width_px, height_px, fit, enlarge) = typed.size()?;
-    let format = typed.format()?;
-    let quality_pct = typed.number(Parameter::Q, 100)?;
-    let recipe = Recipe {
-        width_px,
-        height_px,
-        fit,
-        enlarge,
-        // PNG is lossless, so all its qualities are one.
-        quality_pct: quality_pct
-            .filter(|_| format != Some(Target::Png))
-            .map(|quality| quality as u8),
-        format,
-    };
-    Ok(Ask {
-        recipe,
-        meta: typed.meta()?,
-    })
+    Grammar::Strict.parse(query)
 }
-
 /// The decoded value of each parameter, in the order of [`Parameter::ALL`].
 struct Typed([Option<String>; Parameter::ALL.len()]);
 
@@ -158,21 +181,91 @@ struct Typed([Option<String>; Parameter::ALL.len()]);
 type Wanted = (Option<u32>, Option<u32>, Fit, bool);
 
 impl Typed {
-    fn read(query: &str) -> Result<Typed, QueryError> {
+    fn read(query: &str, grammar: Grammar) -> Result<Typed, QueryError> {
         let mut typed = Typed([const { None }; Parameter::ALL.len()]);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = percent_decoded(name, name)?;
-            let value = percent_decoded(&name, value)?;
-            let Some(parameter) = Parameter::ALL.iter().find(|known| known.name() == name) else {
-                return Err(unknown(&name));
+            let name = match percent_decoded(name, name) {
+                Err(err) if grammar == Grammar::Strict => return Err(err),
+                // It is not one of ours.
+                Err(_) => continue,
+                Ok(name) => name,
             };
-            if typed.0[*parameter as usize].replace(value).is_some() {
-                let kind = QueryErrorKind::Duplicate;
-                return Err(QueryError::new(kind, &name, "given more than once"));
+            match (typed.add(&name, value), grammar) {
+                (Err(err), Grammar::Strict) => return Err(err),
+                (Err(err), Grammar::Pelton) if err.kind != QueryErrorKind::Unknown => {
+                    return Err(err);
+                }
+                _ => {}
             }
         }
+        if grammar == Grammar::MetaOnly {
+            typed.forget(|parameter| parameter != Parameter::Meta);
+        }
         Ok(typed)
+    }
+
+    /// Notes one parameter. Of several of the same name the first stays.
+    fn add(&mut self, name: &str, value: &str) -> Result<(), QueryError> {
+        let Some(parameter) = Parameter::ALL.iter().find(|known| known.name() == name) else {
+            return Err(unknown(name));
+        };
+        let value = percent_decoded(name, value)?;
+        let place = &mut self.0[*parameter as usize];
+        if place.is_some() {
+            let kind = QueryErrorKind::Duplicate;
+            return Err(QueryError::new(kind, name, "given more than once"));
+        }
+        *place = Some(value);
+        Ok(())
+    }
+
+    fn forget(&mut self, which: impl Fn(Parameter) -> bool) {
+        for parameter in Parameter::ALL.into_iter().filter(|it| which(*it)) {
+            self.0[parameter as usize] = None;
+        }
+    }
+
+    /// What all of them ask for together.
+    fn ask(&self) -> Result<Ask, QueryError> {
+        let (width_px, height_px, fit, enlarge) = self.size()?;
+        let format = self.format()?;
+        let quality_pct = self.number(Parameter::Q, 100)?;
+        let recipe = Recipe {
+            width_px,
+            height_px,
+            fit,
+            enlarge,
+            // PNG is lossless, so all its qualities are one.
+            quality_pct: quality_pct
+                .filter(|_| format != Some(Target::Png))
+                .map(|quality| quality as u8),
+            format,
+        };
+        Ok(Ask {
+            recipe,
+            meta: self.meta()?,
+        })
+    }
+
+    /// The same without those that make no sense. Each error takes one away, so that this ends. Beside an exact size its
+    /// bounds do not count, as WebP Server Go has it.
+    fn ask_leniently(mut self) -> Ask {
+        use Parameter::{Height, MaxHeight, MaxWidth, Width};
+        for side in [Width, Height] {
+            if self.number(side, ASKED_SIDE_PX_MAX).is_err() {
+                self.forget(|parameter| parameter == side);
+            }
+        }
+        if self.first(&[Width, Height]).is_some() {
+            self.forget(|parameter| matches!(parameter, MaxWidth | MaxHeight));
+        }
+        loop {
+            match self.ask() {
+                Ok(ask) => return ask,
+                Err(err) => self.forget(|parameter| parameter.name() == err.parameter),
+            }
+        }
     }
 
     fn value(&self, parameter: Parameter) -> Option<&str> {

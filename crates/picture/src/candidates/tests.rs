@@ -3,28 +3,37 @@ use crate::plan::tests::{facts, recipe};
 use crate::{Orientation, Unsupported};
 use expect_test::{Expect, expect};
 
+const ANY: Accepts = Accepts {
+    avif: false,
+    webp: false,
+    named: false,
+};
 const NEITHER: Accepts = Accepts {
     avif: false,
     webp: false,
+    named: true,
 };
 const WEBP: Accepts = Accepts {
     avif: false,
     webp: true,
+    named: true,
 };
 const AVIF: Accepts = Accepts {
     avif: true,
     webp: false,
+    named: true,
 };
 const BOTH: Accepts = Accepts {
     avif: true,
     webp: true,
+    named: true,
 };
 
-/// For each query, who competes when the client reads neither, WebP, AVIF, and both.
+/// For each query, who competes when the client names no format, JPEG alone, WebP, AVIF, and both.
 fn check(facts: Facts, queries: &[&str], expect: Expect) {
     let mut table = String::new();
     for query in queries {
-        let row = [NEITHER, WEBP, AVIF, BOTH].map(|accepts| {
+        let row = [ANY, NEITHER, WEBP, AVIF, BOTH].map(|accepts| {
             let candidates = candidates(&facts, &recipe(query), accepts);
             let mut names: Vec<&str> = candidates.targets().map(Target::name).collect();
             if candidates.original_competes {
@@ -61,18 +70,18 @@ fn photographs() {
             "format=png",
         ],
         expect![[r#"
-            : original | webp+original | avif+original | avif+webp+original
-            w=320: jpeg | webp | avif | avif+webp
-            w=640: original | webp+original | avif+original | avif+webp+original
-            w=9999: original | webp+original | avif+original | avif+webp+original
-            w=9999&enlarge=1: jpeg | webp | avif | avif+webp
-            w=640&h=640&fit=contain: jpeg | webp | avif | avif+webp
-            width=9999&height=1: original | webp+original | avif+original | avif+webp+original
-            q=50: jpeg+original | webp+original | avif+original | avif+webp+original
-            format=webp: webp | webp | webp | webp
-            format=jpeg: original | original | original | original
-            format=jpeg&w=320: jpeg | jpeg | jpeg | jpeg
-            format=png: png | png | png | png
+            : original | original | webp+original | avif+original | avif+webp+original
+            w=320: jpeg | jpeg | webp | avif | avif+webp
+            w=640: original | original | webp+original | avif+original | avif+webp+original
+            w=9999: original | original | webp+original | avif+original | avif+webp+original
+            w=9999&enlarge=1: jpeg | jpeg | webp | avif | avif+webp
+            w=640&h=640&fit=contain: jpeg | jpeg | webp | avif | avif+webp
+            width=9999&height=1: original | original | webp+original | avif+original | avif+webp+original
+            q=50: jpeg+original | jpeg+original | webp+original | avif+original | avif+webp+original
+            format=webp: webp | webp | webp | webp | webp
+            format=jpeg: original | original | original | original | original
+            format=jpeg&w=320: jpeg | jpeg | jpeg | jpeg | jpeg
+            format=png: png | png | png | png | png
         "#]],
     );
 }
@@ -87,10 +96,10 @@ fn a_jpeg_is_not_encoded_again_at_its_own_quality() {
         coarse,
         &["q=59", "q=60", "w=320&q=60"],
         expect![[r#"
-        q=59: jpeg+original | webp+original | avif+original | avif+webp+original
-        q=60: original | webp+original | avif+original | avif+webp+original
-        w=320&q=60: jpeg | webp | avif | avif+webp
-    "#]],
+            q=59: jpeg+original | jpeg+original | webp+original | avif+original | avif+webp+original
+            q=60: original | original | webp+original | avif+original | avif+webp+original
+            w=320&q=60: jpeg | jpeg | webp | avif | avif+webp
+        "#]],
     );
 }
 
@@ -104,10 +113,10 @@ fn an_orientation_alone_is_no_change() {
         lying,
         &["", "w=480", "w=479"],
         expect![[r#"
-        : original | webp+original | avif+original | avif+webp+original
-        w=480: original | webp+original | avif+original | avif+webp+original
-        w=479: jpeg | webp | avif | avif+webp
-    "#]],
+            : original | original | webp+original | avif+original | avif+webp+original
+            w=480: original | original | webp+original | avif+original | avif+webp+original
+            w=479: jpeg | jpeg | webp | avif | avif+webp
+        "#]],
     );
 }
 
@@ -118,27 +127,27 @@ fn lossless_originals_and_alpha() {
         facts(Format::Png, SIZE),
         &queries,
         expect![[r#"
-            : original | webp+original | avif+original | avif+webp+original
-            w=320: png | webp | avif | avif+webp
-            q=50: original | webp+original | avif+original | avif+webp+original
+            : original | original | webp+original | avif+original | avif+webp+original
+            w=320: png | png | webp | avif | avif+webp
+            q=50: original | original | webp+original | avif+original | avif+webp+original
         "#]],
     );
     check(
         facts(Format::Gif, SIZE),
         &queries,
         expect![[r#"
-            : original | webp+original | avif+original | avif+webp+original
-            w=320: png | webp | avif | avif+webp
-            q=50: original | webp+original | avif+original | avif+webp+original
+            : original | original | webp+original | avif+original | avif+webp+original
+            w=320: png | png | webp | avif | avif+webp
+            q=50: original | original | webp+original | avif+original | avif+webp+original
         "#]],
     );
     check(
         facts(Format::Bmp, SIZE),
         &queries,
         expect![[r#"
-            : original | webp+original | avif+original | avif+webp+original
-            w=320: png | webp | avif | avif+webp
-            q=50: original | webp+original | avif+original | avif+webp+original
+            : original | original | webp+original | avif+original | avif+webp+original
+            w=320: png | png | webp | avif | avif+webp
+            q=50: original | original | webp+original | avif+original | avif+webp+original
         "#]],
     );
 }
@@ -157,12 +166,12 @@ fn modern_originals() {
         facts(Format::Webp, SIZE),
         &queries,
         expect![[r#"
-            : jpeg | original | avif | avif+original
-            w=320: jpeg | webp | avif | avif+webp
-            q=50: jpeg | webp+original | avif | avif+webp+original
-            format=webp: original | original | original | original
-            format=avif: avif | avif | avif | avif
-            format=jpeg: jpeg | jpeg | jpeg | jpeg
+            : original | jpeg | original | avif | avif+original
+            w=320: jpeg | jpeg | webp | avif | avif+webp
+            q=50: original | jpeg | webp+original | avif | avif+webp+original
+            format=webp: original | original | original | original | original
+            format=avif: avif | avif | avif | avif | avif
+            format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
         "#]],
     );
     let lossless = Facts {
@@ -173,13 +182,13 @@ fn modern_originals() {
         lossless,
         &queries,
         expect![[r#"
-        : png | webp+original | avif | avif+webp+original
-        w=320: png | webp | avif | avif+webp
-        q=50: png | webp+original | avif | avif+webp+original
-        format=webp: webp+original | webp+original | webp+original | webp+original
-        format=avif: avif | avif | avif | avif
-        format=jpeg: jpeg | jpeg | jpeg | jpeg
-    "#]],
+            : original | png | webp+original | avif | avif+webp+original
+            w=320: png | png | webp | avif | avif+webp
+            q=50: original | png | webp+original | avif | avif+webp+original
+            format=webp: webp+original | webp+original | webp+original | webp+original | webp+original
+            format=avif: avif | avif | avif | avif | avif
+            format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
+        "#]],
     );
     let alpha = Facts {
         alpha: true,
@@ -189,20 +198,20 @@ fn modern_originals() {
         alpha,
         &["", "w=320"],
         expect![[r#"
-        : png | original | avif | avif+original
-        w=320: png | webp | avif | avif+webp
-    "#]],
+            : original | png | original | avif | avif+original
+            w=320: png | png | webp | avif | avif+webp
+        "#]],
     );
     check(
         facts(Format::Avif, SIZE),
         &queries,
         expect![[r#"
-            : jpeg | webp | original | original
-            w=320: jpeg | webp | avif | avif+webp
-            q=50: jpeg | webp | avif+original | avif+webp+original
-            format=webp: webp | webp | webp | webp
-            format=avif: original | original | original | original
-            format=jpeg: jpeg | jpeg | jpeg | jpeg
+            : original | jpeg | webp | original | original
+            w=320: jpeg | jpeg | webp | avif | avif+webp
+            q=50: original | jpeg | webp | avif+original | avif+webp+original
+            format=webp: webp | webp | webp | webp | webp
+            format=avif: original | original | original | original | original
+            format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
         "#]],
     );
 }
@@ -218,10 +227,10 @@ fn what_is_never_converted() {
         animated,
         &queries,
         expect![[r#"
-        : original | original | original | original
-        w=320: original | original | original | original
-        format=webp: original | original | original | original
-    "#]],
+            : original | original | original | original | original
+            w=320: original | original | original | original | original
+            format=webp: original | original | original | original | original
+        "#]],
     );
     let vector = Facts {
         unsupported: Some(Unsupported::Vector),
@@ -231,10 +240,10 @@ fn what_is_never_converted() {
         vector,
         &queries,
         expect![[r#"
-        : original | original | original | original
-        w=320: original | original | original | original
-        format=webp: original | original | original | original
-    "#]],
+            : original | original | original | original | original
+            w=320: original | original | original | original | original
+            format=webp: original | original | original | original | original
+        "#]],
     );
 }
 
@@ -245,18 +254,18 @@ fn formats_too_small_for_the_answer() {
         facts(Format::Jpeg, (20_000, 10)),
         &queries,
         expect![[r#"
-            : original | original | avif+original | avif+original
-            w=16383: jpeg | webp | avif | avif+webp
-            q=50: original | original | avif+original | avif+original
-            format=webp: webp | webp | webp | webp
+            : original | original | original | avif+original | avif+original
+            w=16383: jpeg | jpeg | webp | avif | avif+webp
+            q=50: original | original | original | avif+original | avif+original
+            format=webp: webp | webp | webp | webp | webp
         "#]],
     );
     check(
         facts(Format::Png, (70_000, 10)),
         &["", "q=50"],
         expect![[r#"
-            : original | original | original | original
-            q=50: original | original | original | original
+            : original | original | original | original | original
+            q=50: original | original | original | original | original
         "#]],
     );
 }

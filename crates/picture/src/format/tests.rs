@@ -34,6 +34,37 @@ fn formats_are_told_by_their_first_bytes() {
 }
 
 #[test]
+fn pictures_that_are_not_converted_have_their_own_types() {
+    let table: &[(&[u8], Option<&str>)] = &[
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", Some("image/heic")),
+        (
+            b"\0\0\0\x1cftypmif1\0\0\0\0mif1miafheic",
+            Some("image/heic"),
+        ),
+        (
+            b"\0\0\0\x18ftypmsf1\0\0\0\0msf1hevc",
+            Some("image/heic-sequence"),
+        ),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0miafjpeg", Some("image/heif")),
+        (b"II*\0\x08\0\0\0", Some("image/tiff")),
+        (b"MM\0*\0\0\0\x08", Some("image/tiff")),
+        (b"\xff\x0a\x7f", Some("image/jxl")),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
+        // AVIF, whose brands may include those of HEIF; JPEG; music and films in the same kind of boxes.
+        (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", None),
+        (b"\xff\xd8\xff\xe0", None),
+        (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),
+        (b"\0\0\0\x18ftypisom\0\0\0\0isommp42", None),
+        (b"II", None),
+        (b"", None),
+    ];
+    for (head, media_type) in table {
+        assert_eq!(untouched(head), *media_type, "{}", head.escape_ascii());
+    }
+}
+
+#[test]
 fn svg_is_told_by_its_root_element() {
     let yes = [
         "<svg xmlns='http://www.w3.org/2000/svg'>",

@@ -58,10 +58,14 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
                     return Ok(facts);
                 }
                 let [x0, x1, y0, y1, w0, w1, h0, h1, flags] = head.array(at + 1)?;
-                let covers = [x0, x1, y0, y1] == [0; 4]
-                    && screen.width_px <= u16::from_le_bytes([w0, w1]).into()
-                    && screen.height_px <= u16::from_le_bytes([h0, h1]).into();
-                facts.alpha |= !covers;
+                let [x, y, width, height] = [[x0, x1], [y0, y1], [w0, w1], [h0, h1]]
+                    .map(|bytes| u32::from(u16::from_le_bytes(bytes)));
+                // An image that reaches beyond the screen makes the picture larger, as viewers have it.
+                facts.stored = Size::new(
+                    screen.width_px.max(x + width),
+                    screen.height_px.max(y + height),
+                );
+                facts.alpha |= facts.stored != Size::new(width, height);
                 at = skip_sub_blocks(head, at + 10 + colours_bytes(flags) + 1)?;
             }
             END => break,

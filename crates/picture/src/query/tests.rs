@@ -4,9 +4,13 @@ use proptest::prelude::*;
 
 /// What becomes of each of `queries`, which stand apart by white space.
 fn check(queries: &str, expect: Expect) {
+    check_by(Grammar::Strict, queries, expect);
+}
+
+fn check_by(grammar: Grammar, queries: &str, expect: Expect) {
     let mut table = String::new();
     for query in queries.split_whitespace() {
-        let outcome = match parse_query(query) {
+        let outcome = match grammar.parse(query) {
             Ok(Ask {
                 recipe,
                 meta: false,
@@ -271,6 +275,73 @@ fn unknown_names() {
     );
 }
 
+/// What stands in addresses for others to read, which no grammar but the strict one minds.
+const OTHERS: &str = "v=123 ver=6.5 utm_source=news&utm_medium=mail fbclid=x%ff %zz=1 a%0d%0ab= _ w=640&v=123 ?w=640";
+
+#[test]
+fn unknown_names_are_ignored() {
+    check_by(
+        Grammar::Pelton,
+        &format!("{OTHERS} crop=1 width=abc w=0&v=1 w=1&w=2 w=%zz quality=80"),
+        expect![[r#"
+            v=123 -> 
+            ver=6.5 -> 
+            utm_source=news&utm_medium=mail -> 
+            fbclid=x%ff -> 
+            %zz=1 -> 
+            a%0d%0ab= -> 
+            _ -> 
+            w=640&v=123 -> w=640
+            ?w=640 -> 
+            crop=1 -> NotYet: crop: not supported yet
+            width=abc -> Value: width: must be a whole number of 1 to 16384
+            w=0&v=1 -> Value: w: must be a whole number of 1 to 16384
+            w=1&w=2 -> Duplicate: w: given more than once
+            w=%zz -> Value: w: malformed percent-encoding
+            quality=80 -> 
+        "#]],
+    );
+}
+
+#[test]
+fn webp_server_go_ignores_what_makes_no_sense() {
+    check_by(
+        Grammar::WebpServerGo,
+        "width=abc width=-5 width=0&height=80 width=40&height=x width=200&max_width=400 width=x&max_width=400
+         max_width=99999999 w=640&width=320 fit=cover crop=1 format=jxl q=0&w=9 meta=half meta=full w=1&w=2 width=%zz",
+        expect![[r#"
+            width=abc -> 
+            width=-5 -> 
+            width=0&height=80 -> h=80
+            width=40&height=x -> w=40
+            width=200&max_width=400 -> w=200
+            width=x&max_width=400 -> w=400
+            max_width=99999999 -> 
+            w=640&width=320 -> w=320
+            fit=cover -> 
+            crop=1 -> 
+            format=jxl -> 
+            q=0&w=9 -> w=9
+            meta=half -> 
+            meta=full ->  with meta
+            w=1&w=2 -> w=1
+            width=%zz -> 
+        "#]],
+    );
+    check_by(
+        Grammar::MetaOnly,
+        "width=40 w=40 meta=full meta=full&width=40 meta=half width=abc",
+        expect![[r#"
+            width=40 -> 
+            w=40 -> 
+            meta=full ->  with meta
+            meta=full&width=40 ->  with meta
+            meta=half -> 
+            width=abc -> 
+        "#]],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -290,6 +361,21 @@ proptest! {
         if let Ok(ask) = parse_query(&format!("{sides}{more}")) {
             let again = parse_query(&ask.recipe.to_string());
             prop_assert_eq!(again, Ok(ask));
+        }
+    }
+
+    /// What a grammar does not heed may be left out, and nothing else.
+    #[test]
+    fn what_is_not_heeded_changes_nothing(
+        query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"
+    ) {
+        for grammar in [Grammar::Pelton, Grammar::Strict, Grammar::WebpServerGo, Grammar::MetaOnly] {
+            let heeded: Vec<_> = query.split('&').filter(|pair| grammar.heeds(pair)).collect();
+            prop_assert_eq!(grammar.parse(&heeded.join("&")), grammar.parse(&query));
+        }
+        if let Ok(ask) = Grammar::Strict.parse(&query) {
+            prop_assert_eq!(Grammar::Pelton.parse(&query), Ok(ask));
+            prop_assert_eq!(Grammar::WebpServerGo.parse(&query), Ok(ask));
         }
     }
 }

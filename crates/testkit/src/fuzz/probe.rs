@@ -72,6 +72,7 @@ fn planned(facts: &Facts, recipe: &Recipe) {
     let accepts = Accepts {
         avif: true,
         webp: true,
+        named: true,
     };
     for target in candidates(facts, recipe, accepts).targets() {
         for stage in [Stage::Quick, Stage::Better] {

@@ -139,8 +139,9 @@ proptest! {
         recipe in any_recipe(),
         avif in any::<bool>(),
         webp in any::<bool>(),
+        named in any::<bool>(),
     ) {
-        let accepts = Accepts { avif, webp };
+        let accepts = Accepts { avif, webp, named };
         let candidates = candidates(&facts, &recipe, accepts);
         let targets: Vec<Target> = candidates.targets().collect();
         prop_assert!(candidates.original_competes || !targets.is_empty());

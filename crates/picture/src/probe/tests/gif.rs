@@ -8,6 +8,8 @@ fn blocks() {
     let netscape = [&b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0"[..]].concat();
     let mut inset = image(&[9]);
     inset[1] = 1;
+    let mut hanging = gif_image((600, 400), &[9]);
+    hanging[1..5].copy_from_slice(&[100, 0, 90, 0]);
     let mut local = image(&[]);
     local[9] = 0x81;
     local.splice(10..10, [0; 12]);
@@ -45,7 +47,13 @@ fn blocks() {
             ("no image", one(&[])),
             ("nothing but a screen", one(&[])[..19].to_vec()),
             ("unknown block", one(&[b"x".to_vec()])),
-            ("no pixels", gif((0, 0), &[image(&[9])])),
+            (
+                "image larger than the screen",
+                one(&[gif_image((641, 500), &[9])]),
+            ),
+            ("image over the edge", one(&[hanging])),
+            ("no screen", gif((0, 0), &[image(&[9])])),
+            ("no pixels", gif((0, 0), &[gif_image((0, 0), &[9])])),
             (
                 "first image longer than the walk",
                 one(&[image(&[255; 9000])]),
@@ -59,7 +67,7 @@ fn blocks() {
             opaque: Gif 640x480 Rgb 8 lossless
             transparent second: Gif 640x480 Rgb 8 lossless
             local colours: Gif 640x480 Rgb 8 lossless
-            image beside the corner: Gif 640x480 Rgb 8 alpha lossless
+            image beside the corner: Gif 641x480 Rgb 8 alpha lossless
             image smaller than the screen: Gif 640x480 Rgb 8 alpha lossless
             comment behind the image: Gif 640x480 Rgb 8 lossless
             rubbish behind the image: Gif 640x480 Rgb 8 lossless
@@ -68,6 +76,9 @@ fn blocks() {
             no image: Malformed: gif without an image
             nothing but a screen: Truncated: header is cut off
             unknown block: Malformed: gif with an unknown block
+            image larger than the screen: Gif 641x500 Rgb 8 lossless
+            image over the edge: Gif 700x490 Rgb 8 alpha lossless
+            no screen: Gif 640x480 Rgb 8 lossless
             no pixels: Malformed: picture without pixels
             first image longer than the walk: Gif 640x480 Rgb 8 animated lossless
         "#]],
