@@ -124,16 +124,19 @@ pub enum Status {
     Failed = 4,
     /// The job ran out of its CPU time.
     TimedOut = 5,
+    /// The encoder failed on this picture with these settings; the worker itself is sound.
+    Unencodable = 6,
 }
 
 impl Status {
-    const ALL: [Status; 6] = [
+    const ALL: [Status; 7] = [
         Status::Done,
         Status::Undecodable,
         Status::Unsupported,
         Status::TooLarge,
         Status::Failed,
         Status::TimedOut,
+        Status::Unencodable,
     ];
 }
 

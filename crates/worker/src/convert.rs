@@ -73,7 +73,7 @@ struct Colours {
 /// The original as `plan`, and every plan that shares its decode, wants it, and what was wrong with it.
 fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>), Error> {
     let decoded = codec::decode(plan.source, original, &options(plan))
-        .map_err(|error| Error::codec("decode", &error))?;
+        .map_err(|error| Error::decode(&error))?;
     let mut remarks = Vec::new();
     if decoded.damaged {
         remarks.push("damaged, decoded as far as it goes".to_owned());
@@ -102,8 +102,8 @@ fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(disposition, Disposition::Carry));
     let size = raster.size();
-    let bytes = codec::encode(&raster, profile, plan.encoding)
-        .map_err(|error| Error::codec("encode", &error))?;
+    let bytes =
+        codec::encode(&raster, profile, plan.encoding).map_err(|error| Error::encode(&error))?;
     Ok((bytes, size))
 }
 

@@ -13,7 +13,9 @@ pub enum ErrorKind {
     Unsupported,
     /// The media's fault: the original or the answer needs more than the job allows.
     TooLarge,
-    /// Ours: a malformed plan, or an encoder that failed where it must not.
+    /// Ours: an encoder failed on a sound picture.
+    Unencodable,
+    /// Ours: a malformed plan, or a decoder that failed where it must not.
     Failed,
 }
 
@@ -25,6 +27,7 @@ impl ErrorKind {
             ErrorKind::Undecodable => Status::Undecodable,
             ErrorKind::Unsupported => Status::Unsupported,
             ErrorKind::TooLarge => Status::TooLarge,
+            ErrorKind::Unencodable => Status::Unencodable,
             ErrorKind::Failed => Status::Failed,
         }
     }
@@ -47,8 +50,8 @@ impl Error {
         }
     }
 
-    /// An error of `codec` while it did `step`.
-    pub(crate) fn codec(step: &str, error: &codec::Error) -> Error {
+    /// An error of `codec` while it decoded.
+    pub(crate) fn decode(error: &codec::Error) -> Error {
         let kind = match error.kind {
             codec::ErrorKind::Undecodable => ErrorKind::Undecodable,
             codec::ErrorKind::Unsupported => ErrorKind::Unsupported,
@@ -56,7 +59,18 @@ impl Error {
             codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
             codec::ErrorKind::Failed => ErrorKind::Failed,
         };
-        Error::new(kind, format!("{step}: {}", error.detail))
+        Error::new(kind, format!("decode: {}", error.detail))
+    }
+
+    /// An error of `codec` while it encoded: whatever the encoder says, the original has been decoded.
+    pub(crate) fn encode(error: &codec::Error) -> Error {
+        let kind = match error.kind {
+            codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
+            codec::ErrorKind::Undecodable
+            | codec::ErrorKind::Unsupported
+            | codec::ErrorKind::Failed => ErrorKind::Unencodable,
+        };
+        Error::new(kind, format!("encode: {}", error.detail))
     }
 
     /// An error of `audio`.

@@ -152,12 +152,21 @@ fn memory_file(bytes: &[u8]) -> File {
 }
 
 fn finish(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Finished, cell::Failure> {
+    finish_within(pool, plan, original, LIMITS)
+}
+
+fn finish_within(
+    pool: &Pool,
+    plan: &Plan,
+    original: &[u8],
+    limits: JobLimits,
+) -> Result<Finished, cell::Failure> {
     let original = memory_file(original);
     pool.run(Task {
         original: original.as_fd(),
         plan: &plan.to_bytes(),
         size_px: Some((plan.target.width_px, plan.target.height_px)),
-        limits: LIMITS,
+        limits,
         wall_ms_max: 8_000,
         idle: false,
     })
@@ -210,6 +219,39 @@ fn an_original_that_is_no_picture_fails_its_job_and_no_other() {
         run(&pool, &plan, &original).expect("a sound original"),
         outside.bytes
     );
+}
+
+/// libavif aborts when it gets no memory, libaom and dav1d call it an error of their own.
+#[test]
+fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
+    const LARGE: Size = Size::new(1_500, 1_000);
+    let better = Encoding::Avif {
+        quality: 60,
+        speed: 6,
+        lossless: false,
+    };
+    for backend in backends() {
+        let pool = start(*backend);
+        let mut refused = 0;
+        for (source, stored, original) in originals() {
+            for encoding in [JPEG, WEBP, AVIF, better] {
+                for mebibytes in [1, 8, 18, 24, 30] {
+                    let plan = plan(source, stored, LARGE, encoding);
+                    let limits = JobLimits {
+                        memory_bytes_max: mebibytes << 20,
+                        ..LIMITS
+                    };
+                    if let Err(failure) = finish_within(&pool, &plan, &original, limits) {
+                        let what = format!("{backend}: {source:?} to {encoding:?}, {mebibytes}");
+                        assert_eq!(failure.kind, FailureKind::TooLarge, "{what}: {failure}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert_ne!(refused, 0, "{backend}: no limit was too low");
+        assert_eq!(pool.stats().crashes, 0, "{backend}");
+    }
 }
 
 /// P11: warm-up leaves nothing to the first job that others do not pay. CPU time, and the least of several pools, since
