@@ -77,12 +77,16 @@ pub enum FailureKind {
     TooLarge,
     /// Worker: the job took more CPU or wall time than it may.
     TimedOut,
+    /// Worker: its encoder failed on this picture with these settings. The worker itself is sound.
+    Unencodable,
     /// Worker: it died, was killed for a denied call, or says that it failed.
     Crashed,
     /// Worker: its reply does not fit the job.
     Lied,
     /// Host: no cell was free in time, or the host refused what a cell needs.
     Host,
+    /// Caller: it no longer wanted the answer; see [`Pool::run_unless`](crate::Pool::run_unless).
+    Cancelled,
 }
 
 /// A job without an answer.
@@ -114,9 +118,11 @@ impl fmt::Display for Failure {
             FailureKind::Unsupported => "unsupported",
             FailureKind::TooLarge => "too large",
             FailureKind::TimedOut => "timed out",
+            FailureKind::Unencodable => "unencodable",
             FailureKind::Crashed => "crashed",
             FailureKind::Lied => "lied",
             FailureKind::Host => "host",
+            FailureKind::Cancelled => "cancelled",
         };
         write!(f, "cell: {kind}: {}", self.detail)
     }

@@ -22,8 +22,21 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
         rest = &rest[written..];
     }
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
-    fcntl_add_seals(&file, seals)?;
+    add_seals(file.as_fd(), seals)?;
     above(file.as_fd())
+}
+
+/// Seals a file against writing. The kernel answers `EBUSY` while the file is mapped writable, but also while one of its
+/// pages is held for a moment, by a read of the server or by the kernel to age or move memory; then it has waited itself.
+pub(crate) fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Errno> {
+    const TRIES_MAX: u32 = 10;
+    for _ in 1..TRIES_MAX {
+        match fcntl_add_seals(file, seals) {
+            Err(Errno::BUSY) => {}
+            sealed => return sealed,
+        }
+    }
+    fcntl_add_seals(file, seals)
 }
 
 /// The same file, read-only, under a description of its own: the worker shares an offset with nobody. Needs `/proc`.
@@ -53,7 +66,7 @@ impl Answer {
 
     /// Ends all writing, and gives the file out. `EBUSY` when the worker still maps the file writable.
     pub(crate) fn seal(self) -> Result<File, Errno> {
-        fcntl_add_seals(&self.0, SealFlags::WRITE | SealFlags::SEAL)?;
+        add_seals(self.0.as_fd(), SealFlags::WRITE | SealFlags::SEAL)?;
         reopen(self.0.as_fd()).map(File::from)
     }
 }

@@ -14,12 +14,12 @@ use crate::program::{Program, cast};
 use crate::reproducer::{self, Crashes};
 use crate::seen;
 use crate::service::{Line, Service};
-use crate::slot::{Slot, UNPOISONED};
+use crate::slot::{self, Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
 use job::control::SlotId;
 use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -187,6 +187,23 @@ impl Choice {
     }
 }
 
+/// When the wait for a reply ends without one.
+struct Until<'a> {
+    deadline: Instant,
+    cancel: Option<BorrowedFd<'a>>,
+}
+
+impl Until<'_> {
+    fn is_cancelled(&self) -> bool {
+        let now = Instant::now();
+        self.cancel.is_some_and(|cancel| {
+            let watched = &mut [PollFd::from_borrowed_fd(cancel, PollFlags::IN)];
+            // What cannot be watched cancels nothing: the deadline still holds.
+            slot::wait(watched, now).unwrap_or(false)
+        })
+    }
+}
+
 /// A job's right to run; given back when dropped.
 struct Permit<'a> {
     shared: &'a Shared,
@@ -348,7 +365,19 @@ impl Pool {
         task: Task<'_>,
         begun: &mut dyn FnMut(File),
     ) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, None, Some(begun)))
+        self.kept(&task, self.attempt(task, None, Some(begun), None))
+    }
+
+    /// The same, unless `cancel` becomes readable first: then the job is killed, and fails with
+    /// [`FailureKind::Cancelled`].
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    ///
+    /// # Panics
+    /// Likewise.
+    pub fn run_unless(&self, task: Task<'_>, cancel: BorrowedFd<'_>) -> Result<Finished, Failure> {
+        self.kept(&task, self.attempt(task, None, None, Some(cancel)))
     }
 
     /// The same with a service for the program at [`SERVICE_FD`](crate::SERVICE_FD), which this thread gives. Workers, and
@@ -364,7 +393,7 @@ impl Pool {
         task: Task<'_>,
         service: Option<&mut dyn Service>,
     ) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, service, None))
+        self.kept(&task, self.attempt(task, service, None, None))
     }
 
     /// Keeps a job that failed, where such are kept.
@@ -389,6 +418,7 @@ impl Pool {
         task: Task<'_>,
         service: Option<&mut dyn Service>,
         begun: Option<&mut dyn FnMut(File)>,
+        cancel: Option<BorrowedFd<'_>>,
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
@@ -430,7 +460,8 @@ impl Pool {
             answer_bytes_max: limits.answer_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
-        let outcome = self.reply(&mut slot, line.as_mut(), deadline, &limits, &expect);
+        let until = Until { deadline, cancel };
+        let outcome = self.reply(&mut slot, line.as_mut(), &until, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
         self.leave(slot, outcome.is_ok());
@@ -563,14 +594,16 @@ impl Pool {
         &self,
         slot: &mut Slot,
         mut line: Option<&mut Line<'_>>,
-        deadline: Instant,
+        until: &Until<'_>,
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
         let host = |errno| Failure::host("wait for the worker", errno);
-        let mut wait = |slot: &Slot, until| match &mut line {
-            Some(line) => line.wait_readable(slot, until),
-            None => slot.wait_readable(until),
+        let deadline = until.deadline;
+        let mut wait = |slot: &Slot, deadline| match (&mut line, until.cancel) {
+            (Some(line), _) => line.wait_readable(slot, deadline),
+            (None, None) => slot.wait_readable(deadline),
+            (None, Some(cancel)) => slot.wait_readable_or(cancel, deadline),
         };
         let mut used = None;
         while let Some(time) = self.shared.give_way_time
@@ -590,6 +623,12 @@ impl Pool {
         }
         if !wait(slot, deadline).map_err(host)? {
             return Err(self.time_out(slot));
+        }
+        if until.is_cancelled() {
+            slot.end_at_once();
+            self.shared.counters.cancelled.add(1);
+            let detail = "the caller no longer wants the answer";
+            return Err(Failure::new(FailureKind::Cancelled, detail));
         }
         // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
@@ -629,7 +668,7 @@ impl Pool {
     fn time_out(&self, slot: &mut Slot) -> Failure {
         // It has to run once more to end. Where it cannot come back, that takes as long as others leave it.
         slot.take_back_way();
-        slot.kill();
+        slot.end_at_once();
         // The job's right to run ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);

@@ -140,11 +140,15 @@ impl Crashes {
 /// Whether a job is to be kept that ended so: whoever ran it is at fault.
 pub(crate) fn is_fault(kind: FailureKind) -> bool {
     match kind {
-        FailureKind::Crashed | FailureKind::Lied | FailureKind::TimedOut => true,
+        FailureKind::Unencodable
+        | FailureKind::Crashed
+        | FailureKind::Lied
+        | FailureKind::TimedOut => true,
         FailureKind::Undecodable
         | FailureKind::Unsupported
         | FailureKind::TooLarge
-        | FailureKind::Host => false,
+        | FailureKind::Host
+        | FailureKind::Cancelled => false,
     }
 }
 

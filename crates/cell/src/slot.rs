@@ -8,7 +8,7 @@ use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,17 @@ impl Slot {
         ]
     }
 
+    /// As [`Slot::wait_readable`], or until `cancel` is readable.
+    pub(crate) fn wait_readable_or(
+        &self,
+        cancel: BorrowedFd<'_>,
+        deadline: Instant,
+    ) -> Result<bool, Errno> {
+        let [socket, end] = self.readable();
+        let cancel = PollFd::from_borrowed_fd(cancel, PollFlags::IN);
+        wait(&mut [socket, end, cancel], deadline)
+    }
+
     /// Waits until the child exited. False when `deadline` came first.
     pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
         wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
@@ -73,6 +84,17 @@ impl Slot {
     /// Kills the child. It may have ended already, so there is nothing to report.
     pub(crate) fn kill(&self) {
         kill(&self.pidfd);
+    }
+
+    /// Kills the child, and frees its memory here and now: one that gets no CPU would hold it until it gets some.
+    pub(crate) fn end_at_once(&self) {
+        // Where the kernel refuses, it dies with the weight that it has.
+        Weight::Usual.give(&self.pidfd);
+        self.kill();
+        // Since Linux 5.15, and only for a process that was killed; before, memory goes when the process does.
+        let no_flags = 0;
+        // SAFETY: takes a descriptor of ours and a number, and touches no memory of this process.
+        unsafe { libc::syscall(libc::SYS_process_mrelease, self.pidfd.as_raw_fd(), no_flags) };
     }
 }
 

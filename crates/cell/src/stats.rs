@@ -27,6 +27,8 @@ pub struct Stats {
     pub kills_memory: u64,
     /// Children the kernel killed for a denied system call.
     pub kills_filter: u64,
+    /// Children killed because the caller no longer wanted the answer.
+    pub cancelled: u64,
     /// Children that died in any other way before they replied.
     pub crashes: u64,
     /// Replies that did not fit their job.
@@ -70,6 +72,7 @@ impl Stats {
             kills_cpu: self.kills_cpu + next.kills_cpu,
             kills_memory: self.kills_memory + next.kills_memory,
             kills_filter: self.kills_filter + next.kills_filter,
+            cancelled: self.cancelled + next.cancelled,
             crashes: self.crashes + next.crashes,
             lies: self.lies + next.lies,
             queue_timeouts: self.queue_timeouts + next.queue_timeouts,
@@ -99,6 +102,7 @@ pub(crate) struct Counters {
     pub(crate) kills_cpu: Counter,
     pub(crate) kills_memory: Counter,
     pub(crate) kills_filter: Counter,
+    pub(crate) cancelled: Counter,
     pub(crate) crashes: Counter,
     pub(crate) lies: Counter,
     pub(crate) queue_timeouts: Counter,
@@ -143,6 +147,7 @@ impl Counters {
             kills_cpu: self.kills_cpu.read(),
             kills_memory: self.kills_memory.read(),
             kills_filter: self.kills_filter.read(),
+            cancelled: self.cancelled.read(),
             crashes: self.crashes.read(),
             lies: self.lies.read(),
             queue_timeouts: self.queue_timeouts.read(),

@@ -12,6 +12,7 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
         Status::Undecodable => FailureKind::Undecodable,
         Status::Unsupported => FailureKind::Unsupported,
         Status::TooLarge => FailureKind::TooLarge,
+        Status::Unencodable => FailureKind::Unencodable,
         Status::Failed => FailureKind::Crashed,
         Status::TimedOut => FailureKind::TimedOut,
     };

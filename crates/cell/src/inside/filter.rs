@@ -28,6 +28,7 @@ const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
 const NO_SUCH_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 const NO_ENTRY: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOENT as u32;
+const NO_ACCESS: u32 = libc::SECCOMP_RET_ERRNO | libc::EACCES as u32;
 const NOT_PERMITTED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
 const fn allow(call: libc::c_long, when: When) -> Rule {
@@ -61,6 +62,8 @@ const EXECUTABLE: u32 = libc::PROT_EXEC as u32;
 const FILTER_MODE: u32 = 1;
 const FUTEX_WAKE_PRIVATE: u32 = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u32;
 const CONTROL: u32 = crate::spawn::CONTROL_FD as u32;
+const JOB: u32 = super::child::JOB_FD as u32;
+const SERVICE: u32 = crate::service::SERVICE_FD as u32;
 
 /// For the zygote, and inherited by its children. No allowed call can sleep but those that read a socket of the server's,
 /// so a child whose server died ends by that or by its CPU limit.
@@ -105,7 +108,7 @@ const ZYGOTE: &[Rule] = &[
     // The child: its job, its place among the descriptors, its limits, and its second filter where it has one.
     allow(libc::SYS_recvmsg, Always),
     allow(libc::SYS_setpgid, Is(0, 0)),
-    allow(libc::SYS_dup3, Always),
+    allow(libc::SYS_dup3, Is(1, JOB)),
     allow(libc::SYS_close_range, Always),
     allow(libc::SYS_prlimit64, Is(0, 0)),
     allow(libc::SYS_setitimer, Always),
@@ -183,6 +186,11 @@ const LAUNCHER: &[Rule] = &[
     // The launcher's one start of a program, on a descriptor that the start closes.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
     allow(libc::SYS_pipe2, Always),
+    // The program's streams, and its line to a service.
+    allow(libc::SYS_dup3, Is(1, 0)),
+    allow(libc::SYS_dup3, Is(1, 1)),
+    allow(libc::SYS_dup3, Is(1, 2)),
+    allow(libc::SYS_dup3, Is(1, SERVICE)),
     allow(libc::SYS_prctl, Is(0, libc::PR_SET_PDEATHSIG as u32)),
     // The launcher of a program that is kept: its ends of the pipes never wait, and it waits for all at once.
     allow(libc::SYS_fcntl, Is(1, libc::F_SETFL as u32)),
@@ -223,10 +231,26 @@ const LAUNCHER: &[Rule] = &[
     answer(libc::SYS_faccessat, NO_ENTRY),
 ];
 
-/// Before the rules of a launcher whose programs may open files; Landlock says which.
+/// Before the rules of a launcher whose programs may open files; Landlock says which. It does not hear of a path that is
+/// opened as a path alone, which would tell of every file whether it is there, and before its version 3 not of one that
+/// is cut while it is opened. So only reading is let through.
 const FILES: &[Rule] = &[
-    allow(libc::SYS_open, Always),
-    allow(libc::SYS_openat, Always),
+    allow(libc::SYS_open, Lacks(1, NOT_READING)),
+    allow(libc::SYS_openat, Lacks(2, NOT_READING)),
+    answer(libc::SYS_open, NO_ACCESS),
+    answer(libc::SYS_openat, NO_ACCESS),
+];
+
+/// Flags of `open` that ask for more than to read what is there.
+const NOT_READING: u32 =
+    (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
+
+/// Calls of a zygote and a launcher that their programs lose.
+const LAUNCHERS_ALONE: &[libc::c_long] = &[
+    libc::SYS_setpgid,
+    libc::SYS_prctl,
+    libc::SYS_dup3,
+    libc::SYS_sendmsg,
 ];
 
 /// For the process that only keeps the process namespace alive.
@@ -262,11 +286,20 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// For a program, on top of its launcher's: it may start threads and no process, and stays in its group.
-    pub(super) fn threads() -> Program {
-        Program(vec![
-            load(NUMBER),
-            jump(libc::BPF_JEQ, libc::SYS_setpgid as u32, 0, 1),
+    /// For a program whose file is this descriptor, on top of its launcher's: it may start threads and no process, stays
+    /// in its group, and cannot take back what its launcher arranged. It loses what only the launcher needs: its signal of
+    /// the launcher's death cannot be changed, no other program takes its place, and no descriptor is moved or sent. The
+    /// descriptor of its file closes as it starts, and nothing else comes to stand there that could be executed.
+    pub(super) fn of_program(file: i32) -> Program {
+        let mut program = vec![load(NUMBER)];
+        for lost in LAUNCHERS_ALONE {
+            program.extend([jump(libc::BPF_JEQ, *lost as u32, 0, 1), give(NO_SUCH_CALL)]);
+        }
+        program.extend([
+            jump(libc::BPF_JEQ, libc::SYS_execveat as u32, 0, 4),
+            load(low(0)),
+            jump(libc::BPF_JEQ, file as u32, 0, 1),
+            give(ALLOW),
             give(NO_SUCH_CALL),
             jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
             give(ALLOW),
@@ -274,7 +307,8 @@ impl Program {
             jump(libc::BPF_JSET, libc::CLONE_THREAD as u32, 0, 1),
             give(ALLOW),
             give(NOT_PERMITTED),
-        ])
+        ]);
+        Program(program)
     }
 
     /// For a child, on top of the zygote's, where no limit takes `fork` away. Of the calls that only the zygote needs it

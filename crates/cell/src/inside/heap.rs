@@ -127,3 +127,70 @@ fn checked(block: *mut u8) -> *mut u8 {
     }
     block
 }
+
+/// C's allocation functions as a worker links them, by `--wrap`: as with [`Heap`], a job without memory ends with a reply.
+/// libavif would abort, others would take the missing memory for a fault of the original.
+#[cfg(target_env = "gnu")]
+mod c {
+    use super::checked;
+    use std::ffi::{c_int, c_void};
+
+    unsafe extern "C" {
+        fn __libc_malloc(bytes: usize) -> *mut c_void;
+        fn __libc_calloc(count: usize, bytes: usize) -> *mut c_void;
+        fn __libc_realloc(block: *mut c_void, bytes: usize) -> *mut c_void;
+        fn __libc_memalign(alignment: usize, bytes: usize) -> *mut c_void;
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __wrap_malloc(bytes: usize) -> *mut c_void {
+        // SAFETY: takes any number.
+        checked(unsafe { __libc_malloc(bytes) }.cast()).cast()
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __wrap_calloc(count: usize, bytes: usize) -> *mut c_void {
+        // SAFETY: takes any numbers.
+        checked(unsafe { __libc_calloc(count, bytes) }.cast()).cast()
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __wrap_realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
+        // SAFETY: the caller's promise about `block` is the one that glibc asks for.
+        let grown = unsafe { __libc_realloc(block, bytes) };
+        // A block of no bytes is freed, and none comes back.
+        match bytes {
+            0 => grown,
+            _ => checked(grown.cast()).cast(),
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __wrap_memalign(alignment: usize, bytes: usize) -> *mut c_void {
+        // SAFETY: takes any numbers.
+        checked(unsafe { __libc_memalign(alignment, bytes) }.cast()).cast()
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __wrap_aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
+        __wrap_memalign(alignment, bytes)
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __wrap_posix_memalign(
+        place: *mut *mut c_void,
+        alignment: usize,
+        bytes: usize,
+    ) -> c_int {
+        if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*mut c_void>()) {
+            return libc::EINVAL;
+        }
+        let block = __wrap_memalign(alignment, bytes);
+        if block.is_null() {
+            return libc::ENOMEM;
+        }
+        // SAFETY: POSIX has the caller pass a place for a pointer.
+        unsafe { *place = block };
+        0
+    }
+}

@@ -95,7 +95,7 @@ impl Kept {
             streams: [&requested, &answered, &said].map(AsRawFd::as_raw_fd),
             // It is there before its jobs, which bring them.
             service: None,
-            filter: Filter::threads(),
+            filter: Filter::of_program(launch.program.as_raw_fd()),
             memory_bytes_max: launch
                 .max_memory_bytes
                 .saturating_add(launch.max_work_memory_bytes),

@@ -126,7 +126,7 @@ fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedRepl
         environment: Strings::new(words.environment),
         streams: [original.as_raw_fd(), answer.as_raw_fd(), said.as_raw_fd()],
         service: service.as_ref().map(AsRawFd::as_raw_fd),
-        filter: Filter::threads(),
+        filter: Filter::of_program(launch.program.as_raw_fd()),
         memory_bytes_max: launch
             .max_memory_bytes
             .saturating_add(job.limits.memory_bytes_max),

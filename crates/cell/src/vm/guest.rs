@@ -356,7 +356,7 @@ fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
 fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(), String> {
     for segment in &image.segments {
         let bytes = &elf[segment.file.clone()];
-        let place = memory.slice_mut(segment.memory.start + bias, bytes.len() as u64);
+        let place = memory.image_mut(segment.memory.start + bias, bytes.len() as u64);
         let place = place.map_err(|_| "a segment lies outside its memory".to_owned())?;
         place.copy_from_slice(bytes);
     }

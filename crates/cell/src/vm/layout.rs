@@ -132,8 +132,17 @@ impl Layout {
 
     /// What ring 3 has, in as few pieces as can be.
     pub(crate) fn user_ranges(&self) -> Vec<Range<u64>> {
+        self.ranges(|rights| rights.user)
+    }
+
+    /// Where ring 3 may write, by its page tables; in as few pieces as can be.
+    pub(crate) fn writable_ranges(&self) -> Vec<Range<u64>> {
+        self.ranges(|rights| rights.user && rights.write)
+    }
+
+    fn ranges(&self, has: impl Fn(&Rights) -> bool) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
-        for (range, _) in self.regions.iter().filter(|(_, rights)| rights.user) {
+        for (range, _) in self.regions.iter().filter(|(_, rights)| has(rights)) {
             match ranges.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => ranges.push(range.clone()),

@@ -13,26 +13,30 @@
 //! any others. No page is ever offered for merging.
 
 use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
+use crate::memfd::add_seals;
 use crate::syscall::checked;
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, ftruncate, memfd_create};
 use rustix::io::{Errno, pread, pwrite};
 use std::ffi::c_void;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 
 pub(crate) struct Memory {
     /// Aligned to 2 MB.
     base: NonNull<u8>,
     bytes: u64,
-    /// What the program has, by its page tables: the host reads and writes for it nowhere else.
+    /// What the program has, by its page tables: the host reads for it nowhere else.
     mapped: Vec<Range<u64>>,
+    /// What the program may write to, by the same tables, to the page: the host writes for it nowhere else. Code may share
+    /// its 2 MB with data.
+    writable: Vec<Range<u64>>,
     /// What a wipe drops.
     wiped: Vec<Range<u64>>,
     /// What is zero until a job writes to it.
     fresh: Vec<Range<u64>>,
-    /// What the host can only read.
-    code: Vec<Range<u64>>,
+    /// No template gave it: its program is being loaded.
+    boots: bool,
 }
 
 /// A guest's memory when it was ready for its first job. Sealed: it never sees a byte of any.
@@ -40,6 +44,7 @@ pub(crate) struct Template {
     file: OwnedFd,
     chunks: Vec<Chunk>,
     mapped: Vec<Range<u64>>,
+    writable: Vec<Range<u64>>,
 }
 
 /// What one chunk of 2 MB holds.
@@ -65,11 +70,13 @@ pub(crate) struct BadAddress;
 impl Memory {
     /// Nothing but zeros, for a guest that boots.
     pub(crate) fn blank(layout: &Layout, hugepages: bool) -> Result<Memory, Errno> {
-        let mut memory = Memory::reserve(layout.bytes, layout.user_ranges())?;
+        let ranges = (layout.user_ranges(), layout.writable_ranges());
+        let mut memory = Memory::reserve(layout.bytes, ranges)?;
         if hugepages {
             memory.advise(0..layout.bytes, libc::MADV_HUGEPAGE)?;
         }
         memory.fresh.push(0..layout.bytes);
+        memory.boots = true;
         Ok(memory)
     }
 
@@ -81,7 +88,8 @@ impl Memory {
         work_hugepages: bool,
     ) -> Result<Memory, Errno> {
         let bytes = template.chunks.len() as u64 * LARGE_BYTES;
-        let mut memory = Memory::reserve(bytes, template.mapped.clone())?;
+        let ranges = (template.mapped.clone(), template.writable.clone());
+        let mut memory = Memory::reserve(bytes, ranges)?;
         for (chunk, range) in template.runs() {
             let large = match chunk {
                 Chunk::Code => hugepages,
@@ -99,8 +107,7 @@ impl Memory {
                 }
                 Chunk::Code => {
                     memory.copy(&template.file, range.clone())?;
-                    memory.protect(range.clone())?;
-                    memory.code.push(range);
+                    memory.protect(range)?;
                 }
                 Chunk::Data => {
                     memory.map(&template.file, range.clone())?;
@@ -115,7 +122,11 @@ impl Memory {
         Ok(memory)
     }
 
-    fn reserve(bytes: u64, mapped: Vec<Range<u64>>) -> Result<Memory, Errno> {
+    /// A reservation, with what the program has of it, and what of that it may write to.
+    fn reserve(
+        bytes: u64,
+        (mapped, writable): (Vec<Range<u64>>, Vec<Range<u64>>),
+    ) -> Result<Memory, Errno> {
         assert_eq!(bytes % LARGE_BYTES, 0, "layouts are whole large pages");
         let whole = (bytes + LARGE_BYTES) as usize;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -133,9 +144,10 @@ impl Memory {
             base,
             bytes,
             mapped,
+            writable,
             wiped: Vec::new(),
             fresh: Vec::new(),
-            code: Vec::new(),
+            boots: false,
         })
     }
 
@@ -150,20 +162,26 @@ impl Memory {
 
     /// Memory that the program may read.
     pub(crate) fn slice(&self, address: u64, bytes: u64) -> Result<&[u8], BadAddress> {
-        let place = self.program(address, bytes)?;
-        // SAFETY: `program` found all of it within the reservation, which lives as long as this value and is readable
+        let place = self.within(&self.mapped, address, bytes)?;
+        // SAFETY: `within` found all of it within the reservation, which lives as long as this value and is readable
         // throughout; the guest does not run while it is borrowed.
         Ok(unsafe { std::slice::from_raw_parts(place, bytes as usize) })
     }
 
     /// Memory that the program may write to.
     pub(crate) fn slice_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
-        let place = self.program(address, bytes)?;
-        let meets = |code: &Range<u64>| address < code.end && code.start < address + bytes;
-        if self.code.iter().any(meets) {
-            return Err(BadAddress);
-        }
-        // SAFETY: as in `slice`, and writable, since it meets no code; `self` is borrowed mutably.
+        let place = self.within(&self.writable, address, bytes)?;
+        // SAFETY: as in `slice`, and writable: only chunks without a writable page are protected; `self` is borrowed
+        // mutably.
+        Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
+    }
+
+    /// Where a program's image goes before it begins, code included.
+    pub(crate) fn image_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
+        assert!(self.boots, "a template's code is protected");
+        let place = self.within(&self.mapped, address, bytes)?;
+        // SAFETY: as in `slice`, and writable: nothing is protected in a memory that no template gave; `self` is borrowed
+        // mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 
@@ -173,10 +191,15 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), SYSTEM.end as usize) }
     }
 
-    fn program(&self, address: u64, bytes: u64) -> Result<*mut u8, BadAddress> {
+    fn within(
+        &self,
+        ranges: &[Range<u64>],
+        address: u64,
+        bytes: u64,
+    ) -> Result<*mut u8, BadAddress> {
         let end = address.checked_add(bytes).ok_or(BadAddress)?;
-        let mut mapped = self.mapped.iter();
-        if !mapped.any(|range| range.start <= address && end <= range.end) {
+        let mut ranges = ranges.iter();
+        if !ranges.any(|range| range.start <= address && end <= range.end) {
             return Err(BadAddress);
         }
         Ok(self.place(address))
@@ -356,11 +379,12 @@ impl Memory {
             });
         }
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
-        fcntl_add_seals(&file, seals)?;
+        add_seals(file.as_fd(), seals)?;
         Ok(Template {
             file,
             chunks,
             mapped: self.mapped.clone(),
+            writable: self.writable.clone(),
         })
     }
 }

@@ -21,6 +21,10 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("send-descriptor", |scene| {
         call(scene, libc::SYS_sendmsg, &[SOCKET as i64, 0, 0])
     }),
+    ("send-by-another-number", |scene| {
+        let _moved = call(scene, libc::SYS_dup3, &[SOCKET as i64, 3, 0]);
+        call(scene, libc::SYS_sendmsg, &[3, 0, 0])
+    }),
     ("send-to-zygote", |scene| {
         call(scene, libc::SYS_sendmsg, &[3, 0, 0])
     }),

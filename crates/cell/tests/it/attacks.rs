@@ -48,6 +48,7 @@ pub(crate) fn assert_calls_denied(pool: &Pool) {
         socket: cell: crashed: killed for a denied system call
         connect: cell: crashed: killed for a denied system call
         send-descriptor: cell: crashed: killed for a denied system call
+        send-by-another-number: cell: crashed: killed for a denied system call
         send-to-zygote: cell: unsupported: Socket operation on non-socket (os error 88)
         ptrace: cell: crashed: killed for a denied system call
         read-process: cell: crashed: killed for a denied system call
@@ -95,6 +96,7 @@ const CALLS: &[&str] = &[
     "socket",
     "connect",
     "send-descriptor",
+    "send-by-another-number",
     "send-to-zygote",
     "ptrace",
     "read-process",

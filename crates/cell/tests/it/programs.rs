@@ -199,6 +199,71 @@ fn a_program_that_fails_is_told_in_one_line() {
     }
 }
 
+/// P13 and P14 for programs: none gets at a descriptor, a file or a page of code that it was not given.
+#[test]
+fn what_a_program_was_not_given_it_cannot_take() {
+    let file = format!("FILE={}", allowed().display());
+    for pool in pools(Limits::default()) {
+        let answer = run(&pool, &["DO=escape", &file], b"body").expect("it answers");
+        let expected = match pool.posture().backend {
+            Backend::Kvm => expect![[r#"
+                read what is allowed: yes
+                path alone: No such file or directory (os error 2)
+                missing path alone: No such file or directory (os error 2)
+                cut: yes
+                write: Permission denied (os error 13)
+                make: No such file or directory (os error 2)
+                outlive the launcher: Invalid argument (os error 22)
+                move a descriptor: Function not implemented (os error 38)
+                send a descriptor: Function not implemented (os error 38)
+                become another program: Function not implemented (os error 38)
+                overwrite code: Bad address (os error 14)
+                code: 7
+            "#]],
+            _ => expect![[r#"
+                read what is allowed: yes
+                path alone: Permission denied (os error 13)
+                missing path alone: Permission denied (os error 13)
+                cut: Permission denied (os error 13)
+                write: Permission denied (os error 13)
+                make: Permission denied (os error 13)
+                outlive the launcher: Function not implemented (os error 38)
+                move a descriptor: Function not implemented (os error 38)
+                send a descriptor: Function not implemented (os error 38)
+                become another program: Function not implemented (os error 38)
+                overwrite code: Bad address (os error 14)
+                code: 7
+            "#]],
+        };
+        expected.assert_eq(&answer);
+        let kept = std::fs::read_to_string(allowed());
+        assert_eq!(kept.expect("it is there"), "allowed");
+    }
+}
+
+/// A program whose time is up is gone soon after its request failed, whatever it did to live on.
+#[test]
+fn no_program_outlives_its_time() {
+    // Other tests have programs of their own meanwhile.
+    const MARK: &str = "--no-program-outlives-its-time";
+    let marked = Program {
+        arguments: vec![MARK.to_owned()],
+        ..program(&PROGRAM)
+    };
+    let pool = Pool::start_program(&ATTACKER, &marked, Limits::default()).expect("it starts");
+    let is_marked = |pid: &u32| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
+        words.is_ok_and(|words| words.contains(MARK))
+    };
+    let failure = run_in(&pool, &["DO=outlive"], b"", JOB_LIMITS, 500).expect_err("it loops");
+    assert_eq!(failure.kind, FailureKind::TimedOut);
+    crate::life::until(|| {
+        let descendants = crate::life::descendants(std::process::id());
+        !descendants.iter().any(is_marked)
+    });
+    assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
+}
+
 /// One CPU, on which threads take turns: by calls that wait, and where none does.
 #[test]
 fn threads_of_a_program_take_turns() {

@@ -2,6 +2,7 @@
 //! kept it reads records instead.
 
 mod calls;
+mod escape;
 mod records;
 mod services;
 mod threads;
@@ -62,6 +63,8 @@ fn main() {
             let written = std::fs::write(file(), "x");
             println!("{:?}", written.map_err(|error| error.kind()));
         }
+        "escape" => escape::try_all(),
+        "outlive" => escape::outlive(),
         "fork" => {
             // SAFETY: the child ends at once.
             match unsafe { libc::fork() } {

@@ -1,8 +1,8 @@
 //! The compiled filters against the tables they were made from, run as the kernel would.
 
 use super::{
-    ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, LAUNCHER, Lacks, MACHINE, NO_SUCH_CALL,
-    NUMBER, Program, Rule, X32, X86_64, ZYGOTE, compile,
+    ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, LAUNCHER, Lacks, MACHINE, NO_ACCESS,
+    NO_SUCH_CALL, NUMBER, Program, Rule, X32, X86_64, ZYGOTE, compile,
 };
 use proptest::prelude::*;
 
@@ -125,17 +125,31 @@ fn a_child_loses_fork_and_nothing_else() {
 
 #[test]
 fn a_program_may_start_threads_and_no_process() {
-    let Program(program) = Program::threads();
+    const FILE: i32 = 7;
+    let Program(program) = Program::of_program(FILE);
     let clone = |flags: i32| {
         let arguments = [flags as u64, 0, 0, 0, 0, 0];
         judge(&program, &Call::new(libc::SYS_clone, arguments))
     };
     assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD), ALLOW);
     assert_ne!(clone(libc::SIGCHLD), ALLOW);
-    assert_ne!(
-        judge(&program, &Call::new(libc::SYS_setpgid, [0; 6])),
-        ALLOW
-    );
+    for lost in [
+        libc::SYS_setpgid,
+        libc::SYS_prctl,
+        libc::SYS_dup3,
+        libc::SYS_sendmsg,
+    ] {
+        let verdict = judge(&program, &Call::new(lost, [0; 6]));
+        assert_eq!(verdict, NO_SUCH_CALL, "{lost}");
+    }
+    let execute = |file: i32| {
+        let arguments = [file as u64, 0, 0, 0, 0, 0];
+        judge(&program, &Call::new(libc::SYS_execveat, arguments))
+    };
+    assert_eq!(execute(FILE), ALLOW);
+    for other in [0, 1, 3, 4, FILE + 1, -1] {
+        assert_ne!(execute(other), ALLOW, "{other}");
+    }
     assert_eq!(judge(&program, &Call::new(libc::SYS_read, [0; 6])), ALLOW);
 }
 
@@ -144,4 +158,32 @@ fn a_filters_hash_tells_it_from_another() {
     let (zygote, init) = (Program::zygote(), Program::init());
     assert_eq!(zygote.hash(), Program::zygote().hash());
     assert_ne!(zygote.hash(), init.hash());
+}
+
+#[test]
+fn files_are_opened_to_be_read_and_for_nothing_else() {
+    let Program(program) = Program::launcher(true);
+    for (call, argument) in [(libc::SYS_open, 1), (libc::SYS_openat, 2)] {
+        let open = |flags: i32| {
+            let mut arguments = [0; 6];
+            arguments[argument] = flags as u64;
+            judge(&program, &Call::new(call, arguments))
+        };
+        for flags in [0, libc::O_CLOEXEC, libc::O_NOFOLLOW | libc::O_NONBLOCK] {
+            assert_eq!(open(libc::O_RDONLY | flags), ALLOW, "{flags:#o}");
+        }
+        for flags in [
+            libc::O_WRONLY,
+            libc::O_RDWR,
+            libc::O_ACCMODE,
+            libc::O_PATH,
+            libc::O_PATH | libc::O_NOFOLLOW,
+            libc::O_TRUNC,
+            libc::O_CREAT,
+            libc::O_TMPFILE,
+            libc::O_DIRECTORY,
+        ] {
+            assert_eq!(open(flags), NO_ACCESS, "{flags:#o}");
+        }
+    }
 }

@@ -8,8 +8,13 @@ const CODE: u64 = 2 * LARGE_BYTES;
 const DATA: u64 = 3 * LARGE_BYTES;
 
 fn layout() -> Layout {
+    divided(LARGE_BYTES)
+}
+
+/// Code and data behind each other, each of so many bytes.
+fn divided(bytes: u64) -> Layout {
     let segment = |begin: u64, execute: bool| Segment {
-        memory: begin..begin + LARGE_BYTES,
+        memory: begin..begin + bytes,
         file: 0..0,
         write: !execute,
         execute,
@@ -17,7 +22,7 @@ fn layout() -> Layout {
     let image = Image {
         entry: CODE,
         relocatable: false,
-        segments: vec![segment(CODE, true), segment(DATA, false)],
+        segments: vec![segment(CODE, true), segment(CODE + bytes, false)],
         headers: (0, 0),
     };
     let chance = Chance {
@@ -33,7 +38,7 @@ fn template(layout: &Layout) -> Template {
     let mut boot = Memory::blank(layout, true).expect("address space");
     let stack = layout.stack_top - 2 * PAGE_BYTES;
     for address in [CODE, DATA, stack + PAGE_BYTES, stack - 64 * PAGE_BYTES] {
-        let place = boot.slice_mut(address, 4).expect("the program's");
+        let place = boot.image_mut(address, 4).expect("the program's");
         place.copy_from_slice(b"boot");
     }
     boot.freeze(layout, stack).expect("a memory file")
@@ -121,6 +126,34 @@ fn addresses_that_are_not_the_programs_are_refused() {
         Err(BadAddress),
         "what reaches into code"
     );
+}
+
+/// What the host writes for a guest must not be more than the guest can write by its page tables.
+#[test]
+fn code_beside_data_in_one_large_page_is_written_by_nobody() {
+    let layout = divided(PAGE_BYTES);
+    let mut boot = Memory::blank(&layout, true).expect("address space");
+    let image = boot.image_mut(CODE, 2 * PAGE_BYTES).expect("the program's");
+    image.fill(b'x');
+    let template = boot
+        .freeze(&layout, layout.stack_top)
+        .expect("a memory file");
+    let data = CODE + PAGE_BYTES;
+    let of_template = Memory::of(&template, true, true).expect("address space");
+    for mut memory in [boot, of_template] {
+        for (address, bytes) in [
+            (CODE, 1),
+            (data - 1, 1),
+            (data - 1, 2),
+            (CODE, 2 * PAGE_BYTES),
+        ] {
+            let refused = memory.slice_mut(address, bytes);
+            assert_eq!(refused, Err(BadAddress), "{address:#x} {bytes}");
+            assert!(memory.slice(address, bytes).is_ok(), "{address:#x}");
+        }
+        assert!(memory.slice_mut(data, PAGE_BYTES).is_ok());
+        assert!(memory.drop_fresh(CODE..data).is_err() || memory.boots);
+    }
 }
 
 /// N2, with the fault: where a wipe forgets a page, a canary in it is found.
