@@ -22,29 +22,6 @@ pub(crate) fn of_this_thread() -> u64 {
     COUNT.get()
 }
 
-/// Keeps freed memory for what is allocated next: blocks below `block_bytes` are not mapped each for itself, and the heap
-/// gives back to the host only what passes `kept_bytes` at its end. Without it, memory for a blob that replaces another
-/// is new to the process each time, and each of its pages is a fault. For a process that lives from its memory.
-pub fn keep_freed(kept_bytes: usize, block_bytes: usize) {
-    let limit = |bytes: usize| libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    for (name, bytes) in [
-        (libc::M_TRIM_THRESHOLD, kept_bytes),
-        (libc::M_MMAP_THRESHOLD, block_bytes),
-    ] {
-        // SAFETY: sets a number of the allocator's, which takes its own lock. An allocator that does not know it says so,
-        //         and allocates as before. Breaks if another thread were inside a signal handler that allocates.
-        unsafe { libc::mallopt(name, limit(bytes)) };
-    }
-}
-
-/// Bytes of the heap that are in use, the allocator's own words included, in the whole process.
-pub fn in_use_bytes() -> u64 {
-    // SAFETY: reads the allocator's numbers under its own locks. Breaks if another thread were inside a signal handler that
-    //         allocates.
-    let info = unsafe { libc::mallinfo2() };
-    (info.uordblks + info.hblkhd) as u64
-}
-
 // SAFETY: every call is passed on as it came, and its answer passed back, so what `A` promises holds. Breaks if `count`
 //         ever allocates, unwinds or touches what it is given.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {

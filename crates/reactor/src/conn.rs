@@ -18,6 +18,9 @@ use crate::accept::Accepted;
 use crate::address::Place;
 use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
+/// What is dropped at a time of what a client sends after our end.
+const LINGER_BYTES: usize = 16 << 10;
+
 /// One accepted connection. Its task owns it; dropping it closes the socket.
 #[derive(Debug)]
 pub struct Conn<S = TcpStream> {
@@ -187,26 +190,24 @@ impl Conn {
     }
 
     /// Ends the connection so that what was written arrives although the client still sends: closes our side, then
-    /// drops what comes until the client closes, or `linger_ms` or `linger_bytes_max` are over. To close with bytes
-    /// unread would send a reset, which discards an answer that is on its way (RFC 9112 §9.6).
+    /// drops what comes until the client closes, is silent for `linger_ms`, or `linger_ms_max` or `linger_bytes_max` are
+    /// over.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket; the connection is closed all the same.
     pub async fn linger(mut self) -> Result<(), Ended> {
         rustix::net::shutdown(&self.stream, Shutdown::Write)
             .map_err(|errno| Ended::Socket(errno.into()))?;
-        self.deadline.arm(Wait::Linger);
-        let mut left = self.core.limits().linger_bytes_max;
-        while 0 < left {
+        let mut linger = self.deadline.linger();
+        loop {
             let (stream, core) = (&mut self.stream, &self.core);
             // The buffer lives in the poll, so that it adds nothing to the size of every connection's task.
-            let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; 4096]));
-            match self.deadline.within(read).await?.map_err(Ended::Socket)? {
-                0 => break,
-                read => left = left.saturating_sub(read),
+            let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; LINGER_BYTES]));
+            let read = self.deadline.within(read).await?;
+            if !linger.came(read.map_err(Ended::Socket)?) {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Waits until the socket has room for more of an answer, for as long as the client takes what there is: in each

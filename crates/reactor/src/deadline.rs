@@ -176,6 +176,18 @@ impl Deadline {
         }
     }
 
+    /// Our end of the connection is closed: begins to drop what its client still sends.
+    #[must_use]
+    pub fn linger(&self) -> Linger<'_> {
+        let limits = self.core.limits();
+        self.arm(Wait::Linger);
+        Linger {
+            deadline: self,
+            until_ms: self.core.clock().now_ms() + TICK_MS + limits.linger_ms_max,
+            bytes_left: limits.linger_bytes_max,
+        }
+    }
+
     /// Whether another connection needs the place, so that the next answer should be the last.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
@@ -249,6 +261,34 @@ impl Deadline {
             return Some(Ended::TimedOut(wait));
         }
         None
+    }
+}
+
+/// Bounds of what is dropped behind an answer that was given early: a client that sends goes on reading only once it has sent
+/// all, and closing with bytes unread would send a reset, which discards the answer on its way (RFC 9112 §9.6).
+#[derive(Debug)]
+pub struct Linger<'d> {
+    deadline: &'d Deadline,
+    until_ms: u64,
+    bytes_left: usize,
+}
+
+impl Linger<'_> {
+    /// Bounds what is dropped to `bytes_max` more bytes, where nothing but a reason is on its way to the client.
+    #[must_use]
+    pub fn at_most(mut self, bytes_max: usize) -> Self {
+        self.bytes_left = self.bytes_left.min(bytes_max);
+        self
+    }
+
+    /// Notes that so many bytes came, none being the client's end. Returns whether more should be read: each time the client
+    /// may be silent for as long again, but not beyond the time that it has in all.
+    pub fn came(&mut self, bytes: usize) -> bool {
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.deadline.arm(Wait::Linger);
+        let due_ms = &self.deadline.entry.due_ms;
+        due_ms.set(due_ms.get().min(self.until_ms));
+        bytes != 0 && self.bytes_left != 0
     }
 }
 

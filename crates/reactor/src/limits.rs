@@ -32,9 +32,11 @@ pub struct Limits {
     pub write_stall_ms: u64,
     /// Slowest reader, over each `write_stall_ms`, by what its kernel acknowledges. Default 512 bytes a second.
     pub write_bytes_per_s_min: u64,
-    /// From our end of a connection to the client's, in [`crate::Conn::linger`]. Default 2,000 ms.
+    /// Silence of a client after our end of its connection, in [`crate::Conn::linger`]. Default 2,000 ms.
     pub linger_ms: u64,
-    /// Most bytes dropped meanwhile. Default 64 KiB.
+    /// Time in all that such a client may go on sending. Default 30,000 ms.
+    pub linger_ms_max: u64,
+    /// Most bytes dropped meanwhile. Default 1 GiB.
     pub linger_bytes_max: usize,
     /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
     /// waited for. Default 30,000 ms.
@@ -63,7 +65,8 @@ impl Default for Limits {
             write_stall_ms: 60_000,
             write_bytes_per_s_min: 512,
             linger_ms: 2_000,
-            linger_bytes_max: 64 << 10,
+            linger_ms_max: 30_000,
+            linger_bytes_max: 1 << 30,
             drain_ms_max: 30_000,
             unsent_bytes_max: 128 << 10,
             sendfile_slice_bytes: 1 << 20,

@@ -66,6 +66,7 @@ where
             listeners.exempt,
         )),
         counters: listeners.counters,
+        pins: 1 < ids.len(),
         allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
     };
     let gate = Gate::new(ids.len());
@@ -112,6 +113,9 @@ struct Shared {
     open: AtomicUsize,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
+    /// Whether each core's thread stays on its processor. A lone one does not: it has no other core of this process to share
+    /// with, and pinned it would share its processor with the lone cores of other processes while the rest idle.
+    pins: bool,
     /// Where the process may run, for threads that are not pinned.
     allowed: CpuSet,
     steered: Steered,
@@ -182,7 +186,9 @@ impl Shared {
             let action = format!("core-{index} on processor {}: {action}", id.0);
             move |source| Error::host(action, source)
         };
-        cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+        if self.pins {
+            cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+        }
         if let Err(error) = slice::ask_to_run_soon() {
             tracing::debug!(core = index, %error, "the kernel keeps its own time slice");
         }

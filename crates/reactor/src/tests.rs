@@ -214,6 +214,19 @@ fn a_core_is_a_pinned_named_thread_that_owns_its_state() {
 }
 
 #[test]
+fn a_lone_core_may_run_wherever_the_process_may() {
+    let (seen, cores) = mpsc::channel();
+    let server = Running::start(1, Limits::default(), move |_| {
+        let processors = rustix::thread::sched_getaffinity(None).expect("the kernel tells");
+        seen.send(processors.count()).expect("the test listens");
+        |_: Conn| async {}
+    });
+    let usable = rustix::thread::sched_getaffinity(None).expect("the kernel tells");
+    assert_eq!(cores.recv(), Ok(usable.count()));
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
 fn accepted_sockets_do_not_wait_to_fill_packets() {
     let (seen, nodelay) = mpsc::channel();
     let server = Running::start(1, Limits::default(), move |_| {

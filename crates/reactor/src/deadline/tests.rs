@@ -24,6 +24,7 @@ const LIMITS: Limits = Limits {
     write_stall_ms: 4_000,
     write_bytes_per_s_min: 1,
     linger_ms: 500,
+    linger_ms_max: 60_000,
     linger_bytes_max: 1,
     drain_ms_max: 0,
     unsent_bytes_max: 1,
