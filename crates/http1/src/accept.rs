@@ -32,6 +32,20 @@ pub fn fold<'a, const N: usize>(
     std::array::from_fn(|at| named[at] && !forbidden[at])
 }
 
+/// Whether the field names in full, with a weight above zero, a media type that begins with `kind`, as in `image/`.
+pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
+    let mut members = values.into_iter().flat_map(|value| split(value, b','));
+    members.any(|member| {
+        let mut parts = split(member, b';');
+        let range = parts.next().unwrap_or_default();
+        let subtype = range.split_at_checked(kind.len());
+        let is_named = subtype.is_some_and(|(begin, subtype)| {
+            begin.eq_ignore_ascii_case(kind.as_bytes()) && !matches!(subtype, b"" | b"*")
+        });
+        is_named && matches!(weight_of_bare(parts), Some(1..))
+    })
+}
+
 /// The weight in thousandths, if no parameter but the weight stands beside the media range.
 fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
     let mut millis = None;

@@ -1,7 +1,7 @@
 //! What one request may take.
 
 /// Upper bound of [`Limits::fields_max`]: the fields' table lives on the stack.
-pub const FIELDS_BOUND: usize = 64;
+pub const FIELDS_BOUND: usize = 100;
 
 /// Bounds of one request. The defaults are what the server starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Limits {
     /// Which limit does not, for the operator.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.fields_max == 0 || FIELDS_BOUND < self.fields_max {
-            return Err("fields_max is not between 1 and 64");
+            return Err("fields_max is not between 1 and 100");
         }
         if self.target_bytes_max < 8_000 {
             return Err("target_bytes_max is below 8000, which RFC 9112 section 3 asks for");

@@ -17,22 +17,42 @@ pub enum Served {
         /// One past the last byte, at most the length.
         end: u64,
     },
+    /// 206 with several parts (§14.6).
+    Parts(Parts),
     /// 416, with the length in Content-Range.
     Unsatisfiable,
 }
 
+/// Ranges that one request may name; with more it is answered with everything, as §14.2 lets a server do.
+pub const PARTS_MAX: usize = 10;
+
+/// Bytes between two ranges that are sent along rather than a part's head, which is as long. Many small or overlapping ranges
+/// are an attack (§17.15): so no answer is much longer than the representation.
+const GAP_BYTES_MAX: u64 = 128;
+
+/// Two parts at least, in order, each with a byte at least and none near the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    parts: [(u64, u64); PARTS_MAX],
+    count: usize,
+}
+
+impl Parts {
+    /// The first byte of each part, and one past its last.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.parts[..self.count].iter().copied()
+    }
+}
+
 /// Evaluates Range and If-Range for a representation of `length_bytes`. To be asked after the preconditions let the
 /// request proceed (RFC 9110 §13.2.2, step 5).
-///
-/// Several ranges are answered with everything: §14.2 lets a server ignore Range, a client of pictures or music never
-/// asks for several, and many small or overlapping ones are an attack (§17.15).
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>, length_bytes: u64) -> Served {
     // §14.2: Range means nothing but in a GET.
     if request.method != Method::Get {
         return Served::Whole;
     }
-    let Some(spec) = request.range().only().and_then(single) else {
+    let Some(specs) = request.range().only().and_then(Specs::read) else {
         return Served::Whole;
     };
     let if_range = request.if_range();
@@ -43,7 +63,7 @@ pub fn evaluate(request: &Request<'_>, current: &Validators<'_>, length_bytes: u
     {
         return Served::Whole;
     }
-    select(spec, length_bytes)
+    specs.select(length_bytes)
 }
 
 /// A range as the client wrote it. Numbers too large for 64 bits are as good as the largest.
@@ -54,28 +74,81 @@ enum Spec {
     Last(u64),
 }
 
-/// The one range of the field. An unknown unit, several ranges, or anything malformed: none (§14.2: ignored).
-fn single(value: &[u8]) -> Option<Spec> {
-    let equals = value.iter().position(|&byte| byte == b'=')?;
-    let (unit, set) = (&value[..equals], &value[equals + 1..]);
-    if !unit.eq_ignore_ascii_case(b"bytes") {
-        return None;
+/// The ranges of a field, in the client's order.
+struct Specs {
+    specs: [Spec; PARTS_MAX],
+    count: usize,
+}
+
+impl Specs {
+    /// An unknown unit, too many ranges, or anything malformed: none (§14.2: ignored).
+    fn read(value: &[u8]) -> Option<Specs> {
+        let equals = value.iter().position(|&byte| byte == b'=')?;
+        let (unit, set) = (&value[..equals], &value[equals + 1..]);
+        if !unit.eq_ignore_ascii_case(b"bytes") {
+            return None;
+        }
+        let mut read = Specs {
+            specs: [Spec::From(0); PARTS_MAX],
+            count: 0,
+        };
+        let specs = set.split(|&byte| byte == b',').map(trim);
+        for spec in specs.filter(|spec| !spec.is_empty()) {
+            *read.specs.get_mut(read.count)? = Spec::read(spec)?;
+            read.count += 1;
+        }
+        (read.count != 0).then_some(read)
     }
-    let mut specs = set
-        .split(|&byte| byte == b',')
-        .map(trim)
-        .filter(|spec| !spec.is_empty());
-    let spec = specs.next()?;
-    if specs.next().is_some() {
-        return None;
+
+    fn select(&self, length_bytes: u64) -> Served {
+        let mut parts = [(0, 0); PARTS_MAX];
+        let mut count = 0;
+        for spec in &self.specs[..self.count] {
+            match select(*spec, length_bytes) {
+                Served::Part { start, end } => {
+                    parts[count] = (start, end);
+                    count += 1;
+                }
+                Served::Unsatisfiable => {}
+                other => return other,
+            }
+        }
+        // §14.2: overlapping ranges, and those closer than a part's head is long, may become one.
+        parts[..count].sort_unstable();
+        let mut last = 0;
+        for at in 1..count {
+            let (start, end) = parts[at];
+            if start <= parts[last].1.saturating_add(GAP_BYTES_MAX) {
+                parts[last].1 = parts[last].1.max(end);
+            } else {
+                last += 1;
+                parts[last] = (start, end);
+            }
+        }
+        match (count, last) {
+            (0, _) => Served::Unsatisfiable,
+            (_, 0) => Served::Part {
+                start: parts[0].0,
+                end: parts[0].1,
+            },
+            _ => Served::Parts(Parts {
+                parts,
+                count: last + 1,
+            }),
+        }
     }
-    let dash = spec.iter().position(|&byte| byte == b'-')?;
-    match (&spec[..dash], &spec[dash + 1..]) {
-        (b"", last) => number(last).map(Spec::Last),
-        (first, b"") => number(first).map(Spec::From),
-        (first, last) => {
-            let (first, last) = (number(first)?, number(last)?);
-            (first <= last).then_some(Spec::FromTo(first, last))
+}
+
+impl Spec {
+    fn read(spec: &[u8]) -> Option<Spec> {
+        let dash = spec.iter().position(|&byte| byte == b'-')?;
+        match (&spec[..dash], &spec[dash + 1..]) {
+            (b"", last) => number(last).map(Spec::Last),
+            (first, b"") => number(first).map(Spec::From),
+            (first, last) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first <= last).then_some(Spec::FromTo(first, last))
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ fn limits_that_do_not_fit_are_named() {
         ),
         (
             Limits {
-                fields_max: 65,
+                fields_max: 101,
                 ..sound
             },
             "fields_max",

@@ -137,6 +137,12 @@ impl Connection {
         &self.head
     }
 
+    /// Whether a head has begun, of which more frames are to come.
+    #[must_use]
+    pub fn is_in_head(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Streams that are open.
     #[must_use]
     pub fn streams(&self) -> usize {

@@ -61,6 +61,12 @@ impl Head {
         self.pseudo(METHOD).unwrap_or_default()
     }
 
+    /// `:scheme`, if there is one.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&[u8]> {
+        self.pseudo(SCHEME)
+    }
+
     /// `:path`; empty for CONNECT, which has none.
     #[must_use]
     pub fn path(&self) -> &[u8] {

@@ -59,6 +59,13 @@ fn ranges() {
             match range::evaluate(request, &validators(row.context), length_bytes) {
                 Served::Whole => "200".to_owned(),
                 Served::Part { start, end } => format!("206 {start}..{end}"),
+                Served::Parts(parts) => {
+                    let parts: Vec<_> = parts
+                        .iter()
+                        .map(|(start, end)| format!("{start}..{end}"))
+                        .collect();
+                    format!("206 {}", parts.join(" "))
+                }
                 Served::Unsatisfiable => "416".to_owned(),
             }
         })
@@ -78,4 +85,29 @@ fn accepted_formats() {
             .to_owned()
         })
     });
+}
+
+#[test]
+fn fields_that_name_a_picture_format() {
+    let cases = [
+        ("X: y", false),
+        ("Accept:", false),
+        ("Accept: */*", false),
+        ("Accept: image/*", false),
+        ("Accept: image/", false),
+        ("Accept: image/*, */*;q=0.8", false),
+        ("Accept: text/html,application/xhtml+xml,*/*;q=0.8", false),
+        ("Accept: ximage/png", false),
+        ("Accept: image/png;q=0, */*", false),
+        ("Accept: image/png", true),
+        ("Accept: IMAGE/PNG;q=0.1", true),
+        ("Accept: image/*, image/svg+xml", true),
+        ("Accept: */*\r\nAccept: image/jpeg", true),
+    ];
+    for (field, expected) in cases {
+        let named = with_request(b"GET", field.as_bytes(), |request| {
+            accept::names(request.accept(), "image/").to_string()
+        });
+        assert_eq!(named, expected.to_string(), "{field}");
+    }
 }

@@ -91,6 +91,11 @@ impl Connection {
         }
     }
 
+    /// So many bytes of a body that is not wanted were dropped. As many more may come on other streams, and none on its own.
+    pub fn skip(&mut self, bytes: usize, out: &mut Vec<u8>) {
+        self.allow(bytes as u32, out);
+    }
+
     /// So many bytes more may come over all streams. Told once it is worth a frame.
     pub(super) fn allow(&mut self, bytes: u32, out: &mut Vec<u8>) {
         self.to_allow += bytes;
