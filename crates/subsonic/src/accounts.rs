@@ -1,11 +1,45 @@
 //! Users, as clients see them, and as the operator makes them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::fault::{Code, Fault};
-use crate::server::{Answer, Call, Changes, Seen};
-use crate::store::{Change, Store, StoreError, User, key_hash, new_key};
+use crate::server::{Answer, Call, Changes, Seen, told};
+use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
+
+/// Roles that an admin may take from users, by their parameters.
+const ROLES: [(&str, Role); 5] = [
+    ("settingsRole", Role::Settings),
+    ("downloadRole", Role::Download),
+    ("playlistRole", Role::Playlist),
+    ("streamRole", Role::Stream),
+    ("shareRole", Role::Share),
+];
+
+impl Call<'_> {
+    /// Finds the user of this name: any for admins, themselves alone for others.
+    fn own_or_any<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(&'s str, &'s User), Fault> {
+        let known = seen.state.user_named(name);
+        if known.is_none_or(|(name, _)| name != self.user) {
+            seen.admin()?;
+        }
+        known.ok_or_else(|| Fault::not_found("user"))
+    }
+
+    /// Applies the parameters of roles to those that a user is denied now.
+    fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
+        let mut denied = denied.clone();
+        for (parameter, role) in ROLES {
+            match self.flag(parameter)? {
+                Some(true) => drop(denied.remove(&role)),
+                Some(false) => drop(denied.insert(role)),
+                None => {}
+            }
+        }
+        Ok(denied)
+    }
+}
 
 impl<'s> Seen<'s> {
     /// The user, who may change what is everybody's.
@@ -25,16 +59,16 @@ fn describe(out: &mut Writer, name: &str, user: &User) {
     );
     for (role, has) in [
         ("adminRole", user.admin),
-        ("settingsRole", true),
-        ("downloadRole", true),
+        ("settingsRole", user.may(Role::Settings)),
+        ("downloadRole", user.may(Role::Download)),
         ("uploadRole", false),
-        ("playlistRole", true),
+        ("playlistRole", user.may(Role::Playlist)),
         ("coverArtRole", false),
         ("commentRole", false),
         ("podcastRole", false),
-        ("streamRole", true),
+        ("streamRole", user.may(Role::Stream)),
         ("jukeboxRole", false),
-        ("shareRole", false),
+        ("shareRole", user.may(Role::Share)),
         ("videoConversionRole", false),
     ] {
         out.flag(role, has);
@@ -47,12 +81,7 @@ fn describe(out: &mut Writer, name: &str, user: &User) {
 }
 
 pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let name = call.text("username")?;
-    if name != call.user {
-        seen.admin()?;
-    }
-    let user = seen.state.users.get(name);
-    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
     out.object("user", |out| describe(out, name, user));
     Ok(())
 }
@@ -62,9 +91,8 @@ const AVATAR_PX: u32 = 320;
 
 /// The picture that the operator gave a user, for everybody who comes in.
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
-    let name = call.text("username")?;
-    let user = seen.state.users.get(name);
-    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let known = seen.state.user_named(call.text("username")?);
+    let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
     let target = call.server.house.avatar(&avatar_name(name, user));
     let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
     Ok(Answer::File {
@@ -96,7 +124,7 @@ pub(crate) fn users(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(
 pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
     let (name, password) = (call.text("username")?, call.text("password")?);
-    if seen.state.users.contains_key(name) {
+    if seen.state.has_alike(name) {
         return Err(Fault::new(Code::Generic, "this user is there already"));
     }
     if call.server.limits.kept_max <= seen.state.users.len() {
@@ -104,7 +132,8 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }
     check_name(name).map_err(|_| Fault::bad("username"))?;
     let admin = call.flag("adminRole")?.unwrap_or(false);
-    let mut changes = vec![kept(call, name, &typed(password), admin)];
+    let mut changes = vec![kept(call, name, &typed(password), admin)?];
+    changes.extend(denied(call, name, &BTreeSet::new())?);
     changes.extend(call.number("maxBitRate")?.map(|kbps| Change::MaxBitRate {
         user: name.to_owned(),
         kbps,
@@ -114,16 +143,14 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let name = call.text("username")?;
-    let user = seen.state.users.get(name);
-    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
     let admin = call.flag("adminRole")?.unwrap_or(user.admin);
     // Nobody could undo it.
     if name == call.user && !admin {
         return Err(Fault::not_allowed());
     }
     let mut changes = vec![match call.params.first("password") {
-        Some(password) => kept(call, name, &typed(password), admin),
+        Some(password) => kept(call, name, &typed(password), admin)?,
         None => Change::User {
             name: name.to_owned(),
             password: user.password.clone(),
@@ -131,6 +158,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
             at_ms: call.now_ms,
         },
     }];
+    changes.extend(denied(call, name, &user.denied)?);
     changes.extend(call.number("maxBitRate")?.map(|kbps| Change::MaxBitRate {
         user: name.to_owned(),
         kbps,
@@ -138,25 +166,27 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     Ok(changes)
 }
 
+/// Returns the change of a user's denied rights, if the parameters have one.
+fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Change>, Fault> {
+    let roles = call.denied(now)?;
+    Ok((roles != *now).then(|| Change::Denied {
+        user: name.to_owned(),
+        roles,
+    }))
+}
+
 pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
-    let name = call.text("username")?;
-    if name != call.user {
-        seen.admin()?;
-    }
-    let user = seen.state.users.get(name);
-    let user = user.ok_or_else(|| Fault::not_found("user"))?;
+    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    seen.may(Role::Settings)?;
     let password = typed(call.text("password")?);
-    Ok(vec![kept(call, name, &password, user.admin)])
+    Ok(vec![kept(call, name, &password, user.admin)?])
 }
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let name = call.text("username")?;
+    let (name, _) = call.own_or_any(seen, call.text("username")?)?;
     if name == call.user {
         return Err(Fault::not_allowed());
-    }
-    if !seen.state.users.contains_key(name) {
-        return Err(Fault::not_found("user"));
     }
     Ok(vec![Change::UserGone {
         name: name.to_owned(),
@@ -170,13 +200,14 @@ fn typed(given: &str) -> String {
     decoded.unwrap_or_else(|| given.to_owned())
 }
 
-fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Change {
-    Change::User {
+fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Change, Fault> {
+    let sealed = call.server.store.seal(name, password);
+    Ok(Change::User {
         name: name.to_owned(),
-        password: call.server.store.secret().seal(name, password),
+        password: sealed.map_err(|err| told(&err))?,
         admin,
         at_ms: call.now_ms,
-    }
+    })
 }
 
 /// Why a user cannot be changed as asked.
@@ -253,11 +284,11 @@ impl Store {
         now_ms: i64,
     ) -> Result<(), UserError> {
         check_name(name)?;
-        self.change(|state| match state.users.contains_key(name) {
+        self.change(|state| match state.has_alike(name) {
             true => Err(UserError::Taken),
             false => Ok(vec![Change::User {
                 name: name.to_owned(),
-                password: self.secret().seal(name, password),
+                password: self.seal(name, password)?,
                 admin: admin || state.users.is_empty(),
                 at_ms: now_ms,
             }]),
@@ -273,7 +304,7 @@ impl Store {
             let user = state.users.get(name).ok_or(UserError::Unknown)?;
             Ok(vec![Change::User {
                 name: name.to_owned(),
-                password: self.secret().seal(name, password),
+                password: self.seal(name, password)?,
                 admin: user.admin,
                 at_ms: now_ms,
             }])

@@ -11,7 +11,7 @@ const NOBODY: &str = "there are no users yet: on the server, run `pelton user ad
 pub(crate) fn user<'s>(
     params: &Params<'_>,
     state: &'s State,
-    secret: &Secret,
+    secret: Option<&Secret>,
 ) -> Result<&'s str, Fault> {
     if state.users.is_empty() {
         return Err(Fault::new(Code::Login, NOBODY));
@@ -27,8 +27,8 @@ pub(crate) fn user<'s>(
         return of_key(key, state).ok_or_else(|| Fault::new(Code::BadKey, "no such apiKey"));
     }
     let name = params.first("u").ok_or_else(|| Fault::missing("u"))?;
-    let known = state.users.get_key_value(name);
-    let password = known.and_then(|(name, user)| secret.open_sealed(name, &user.password));
+    let known = state.user_named(name);
+    let password = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
     let fits = |password: &str| match (params.first("p"), params.first("t")) {
         (Some(given), _) => Ok(is_same(&clear(given), password.as_bytes())),
         (None, Some(token)) => {
@@ -48,6 +48,24 @@ pub(crate) fn user<'s>(
         Some((name, _)) if is_in => Ok(name),
         _ => Err(Fault::new(Code::Login, "wrong user name or password")),
     }
+}
+
+/// Returns the user of this name and password.
+pub(crate) fn of_password<'s>(
+    name: &str,
+    password: &str,
+    state: &'s State,
+    secret: Option<&Secret>,
+) -> Option<&'s str> {
+    let known = state.users.get_key_value(name);
+    let kept = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
+    // As much work for a name that nobody has.
+    let is_same = is_same(
+        password.as_bytes(),
+        kept.as_deref().unwrap_or("").as_bytes(),
+    );
+    let (name, _) = known.filter(|_| is_same && kept.is_some())?;
+    Some(name)
 }
 
 /// The user that a key lets in.

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Everything is in memory, and the journal makes it again: records that each have a length and a checksum, behind each
-//! other. A change is answered once it is on the disk. A tail that a crash left is cut by the next who writes. More than one
-//! process may have it open, as while one takes over from another or `pelton user` adds somebody: each reads what the others
-//! append, under the file's lock. When most of the journal is history, it is written anew beside its name and renamed.
+//! other. A change is answered once it is on the disk. A tail that a crash left is cut by the next who writes; damage
+//! elsewhere costs the records that it hit, see `journal.rs`. More than one process may have the journal open, as while one
+//! takes over from another or `pelton user` adds a user: each reads what the others append, under the file's lock. When most
+//! of the journal is history, it is written anew beside its name and renamed. Reading writes nothing, not even the folder.
 //!
 //! Passwords must be recoverable, since the protocol's tokens are made of them: they are sealed with a key that lies in a
 //! file of its own, which only its owner reads.
@@ -21,21 +22,24 @@ mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 use std::{error, fmt};
 
 pub(crate) use change::Change;
+pub use journal::Damage;
 use journal::{Journal, Position};
 pub(crate) use secret::{Secret, key_hash, new_key, unhex};
 #[cfg(test)]
 pub(crate) use state::Key;
-pub(crate) use state::{Bookmark, Playlist, Plays, Queue, State, Station, User};
+pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};
 
 /// What users leave, in memory and on disk.
 #[derive(Debug)]
 pub struct Store {
     journal: Journal,
-    secret: Secret,
+    key: PathBuf,
+    /// Read when it is first needed.
+    secret: OnceLock<Secret>,
     held: RwLock<Held>,
 }
 
@@ -80,24 +84,45 @@ impl error::Error for StoreError {
 }
 
 impl Store {
-    /// Opens what is kept in `folder`, which is made if it is not there.
+    /// Opens what is kept in `folder`. A folder that is not there is empty; the first change makes it.
     ///
     /// # Errors
-    /// When the host refuses, or the journal is none.
+    /// When the host refuses, or the journal is of another version.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
-        std::fs::create_dir_all(folder).map_err(StoreError::new("make", folder))?;
         let store = Store {
-            secret: Secret::open(&folder.join("key"))?,
+            key: folder.join("key"),
+            secret: OnceLock::new(),
             journal: Journal::new(folder),
             held: RwLock::default(),
         };
-        store.change(|_| Ok::<_, StoreError>(Vec::new()))??;
+        store.read(|_| ())?;
         Ok(store)
     }
 
-    /// What opens sealed passwords.
-    pub(crate) fn secret(&self) -> &Secret {
-        &self.secret
+    /// Returns what of the journal was skipped since this was opened.
+    pub fn damage(&self) -> Damage {
+        self.journal.damage()
+    }
+
+    /// Seals a password that belongs to `whose`. For changes alone: the key is made if there is none.
+    pub(crate) fn seal(&self, whose: &str, text: &str) -> Result<String, StoreError> {
+        let secret = match self.secret.get() {
+            Some(secret) => secret,
+            None => {
+                let secret = Secret::open_or_make(&self.key)?;
+                self.secret.get_or_init(|| secret)
+            }
+        };
+        Ok(secret.seal(whose, text))
+    }
+
+    /// Returns what opens sealed passwords, if it is there.
+    pub(crate) fn secret(&self) -> Result<Option<&Secret>, StoreError> {
+        if let Some(secret) = self.secret.get() {
+            return Ok(Some(secret));
+        }
+        let found = Secret::open(&self.key)?;
+        Ok(found.map(|secret| self.secret.get_or_init(|| secret)))
     }
 
     /// Looks at the state as it is now, whoever changed it last.

@@ -53,6 +53,7 @@ pub(crate) fn scan_status(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Re
 }
 
 pub(crate) fn start_scan(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    seen.admin()?;
     call.server.house.scan(Vec::new());
     scan_status(call, seen, out)
 }

@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::state::{Bookmark, Playlist, Plays, Queue, Station};
+use super::state::{Bookmark, ENTRY_BYTES, Playlist, Plays, Queue, Role, Share, Station};
 use crate::ids::Id;
 
 /// One change, as a record of the journal has it. Names and meanings stay: there are journals of last year.
@@ -22,6 +24,11 @@ pub(crate) enum Change {
     MaxBitRate {
         user: String,
         kbps: u32,
+    },
+    /// All rights that an admin took from a user.
+    Denied {
+        user: String,
+        roles: BTreeSet<Role>,
     },
     Key {
         user: String,
@@ -73,4 +80,46 @@ pub(crate) enum Change {
         id: u64,
         station: Option<Station>,
     },
+    Share {
+        token: String,
+        share: Option<Share>,
+    },
+}
+
+impl Change {
+    /// The user whose own things it changes, if any.
+    pub(crate) fn user(&self) -> Option<&str> {
+        match self {
+            Change::MaxBitRate { user, .. }
+            | Change::Denied { user, .. }
+            | Change::Key { user, .. }
+            | Change::KeyGone { user, .. }
+            | Change::Star { user, .. }
+            | Change::Rating { user, .. }
+            | Change::Play { user, .. }
+            | Change::Plays { user, .. }
+            | Change::Queue { user, .. }
+            | Change::Bookmark { user, .. } => Some(user),
+            Change::User { .. }
+            | Change::UserGone { .. }
+            | Change::Playlist { .. }
+            | Change::Station { .. }
+            | Change::Share { .. } => None,
+        }
+    }
+
+    /// Estimates the memory that it adds to what its user keeps.
+    pub(super) fn kept_bytes(&self) -> usize {
+        match self {
+            Change::Star { at_ms: Some(_), .. }
+            | Change::Rating { rating: 1.., .. }
+            | Change::Play { .. }
+            | Change::Plays { .. } => ENTRY_BYTES,
+            Change::Playlist { playlist, .. } => playlist.as_ref().map_or(0, Playlist::kept_bytes),
+            Change::Share { share, .. } => share.as_ref().map_or(0, Share::kept_bytes),
+            Change::Queue { queue, .. } => queue.as_ref().map_or(0, Queue::kept_bytes),
+            Change::Bookmark { bookmark, .. } => bookmark.as_ref().map_or(0, Bookmark::kept_bytes),
+            _ => 0,
+        }
+    }
 }

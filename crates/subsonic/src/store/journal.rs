@@ -4,11 +4,16 @@
 //! "PELTUSR1" · records: bytes u32 · BLAKE3 of the JSON, first 8 bytes · JSON of a list of changes
 //! ```
 //! Little-endian. A record is whole or does not count, and with it all of its changes.
+//!
+//! A crash leaves the beginning of a record at the end of the file; the next writer cuts it off. Everything else that is
+//! no whole record is damage: readers skip it and go on with the next whole record. The next writer keeps the damaged
+//! file as `journal.bad` and writes the journal anew. Readers write nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -16,16 +21,25 @@ use super::{Change, State, StoreError};
 
 const MAGIC: &[u8; 8] = b"PELTUSR1";
 const HEAD_BYTES: usize = 12;
+/// How the JSON of every record begins: it is a list of objects, and never empty.
+const JSON_BEGIN: &[u8] = b"[{";
 /// A record's JSON; a playlist of a hundred thousand tracks has fewer.
 const RECORD_BYTES_MAX: usize = 16 << 20;
 /// Below, a journal is not worth writing anew.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
+/// Damaged files kept beside the journal: `journal.bad`, `journal.bad-1` and so on.
+const KEPT_MAX: usize = 10;
+
 /// Where the journal is.
 #[derive(Debug)]
 pub(super) struct Journal {
+    folder: PathBuf,
     path: PathBuf,
     partial: PathBuf,
+    /// What was skipped since this was made, as [`Damage`] has it.
+    damaged_stretches: AtomicU64,
+    damaged_bytes: AtomicU64,
 }
 
 /// How much of which file was read.
@@ -35,6 +49,17 @@ pub(super) struct Position {
     bytes: u64,
     /// How long the file was when it was last written anew.
     renewed_bytes: u64,
+    /// Part of what was read is damaged and was skipped.
+    is_damaged: bool,
+}
+
+/// Parts of a journal that are no whole records and were skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Stretches of the file, each of one record or of several behind each other.
+    pub stretches: u64,
+    /// Bytes of all stretches.
+    pub bytes: u64,
 }
 
 /// The journal under its lock, read to its end.
@@ -46,15 +71,29 @@ pub(super) struct Locked<'j> {
 impl Journal {
     pub(super) fn new(folder: &Path) -> Journal {
         Journal {
+            folder: folder.to_owned(),
             path: folder.join("journal"),
             partial: folder.join("journal.partial"),
+            damaged_stretches: AtomicU64::new(0),
+            damaged_bytes: AtomicU64::new(0),
         }
     }
 
-    /// Whether nothing was appended since.
+    /// Returns what was skipped since this was made.
+    pub(super) fn damage(&self) -> Damage {
+        Damage {
+            stretches: self.damaged_stretches.load(Ordering::Relaxed),
+            bytes: self.damaged_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns whether nothing was appended since `position`. A journal that was never there is empty.
     pub(super) fn is_at(&self, position: &Position) -> Result<bool, StoreError> {
-        let found = std::fs::metadata(&self.path).map_err(self.failed("look at"))?;
-        Ok(found.ino() == position.inode && found.len() == position.bytes)
+        match std::fs::metadata(&self.path) {
+            Ok(found) => Ok(found.ino() == position.inode && found.len() == position.bytes),
+            Err(err) if err.kind() == io::ErrorKind::NotFound && position.inode == 0 => Ok(true),
+            Err(err) => Err(self.failed("look at")(err)),
+        }
     }
 
     /// Reads on to the end of what is whole by now.
@@ -67,19 +106,38 @@ impl Journal {
         self.read_on(&file, position, state)
     }
 
-    /// Takes the lock, and reads on. What is not whole then is nobody's, and cut.
+    /// Takes the lock, and reads on. A damaged journal is kept as `journal.bad` and written anew.
     pub(super) fn lock(
         &self,
         position: &mut Position,
         state: &mut State,
     ) -> Result<Locked<'_>, StoreError> {
+        let locked = self.lock_file(position, state)?;
+        if !position.is_damaged {
+            return Ok(locked);
+        }
+        let kept = self.keep_damaged().map_err(self.failed("keep damaged"))?;
+        tracing::error!(kept = %kept.display(), "the damaged journal of users was kept and written anew without its damaged parts");
+        locked.renew(state, position)?;
+        drop(locked);
+        self.lock_file(position, state)
+    }
+
+    /// Takes the lock, reads on, and cuts off what a crash left at the end.
+    fn lock_file(
+        &self,
+        position: &mut Position,
+        state: &mut State,
+    ) -> Result<Locked<'_>, StoreError> {
+        let made = std::fs::create_dir_all(&self.folder);
+        made.map_err(StoreError::new("make", &self.folder))?;
         let file = loop {
             let mut options = OpenOptions::new();
             let options = options.read(true).append(true).create(true).mode(0o600);
             let file = options.open(&self.path).map_err(self.failed("open"))?;
             flock(&file, FlockOperation::LockExclusive)
                 .map_err(|err| self.failed("lock")(err.into()))?;
-            // Somebody may have written it anew while we waited.
+            // Another process may have written it anew while we waited.
             let is_it = |file: &File| {
                 let (here, there) = (file.metadata()?, std::fs::metadata(&self.path)?);
                 io::Result::Ok(here.ino() == there.ino())
@@ -88,17 +146,22 @@ impl Journal {
                 break file;
             }
         };
-        let length = file.metadata().map_err(self.failed("look at"))?.len();
+        let mut length = file.metadata().map_err(self.failed("look at"))?.len();
         if length < MAGIC.len() as u64 {
             let begin = || {
                 file.set_len(0)?;
                 (&file).write_all(MAGIC)?;
-                file.sync_all()
+                file.sync_all()?;
+                // Without this a power cut may take the new name away, and all that was appended with it.
+                sync_folders(&self.folder)
             };
             begin().map_err(self.failed("begin"))?;
+            length = MAGIC.len() as u64;
         }
         self.read_on(&file, position, state)?;
         if position.bytes < length {
+            let (path, dropped) = (self.path.display(), length - position.bytes);
+            tracing::warn!(%path, at = position.bytes, dropped, "the last record of the users' journal was cut by a crash and is dropped");
             file.set_len(position.bytes).map_err(self.failed("cut"))?;
         }
         Ok(Locked {
@@ -122,9 +185,7 @@ impl Journal {
             };
         }
         let begin = position.bytes;
-        let mut bytes = vec![0; (found.len() - begin) as usize];
-        file.read_exact_at(&mut bytes, begin)
-            .map_err(self.failed("read"))?;
+        let bytes = read_from(file, begin, found.len() - begin).map_err(self.failed("read"))?;
         let mut rest = &bytes[..];
         if begin == 0 {
             rest = rest.strip_prefix(MAGIC).ok_or_else(|| {
@@ -132,15 +193,47 @@ impl Journal {
                 self.failed("read")(io::Error::new(io::ErrorKind::InvalidData, what))
             })?;
         }
-        while let Some((changes, behind)) = take_record(rest) {
-            changes.into_iter().for_each(|change| state.apply(change));
-            rest = behind;
+        while let Some(next) = find_record(rest) {
+            if next.skipped_bytes != 0 {
+                let at = begin + (bytes.len() - rest.len()) as u64;
+                let (path, skipped) = (self.path.display(), next.skipped_bytes);
+                tracing::error!(%path, at, skipped, "a damaged part of the users' journal was skipped; changes in it are lost");
+                self.damaged_stretches.fetch_add(1, Ordering::Relaxed);
+                let bytes = &self.damaged_bytes;
+                bytes.fetch_add(skipped as u64, Ordering::Relaxed);
+                position.is_damaged = true;
+            }
+            for change in next.changes {
+                if position.is_damaged {
+                    state.adopt(&change);
+                }
+                state.apply(change);
+            }
+            rest = next.rest;
         }
         position.bytes = begin + (bytes.len() - rest.len()) as u64;
         if begin == 0 {
             position.renewed_bytes = position.bytes;
         }
         Ok(())
+    }
+
+    /// Gives the journal, as it is, a name of its own beside it, and returns that.
+    fn keep_damaged(&self) -> io::Result<PathBuf> {
+        let kept = |number| match number {
+            0 => self.folder.join("journal.bad"),
+            number => self.folder.join(format!("journal.bad-{number}")),
+        };
+        for path in (0..KEPT_MAX).map(kept) {
+            match std::fs::hard_link(&self.path, &path) {
+                Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
+                linked => return linked.map(|()| path),
+            }
+        }
+        // The oldest say what was there before; the newest gives its name up.
+        let last = kept(KEPT_MAX - 1);
+        std::fs::remove_file(&last)?;
+        std::fs::hard_link(&self.path, &last).map(|()| last)
     }
 
     fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> StoreError {
@@ -187,7 +280,7 @@ impl Locked<'_> {
 
     /// Writes the journal anew, without its history.
     pub(super) fn renew(&self, state: &State, position: &mut Position) -> Result<(), StoreError> {
-        let Journal { path, partial } = self.journal;
+        let Journal { path, partial, .. } = self.journal;
         let write = || {
             let mut options = OpenOptions::new();
             let options = options.write(true).create(true).truncate(true).mode(0o600);
@@ -199,13 +292,12 @@ impl Locked<'_> {
             file.write_all(&bytes)?;
             file.sync_all()?;
             std::fs::rename(partial, path)?;
-            if let Some(folder) = path.parent() {
-                File::open(folder)?.sync_all()?;
-            }
+            File::open(&self.journal.folder)?.sync_all()?;
             io::Result::Ok(Position {
                 inode: file.metadata()?.ino(),
                 bytes: bytes.len() as u64,
                 renewed_bytes: bytes.len() as u64,
+                is_damaged: false,
             })
         };
         *position = write().map_err(self.journal.failed("write anew"))?;
@@ -225,16 +317,92 @@ fn record(changes: &[Change]) -> io::Result<Vec<u8>> {
     Ok(record)
 }
 
+/// Reads so many bytes, or fewer where the file ends before.
+fn read_from(file: &File, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut read = vec![0; bytes as usize];
+    let mut filled = 0;
+    while filled < read.len() {
+        match file.read_at(&mut read[filled..], begin + filled as u64) {
+            // Another process has just cut it.
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+            Err(err) => return Err(err),
+        }
+    }
+    read.truncate(filled);
+    Ok(read)
+}
+
+/// Waits until the names in `folder`, and its own in its parent, are on the disk.
+fn sync_folders(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()?;
+    match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// A record, with the damage before it.
+struct Next<'b> {
+    skipped_bytes: usize,
+    changes: Vec<Change>,
+    /// What follows.
+    rest: &'b [u8],
+}
+
+/// A record that is whole, by its length and its checksum.
+struct Whole<'b> {
+    json: &'b [u8],
+    rest: &'b [u8],
+}
+
+/// Finds the next whole record, or the damage before the end. `None` where there is nothing, or what a crash left.
+fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
+    if let Some(whole) = take_record(bytes) {
+        let skipped_bytes = bytes.len() - whole.rest.len();
+        // A change that this version does not know costs its record, and no other.
+        let next = |changes, skipped_bytes| Next {
+            skipped_bytes,
+            changes,
+            rest: whole.rest,
+        };
+        return Some(match serde_json::from_slice(whole.json) {
+            Ok(changes) => next(changes, 0),
+            Err(_) => next(Vec::new(), skipped_bytes),
+        });
+    }
+    // No JSON has a zero byte, and every length has one: what users wrote cannot pass for the head of a record.
+    let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
+    let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
+    let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());
+    let skipped_bytes = match found {
+        Some((at, _)) => at,
+        None => damaged_record_bytes(bytes)?,
+    };
+    Some(Next {
+        skipped_bytes,
+        changes: Vec::new(),
+        rest: &bytes[skipped_bytes..],
+    })
+}
+
+/// Length of the record in front, where its end is there but its checksum does not fit. The beginning of a record, and
+/// zeros, are what a crash leaves.
+fn damaged_record_bytes(bytes: &[u8]) -> Option<usize> {
+    let (length, _) = bytes.split_first_chunk()?;
+    let record_bytes = HEAD_BYTES + u32::from_le_bytes(*length) as usize;
+    let is_zeros = bytes.iter().all(|byte| *byte == 0);
+    (record_bytes <= bytes.len() && !is_zeros).then_some(record_bytes)
+}
+
 /// Takes a record off the front, if there is a whole one.
-fn take_record(bytes: &[u8]) -> Option<(Vec<Change>, &[u8])> {
+fn take_record(bytes: &[u8]) -> Option<Whole<'_>> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
     let (json, rest) = rest.split_at_checked(length)?;
-    if checksum(json) != *sum {
-        return None;
-    }
-    Some((serde_json::from_slice(json).ok()?, rest))
+    (checksum(json) == *sum).then_some(Whole { json, rest })
 }
 
 fn checksum(json: &[u8]) -> [u8; 8] {

@@ -22,15 +22,29 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
+    /// Reads the key at `path`, if it is there.
+    pub(crate) fn open(path: &Path) -> Result<Option<Secret>, StoreError> {
+        match read(path) {
+            Ok(key) => Ok(Some(Secret::new(&key))),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(StoreError::new("read the key", path)(err)),
+        }
+    }
+
     /// Reads the key at `path`, or makes one there that only its owner reads.
-    pub(crate) fn open(path: &Path) -> Result<Secret, StoreError> {
-        let key = read(path).or_else(|err| match err.kind() {
-            io::ErrorKind::NotFound => make(path),
-            _ => Err(err),
-        });
-        let key = key.map_err(StoreError::new("read or make the key", path))?;
-        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).expect("a key of this length");
-        Ok(Secret(LessSafeKey::new(key)))
+    pub(crate) fn open_or_make(path: &Path) -> Result<Secret, StoreError> {
+        match Secret::open(path)? {
+            Some(secret) => Ok(secret),
+            None => {
+                let key = make(path).map_err(StoreError::new("make the key", path))?;
+                Ok(Secret::new(&key))
+            }
+        }
+    }
+
+    fn new(key: &[u8; KEY_BYTES]) -> Secret {
+        let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key of this length");
+        Secret(LessSafeKey::new(key))
     }
 
     /// Seals what belongs to `whose`, and cannot be opened as somebody else's.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ pub(crate) struct State {
     pub(crate) users: BTreeMap<String, User>,
     pub(crate) playlists: BTreeMap<u64, Playlist>,
     pub(crate) stations: BTreeMap<u64, Station>,
+    /// By their ids, which are secrets.
+    pub(crate) shares: BTreeMap<String, Share>,
 }
 
 /// A user, and what is theirs alone.
@@ -19,6 +21,8 @@ pub(crate) struct User {
     /// Sealed.
     pub(crate) password: String,
     pub(crate) admin: bool,
+    /// Rights that an admin took away.
+    pub(crate) denied: BTreeSet<Role>,
     /// What their players get at most; 0 for no limit.
     pub(crate) max_bit_rate_kbps: u32,
     pub(crate) created_ms: i64,
@@ -29,6 +33,24 @@ pub(crate) struct User {
     pub(crate) plays: BTreeMap<Id, Plays>,
     pub(crate) queue: Option<Queue>,
     pub(crate) bookmarks: BTreeMap<Id, Bookmark>,
+}
+
+/// Right that users have unless an admin takes it away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    Download,
+    Playlist,
+    /// To change their own password.
+    Settings,
+    Share,
+    Stream,
+}
+
+impl User {
+    pub(crate) fn may(&self, role: Role) -> bool {
+        self.admin || !self.denied.contains(&role)
+    }
 }
 
 /// A key that lets a program in.
@@ -87,6 +109,45 @@ pub(crate) struct Bookmark {
     pub(crate) changed_ms: i64,
 }
 
+/// An entry of a map with a small value, and its share of the map's nodes.
+pub(super) const ENTRY_BYTES: usize = 64;
+
+impl Playlist {
+    pub(super) fn kept_bytes(&self) -> usize {
+        let texts = self.owner.len() + self.name.len() + self.comment.len();
+        size_of::<Playlist>() + texts + self.tracks.len() * size_of::<Id>()
+    }
+}
+
+impl Queue {
+    pub(super) fn kept_bytes(&self) -> usize {
+        size_of::<Queue>() + self.client.len() + self.tracks.len() * size_of::<Id>()
+    }
+}
+
+impl Bookmark {
+    pub(super) fn kept_bytes(&self) -> usize {
+        ENTRY_BYTES + size_of::<Bookmark>() + self.comment.len()
+    }
+}
+
+/// Tracks that all who have the link may hear.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Share {
+    pub(crate) owner: String,
+    pub(crate) description: String,
+    pub(crate) created_ms: i64,
+    pub(crate) expires_ms: Option<i64>,
+    pub(crate) tracks: Vec<Id>,
+}
+
+impl Share {
+    pub(super) fn kept_bytes(&self) -> usize {
+        let texts = self.owner.len() + self.description.len();
+        size_of::<Share>() + texts + self.tracks.len() * size_of::<Id>()
+    }
+}
+
 /// A radio station.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Station {
@@ -133,31 +194,50 @@ impl State {
             Change::UserGone { name } => {
                 self.users.remove(&name);
                 self.playlists.retain(|_, playlist| playlist.owner != name);
+                self.shares.retain(|_, share| share.owner != name);
             }
             Change::Playlist { id, playlist } => set(&mut self.playlists, id, playlist),
             Change::Station { id, station } => set(&mut self.stations, id, station),
+            Change::Share { token, share } => set(&mut self.shares, token, share),
             of_user => self.apply_to_user(of_user),
         }
     }
 
+    /// Finds a user and their name as it was given: exactly so, or the only one whose name differs in case alone.
+    pub(crate) fn user_named(&self, name: &str) -> Option<(&str, &User)> {
+        let found = self.users.get_key_value(name).or_else(|| {
+            let folded = name.to_lowercase();
+            let users = self.users.iter();
+            let mut alike = users.filter(|(known, _)| known.to_lowercase() == folded);
+            alike.next().filter(|_| alike.next().is_none())
+        });
+        found.map(|(name, user)| (&**name, user))
+    }
+
+    /// Returns whether a user has this name in any case.
+    pub(crate) fn has_alike(&self, name: &str) -> bool {
+        let folded = name.to_lowercase();
+        self.users
+            .keys()
+            .any(|known| known.to_lowercase() == folded)
+    }
+
+    /// Makes the user whose change this is, if there is none of that name: without a password, so that only an operator
+    /// lets them in again. For journals that have lost the record of a user.
+    pub(crate) fn adopt(&mut self, change: &Change) {
+        if let Some(user) = change.user() {
+            self.users.entry(user.to_owned()).or_default();
+        }
+    }
+
     fn apply_to_user(&mut self, change: Change) {
-        let (Change::MaxBitRate { user, .. }
-        | Change::Key { user, .. }
-        | Change::KeyGone { user, .. }
-        | Change::Star { user, .. }
-        | Change::Rating { user, .. }
-        | Change::Play { user, .. }
-        | Change::Plays { user, .. }
-        | Change::Queue { user, .. }
-        | Change::Bookmark { user, .. }) = &change
-        else {
-            unreachable!("what is no user's was applied");
-        };
+        let user = change.user().expect("others were applied before");
         let Some(user) = self.users.get_mut(user) else {
             return;
         };
         match change {
             Change::MaxBitRate { kbps, .. } => user.max_bit_rate_kbps = kbps,
+            Change::Denied { roles, .. } => user.denied = roles,
             Change::Key {
                 label, hash, at_ms, ..
             } => {
@@ -177,6 +257,27 @@ impl State {
         }
     }
 
+    /// Returns whether `user` may make these changes and then keeps at most `bytes_max`, estimated.
+    pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
+        let more: usize = changes.iter().map(Change::kept_bytes).sum();
+        more == 0 || self.kept_bytes(user).saturating_add(more) <= bytes_max
+    }
+
+    /// Estimates the memory of what `name` keeps.
+    fn kept_bytes(&self, name: &str) -> usize {
+        let playlists = self.playlists.values().filter(|it| it.owner == name);
+        let shares = self.shares.values().filter(|it| it.owner == name);
+        let lists = playlists.map(Playlist::kept_bytes).sum::<usize>()
+            + shares.map(Share::kept_bytes).sum::<usize>();
+        let Some(user) = self.users.get(name) else {
+            return lists;
+        };
+        let marks = user.stars.len() + user.ratings.len() + user.plays.len();
+        let bookmarks = user.bookmarks.values().map(Bookmark::kept_bytes);
+        let queue = user.queue.as_ref().map_or(0, Queue::kept_bytes);
+        lists + marks * ENTRY_BYTES + bookmarks.sum::<usize>() + queue
+    }
+
     /// Changes that make this state of an empty one.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -192,6 +293,11 @@ impl State {
         changes.extend(stations.map(|(&id, station)| Change::Station {
             id,
             station: Some(station.clone()),
+        }));
+        let shares = self.shares.iter();
+        changes.extend(shares.map(|(token, share)| Change::Share {
+            token: token.clone(),
+            share: Some(share.clone()),
         }));
         changes
     }
@@ -210,6 +316,12 @@ impl User {
             changes.push(Change::MaxBitRate {
                 user: user(),
                 kbps: self.max_bit_rate_kbps,
+            });
+        }
+        if !self.denied.is_empty() {
+            changes.push(Change::Denied {
+                user: user(),
+                roles: self.denied.clone(),
             });
         }
         changes.extend(self.keys.iter().map(|(label, key)| Change::Key {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Change, State, Store};
+use super::{Change, Damage, State, Store};
 use crate::ids::Id;
 use catalog::TrackId;
 
@@ -79,6 +79,120 @@ fn a_tail_that_a_crash_left_is_cut_wherever_it_was_cut() {
     assert_eq!(state(&Store::open(&folder.0).expect("open")), before);
 }
 
+/// Appends each change as a record of its own, and tells where each record begins.
+fn records(folder: &Folder, changes: Vec<Change>) -> Vec<usize> {
+    let store = Store::open(&folder.0).expect("a folder");
+    change(&store, Vec::new());
+    let length = || fs::metadata(folder.journal()).expect("it is there").len() as usize;
+    let append = |one| {
+        let begin = length();
+        change(&store, vec![one]);
+        begin
+    };
+    changes.into_iter().map(append).collect()
+}
+
+fn names(state: &State) -> Vec<&str> {
+    state.users.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
+    let folder = Folder::new("bits");
+    let begins = records(&folder, ["a", "b", "c"].map(user).into());
+    let whole = fs::read(folder.journal()).expect("it is there");
+    for at in begins[1]..begins[2] {
+        for bit in 0..8 {
+            let mut broken = whole.clone();
+            broken[at] ^= 1 << bit;
+            fs::write(folder.journal(), &broken).expect("it is ours");
+            let store = Store::open(&folder.0).expect("the rest is read");
+            assert_eq!(names(&state(&store)), ["a", "c"], "byte {at}, bit {bit}");
+            assert_eq!(store.damage().stretches, 1, "byte {at}, bit {bit}");
+            let length = (begins[2] - begins[1]) as u64;
+            assert_eq!(store.damage().bytes, length, "byte {at}, bit {bit}");
+        }
+    }
+    let broken = fs::read(folder.journal()).expect("it is there");
+    let store = Store::open(&folder.0).expect("the rest is read");
+    assert_eq!(fs::read(folder.journal()).expect("it is there"), broken);
+    assert!(!folder.0.join("journal.bad").exists());
+    // Whoever writes keeps what was there, and goes on with a journal that is whole.
+    change(&store, vec![user("d")]);
+    let kept = fs::read(folder.0.join("journal.bad")).expect("it is kept");
+    assert_eq!(kept, broken);
+    let again = Store::open(&folder.0).expect("it is whole again");
+    assert_eq!(names(&state(&again)), ["a", "c", "d"]);
+    assert_eq!(again.damage(), Damage::default());
+}
+
+#[test]
+fn every_damaged_journal_is_kept_up_to_a_bound() {
+    let folder = Folder::new("kept");
+    for round in 0..12 {
+        let store = Store::open(&folder.0).expect("a folder");
+        change(&store, vec![user("a")]);
+        change(&store, vec![user("b")]);
+        drop(store);
+        let mut broken = fs::read(folder.journal()).expect("it is there");
+        broken[40] = round;
+        fs::write(folder.journal(), &broken).expect("it is ours");
+        let store = Store::open(&folder.0).expect("the rest is read");
+        change(&store, vec![user("c")]);
+        let number = match round {
+            0 => "journal.bad".to_owned(),
+            round => format!("journal.bad-{}", round.min(9)),
+        };
+        let kept = fs::read(folder.0.join(&number)).expect("it is kept");
+        assert_eq!(kept, broken, "{number}");
+    }
+    let files = fs::read_dir(&folder.0).expect("a folder").count();
+    assert_eq!(files, 11, "the journal, and ten damaged ones");
+}
+
+#[test]
+fn a_change_of_a_later_version_is_skipped_and_not_cut() {
+    let folder = Folder::new("later");
+    let begins = records(&folder, ["a", "b"].map(user).into());
+    let whole = fs::read(folder.journal()).expect("it is there");
+    let json = br#"[{"change":"of_next_year","user":"a"}]"#;
+    let mut later = (json.len() as u32).to_le_bytes().to_vec();
+    later.extend(&blake3::hash(json).as_bytes()[..8]);
+    later.extend(json);
+    for at in [begins[0], begins[1], whole.len()] {
+        let bytes = [&whole[..at], &later, &whole[at..]].concat();
+        fs::write(folder.journal(), &bytes).expect("it is ours");
+        let store = Store::open(&folder.0).expect("the rest is read");
+        assert_eq!(names(&state(&store)), ["a", "b"], "at {at}");
+        assert_eq!(store.damage().bytes, later.len() as u64, "at {at}");
+        change(&store, vec![play(1, 10)]);
+        let kept = folder.0.join("journal.bad");
+        assert_eq!(fs::read(&kept).expect("it is kept"), bytes, "at {at}");
+        fs::remove_file(&kept).expect("it is ours");
+        assert_eq!(
+            names(&state(&Store::open(&folder.0).expect("open"))),
+            ["a", "b"]
+        );
+    }
+}
+
+#[test]
+fn what_is_a_users_stays_when_the_record_of_the_user_is_lost() {
+    let folder = Folder::new("orphan");
+    let begins = records(&folder, vec![user("a"), play(1, 10), user("b")]);
+    let mut broken = fs::read(folder.journal()).expect("it is there");
+    broken[begins[1] - 1] ^= 1;
+    fs::write(folder.journal(), &broken).expect("it is ours");
+    for round in 0..2 {
+        let store = Store::open(&folder.0).expect("the rest is read");
+        let state = state(&store);
+        let first = Id::Track(TrackId(1));
+        assert_eq!(state.users["a"].plays[&first].count, 1, "round {round}");
+        assert_eq!(state.users["a"].password, "", "nobody gets in with it");
+        change(&store, vec![play(2, 11 + round)]);
+    }
+}
+
 #[test]
 fn two_processes_see_each_others_changes() {
     let folder = Folder::new("two");
@@ -89,10 +203,13 @@ fn two_processes_see_each_others_changes() {
     change(&first, vec![play(1, 5)]);
     assert_eq!(state(&first), state(&second));
     assert_eq!(state(&first).users.len(), 2);
+    let sealed = first.seal("a", "sesame").expect("a key");
     assert!(
         second
             .secret()
-            .open_sealed("a", &first.secret().seal("a", "sesame"))
+            .expect("it can be read")
+            .expect("it is there")
+            .open_sealed("a", &sealed)
             .is_some()
     );
 }
@@ -128,14 +245,15 @@ fn secrets_are_their_owners() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("secret");
     let store = Store::open(&folder.0).expect("a folder");
-    let sealed = store.secret().seal("a", "sesame");
-    assert_ne!(sealed, store.secret().seal("a", "sesame"));
-    assert_eq!(
-        store.secret().open_sealed("a", &sealed).as_deref(),
-        Some("sesame")
-    );
-    assert_eq!(store.secret().open_sealed("b", &sealed), None);
-    assert_eq!(store.secret().open_sealed("a", &sealed[2..]), None);
+    assert!(store.secret().expect("it can be read").is_none());
+    change(&store, Vec::new());
+    let seal = || store.seal("a", "sesame").expect("a key");
+    let sealed = seal();
+    assert_ne!(sealed, seal());
+    let secret = store.secret().expect("it can be read").expect("a key");
+    assert_eq!(secret.open_sealed("a", &sealed).as_deref(), Some("sesame"));
+    assert_eq!(secret.open_sealed("b", &sealed), None);
+    assert_eq!(secret.open_sealed("a", &sealed[2..]), None);
     let mode = fs::metadata(folder.0.join("key"))
         .expect("it is there")
         .permissions()

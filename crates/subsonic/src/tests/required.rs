@@ -243,3 +243,22 @@ fn every_answer_has_what_is_required() {
         check(&scene, &request, path, members);
     }
 }
+
+#[test]
+fn an_answer_without_anything_in_it_has_what_is_required_too() {
+    let scene = Scene::new("nothing");
+    let queue = &[
+        ("username", "text"),
+        ("changed", "text"),
+        ("changedBy", "text"),
+        ("entry", "list"),
+    ];
+    check(&scene, "getPlayQueue", "playQueue", queue);
+    check(&scene, "getPlayQueueByIndex", "playQueueByIndex", queue);
+    check(
+        &scene,
+        "getLyrics?title=none",
+        "lyrics",
+        &[("value", "text")],
+    );
+}

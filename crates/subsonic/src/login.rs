@@ -1,0 +1,112 @@
+//! Logins in HTTP's own field, for requests that are not a player's: a name and a password (Basic, RFC 7617), or a key
+//! (Bearer, RFC 6750).
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use crate::auth;
+use crate::guard::Try;
+use crate::server::Server;
+use crate::store::StoreError;
+
+/// A user who is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedIn {
+    /// Name of the user.
+    pub name: String,
+    /// Whether the user is an admin.
+    pub is_admin: bool,
+}
+
+/// Why a login failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginError {
+    /// The field names no user, or the password or key does not fit.
+    Unknown,
+    /// Too many tries from this address have failed for this name.
+    Guessing {
+        /// Seconds until the next try is open.
+        wait_s: u64,
+    },
+    /// Users cannot be read.
+    Host,
+}
+
+impl From<StoreError> for LoginError {
+    fn from(err: StoreError) -> LoginError {
+        tracing::error!(%err, cause = %err.source, "users cannot be read");
+        LoginError::Host
+    }
+}
+
+impl Server {
+    /// Returns the user whom the value of an Authorization field lets in. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LoginError`]
+    pub fn log_in(
+        &self,
+        authorization: &str,
+        peer: IpAddr,
+        now_ms: i64,
+    ) -> Result<LoggedIn, LoginError> {
+        let (scheme, sent) = authorization.split_once(' ').ok_or(LoginError::Unknown)?;
+        let sent = sent.trim();
+        let found = if scheme.eq_ignore_ascii_case("bearer") {
+            self.store.read(|state| {
+                let name = auth::of_key(sent, state)?;
+                Some((name.to_owned(), state.users.get(name)?.admin))
+            })?
+        } else if scheme.eq_ignore_ascii_case("basic") {
+            let sent = from_base64(sent).and_then(|bytes| String::from_utf8(bytes).ok());
+            let sent = sent.ok_or(LoginError::Unknown)?;
+            let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
+            let secret = self.store.secret()?;
+            self.store.read(|state| {
+                let this = Try {
+                    address: peer,
+                    name,
+                    is_user: state.users.contains_key(name),
+                };
+                if let Some(wait_s) = self.guard.wait_s(&this, now_ms) {
+                    return Err(LoginError::Guessing { wait_s });
+                }
+                let found = auth::of_password(name, password, state, secret);
+                self.guard.note(&this, found.is_some(), now_ms);
+                let found = found.and_then(|name| state.users.get_key_value(name));
+                Ok(found.map(|(name, user)| (name.clone(), user.admin)))
+            })??
+        } else {
+            None
+        };
+        let (name, is_admin) = found.ok_or(LoginError::Unknown)?;
+        Ok(LoggedIn { name, is_admin })
+    }
+}
+
+/// The bytes that a text of RFC 4648 §4 stands for; the padding may be left out.
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=').as_bytes();
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0_u32, 0);
+    for &letter in text {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if 8 <= held {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    // A letter alone, or bits that no byte takes.
+    (held < 6 && bits & ((1 << held) - 1) == 0).then_some(out)
+}

@@ -1,0 +1,62 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::scene::Scene;
+use crate::{LoggedIn, LoginError};
+
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// `ann:sesame`
+const ANN: &str = "Basic YW5uOnNlc2FtZQ==";
+/// `ann:wrong`
+const WRONG: &str = "Basic YW5uOndyb25n";
+
+#[test]
+fn a_password_or_a_key_lets_in() {
+    let scene = Scene::new("login");
+    let key = scene.store().add_key("bob", "phone", 1).expect("a key");
+    let log_in = |authorization: &str| scene.server().log_in(authorization, PEER, 1);
+    let user = |name: &str, is_admin| {
+        Ok(LoggedIn {
+            name: name.to_owned(),
+            is_admin,
+        })
+    };
+    assert_eq!(log_in(ANN), user("ann", true));
+    // `bob:secret`
+    assert_eq!(log_in("basic Ym9iOnNlY3JldA"), user("bob", false));
+    assert_eq!(log_in(&format!("Bearer {key}")), user("bob", false));
+    for nobody in [
+        "",
+        "Basic",
+        "Basic ",
+        "Bearer ",
+        "Bearer x",
+        WRONG,
+        // `ann`, `nobody:`, `ann:` and bytes that are no UTF-8.
+        "Basic YW5u",
+        "Basic bm9ib2R5Og==",
+        "Basic YW5uOg==",
+        "Basic YW5uOv8=",
+        "Basic !",
+        "Digest YW5uOnNlc2FtZQ==",
+    ] {
+        assert_eq!(log_in(nobody), Err(LoginError::Unknown), "{nobody}");
+    }
+}
+
+#[test]
+fn guessing_has_to_wait_whichever_way_it_is_tried() {
+    let scene = Scene::new("login-guess");
+    let log_in = |authorization| scene.server().log_in(authorization, PEER, 1);
+    let tries = crate::Limits::default().failures_max;
+    for _ in 0..tries {
+        assert_eq!(log_in(WRONG), Err(LoginError::Unknown));
+    }
+    assert!(matches!(log_in(ANN), Err(LoginError::Guessing { .. })));
+    // Tries with a player count for the same user and address.
+    let scene = Scene::new("login-guess-player");
+    for _ in 0..tries {
+        scene.ask_as("ping", "u=ann&p=wrong");
+    }
+    let right = scene.server().log_in(ANN, PEER, 1_000_000);
+    assert!(matches!(right, Err(LoginError::Guessing { .. })));
+}
