@@ -43,6 +43,10 @@ enum Refusal {
     /// With what is allowed.
     Method(&'static str),
     Unauthorized,
+    /// The user keeps as much as one may.
+    Full,
+    /// The user is not an admin.
+    NotAllowed,
     Host,
 }
 
@@ -82,7 +86,7 @@ impl Server {
     /// Answers one request for plain JSON. May wait for the disk.
     #[must_use]
     pub fn api(&self, request: &ApiRequest<'_>) -> Answer {
-        let (index, derived) = self.index();
+        let (index, derived) = self.index(request.now_ms);
         let ask = Ask {
             server: self,
             index,
@@ -111,6 +115,8 @@ impl Refusal {
             Refusal::Bad(name) => (400, format!("parameter {name} does not fit")),
             Refusal::Method(allowed) => (405, format!("only {allowed} is offered here")),
             Refusal::Unauthorized => (401, "a key of a user is needed".to_owned()),
+            Refusal::Full => (403, "this user keeps as much as one may".to_owned()),
+            Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
                 503,
                 "the server cannot keep or read this at the moment".to_owned(),
@@ -186,7 +192,7 @@ impl Ask<'_> {
                 let row = row.ok_or(Refusal::NotFound)?;
                 self.artist(out, row);
                 let artist = self.index.artist(row).ok_or(Refusal::NotFound)?;
-                let albums = albums_of(&self.index, row, &artist);
+                let albums = self.part(albums_of(&self.index, row, &artist))?;
                 out.list("albums", albums, |out, row| self.album(out, state, row));
             }
             ["tracks"] => {
@@ -217,7 +223,7 @@ impl Ask<'_> {
             }
             ["playlists", id] => self.whole_playlist(out, state, id)?,
             ["search"] => self.search(state, out)?,
-            ["scan"] => self.scan(out),
+            ["scan"] => self.scan(out)?,
             _ => return Err(Refusal::NotFound),
         }
         Ok(())
@@ -231,7 +237,7 @@ impl Ask<'_> {
         let row = row.ok_or(Refusal::NotFound)?;
         self.album(out, state, row);
         let album = self.index.album(row).ok_or(Refusal::NotFound)?;
-        out.list("tracks", tracks(&album), |out, row| {
+        out.list("tracks", self.part(tracks(&album))?, |out, row| {
             self.track(out, state, row)
         });
         Ok(())
@@ -245,12 +251,24 @@ impl Ask<'_> {
         let row = row.ok_or(Refusal::NotFound)?;
         self.playlist(out, row);
         let playlist = self.index.playlist(row).ok_or(Refusal::NotFound)?;
-        out.list("tracks", playlist.tracks, |out, row| {
+        out.list("tracks", self.part(playlist.tracks)?, |out, row| {
             self.track(out, state, row)
         });
         let missing = self.index.missing_of(row);
-        out.texts("missing", missing.iter().map(String::as_str));
+        let missing = self.part(missing.iter().map(String::as_str))?;
+        out.texts("missing", missing);
         Ok(())
+    }
+
+    /// Returns so much of a list as one answer has, from where the request wants it to begin.
+    fn part<T>(
+        &self,
+        all: impl IntoIterator<Item = T>,
+    ) -> Result<impl Iterator<Item = T>, Refusal> {
+        let offset = self.number("offset")?.unwrap_or(0);
+        let page_max = self.server.limits.page_max;
+        let limit = self.number("limit")?.unwrap_or(page_max).min(page_max);
+        Ok(all.into_iter().skip(offset).take(limit))
     }
 
     /// A page of rows: how many there are, where it begins, and what is on it.
@@ -333,7 +351,7 @@ impl Ask<'_> {
         out.number("indexBytes", self.index.bytes().len() as i64);
     }
 
-    fn scan(&self, out: &mut Writer) {
+    fn scan(&self, out: &mut Writer) -> Result<(), Refusal> {
         let scanning = self.server.house.scanning();
         out.flag("scanning", scanning.active);
         out.number("files", scanning.files as i64);
@@ -362,26 +380,33 @@ impl Ask<'_> {
             }
         });
         out.number("unsettled", scanning.unsettled as i64);
-        out.list(
-            "unreadable",
-            self.server.house.unreadable(&self.index),
-            |out, (path, reason)| {
-                out.text("path", &String::from_utf8_lossy(&path));
-                out.text("reason", &reason);
-            },
-        );
-        out.list(
-            "brokenTags",
-            self.index.broken_tags(),
-            |out, (path, how)| {
-                out.text("path", &String::from_utf8_lossy(&path));
-                out.text("reason", &how);
-            },
-        );
-        out.list("missing", self.index.missing(), |out, (path, target)| {
+        let unreadable = self.server.house.unreadable(&self.index);
+        self.faults(out, ("unreadable", "unreadableCount"), unreadable)?;
+        let broken = self.index.broken_tags();
+        self.faults(out, ("brokenTags", "brokenTagsCount"), broken)?;
+        let missing: Vec<_> = self.index.missing().collect();
+        out.number("missingCount", missing.len() as u32);
+        out.list("missing", self.part(missing)?, |out, (path, target)| {
             out.text("playlist", &String::from_utf8_lossy(&path));
             out.text("entry", &target);
         });
+        Ok(())
+    }
+
+    /// Writes files and what is wrong with them under the first name, and their number under the second.
+    fn faults(
+        &self,
+        out: &mut Writer,
+        (name, count): (&str, &str),
+        all: impl IntoIterator<Item = (Vec<u8>, String)>,
+    ) -> Result<(), Refusal> {
+        let all: Vec<_> = all.into_iter().collect();
+        out.number(count, all.len() as u32);
+        out.list(name, self.part(all)?, |out, (path, reason)| {
+            out.text("path", &String::from_utf8_lossy(&path));
+            out.text("reason", &reason);
+        });
+        Ok(())
     }
 
     fn user(&self, state: &State) -> Result<String, Refusal> {
@@ -399,14 +424,34 @@ impl Ask<'_> {
         let rating = rating.ok_or(Refusal::Bad("rating"))?;
         self.server.store.change(|state| {
             let user = self.user(state)?;
-            Ok::<_, Refusal>(vec![Change::Rating { user, id, rating }])
+            self.kept(state, Change::Rating { user, id, rating })
         })??;
         Ok("{}".to_owned())
     }
 
+    /// Returns a change of a user's own things, if there is room for it.
+    fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
+        let bytes_max = self.server.limits.user_bytes_max;
+        let changes = vec![change];
+        let user = changes[0].user().unwrap_or("");
+        match state.has_room(user, &changes, bytes_max) {
+            true => Ok(changes),
+            false => Err(Refusal::Full),
+        }
+    }
+
+    /// Refuses users who are not admins.
+    fn admin(&self, state: &State) -> Result<(), Refusal> {
+        let user = state.users.get(&self.user(state)?);
+        match user.is_some_and(|user| user.admin) {
+            true => Ok(()),
+            false => Err(Refusal::NotAllowed),
+        }
+    }
+
     /// Has folders scanned, or everything, and tells how far that is.
     fn start_scan(&self) -> Result<String, Refusal> {
-        self.server.store.read(|state| self.user(state))??;
+        self.server.store.read(|state| self.admin(state))??;
         let folders = self.request.params.all("folder").map(|folder| {
             let folder = folder.trim_matches('/');
             let mut names = folder.split('/');
@@ -421,7 +466,7 @@ impl Ask<'_> {
 
     /// Ends the scan that runs, and tells how far it was.
     fn cancel_scan(&self) -> Result<String, Refusal> {
-        self.server.store.read(|state| self.user(state))??;
+        self.server.store.read(|state| self.admin(state))??;
         let told = self.get(&["scan"]);
         self.server.house.cancel_scan();
         told
@@ -432,7 +477,7 @@ impl Ask<'_> {
         let at_ms = self.request.now_ms;
         self.server.store.change(|state| {
             let user = self.user(state)?;
-            Ok::<_, Refusal>(vec![Change::Play { user, id, at_ms }])
+            self.kept(state, Change::Play { user, id, at_ms })
         })??;
         Ok("{}".to_owned())
     }

@@ -8,9 +8,10 @@ use crate::store::{Bookmark, Change, Queue, Station};
 use crate::write::Writer;
 
 fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: bool) {
-    let Some(queue) = seen.user.and_then(|user| user.queue.as_ref()) else {
-        return;
-    };
+    // OpenSubsonic requires the members of a queue, and so an empty one where none was saved.
+    let none = Queue::default();
+    let queue = seen.user.and_then(|user| user.queue.as_ref());
+    let queue = queue.unwrap_or(&none);
     let name = if by_index {
         "playQueueByIndex"
     } else {
@@ -130,7 +131,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let known = bookmarks.and_then(|bookmarks| bookmarks.get(&id));
     let is_full = bookmarks.is_some_and(|all| call.server.limits.kept_max <= all.len());
     if known.is_none() && is_full {
-        return Err(Fault::not_allowed());
+        return Err(Fault::full());
     }
     let bookmark = Bookmark {
         position_ms: position.ok_or_else(|| Fault::missing("position"))?,

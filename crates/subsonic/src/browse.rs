@@ -30,7 +30,7 @@ impl Call<'_> {
         }
     }
 
-    fn artist_row(&self, id: Id) -> Result<u32, Fault> {
+    pub(crate) fn artist_row(&self, id: Id) -> Result<u32, Fault> {
         let row = match id {
             Id::Artist(id) => self.index.artist_row(id),
             _ => None,

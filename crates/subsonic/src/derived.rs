@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use catalog::{ArtistId, fold};
+use catalog::{ArtistId, Stat, fold, identity};
 use tags::Splits;
 
 use crate::people::musicbrainz_id;
@@ -12,6 +12,9 @@ use crate::songs::own_albums;
 
 /// Words that names may begin with and are not sorted by.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
+
+/// How far the clock of another machine, which wrote a file, may be ahead.
+const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Orders and dates of one index.
 #[derive(Debug)]
@@ -35,17 +38,16 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    pub(crate) fn new(index: &Arc<Index>) -> Derived {
+    /// Of an index that is first asked for at this time.
+    pub(crate) fn new(index: &Arc<Index>, now_ms: i64) -> Derived {
         let counts = index.counts();
         let album_ms: Vec<i64> = (0..counts.albums)
             .map(|row| {
                 index.album(row).map_or(0, |album| {
                     let tracks = album.first_track..album.first_track.saturating_add(album.tracks);
                     let files = tracks.filter_map(|row| index.file(index.track(row)?.file));
-                    files
-                        .map(|(_, stat)| stat.mtime_ns / 1_000_000)
-                        .max()
-                        .unwrap_or(0)
+                    let changed = files.map(|(_, stat)| changed_ms(&stat, now_ms));
+                    changed.max().unwrap_or(0)
                 })
             })
             .collect();
@@ -53,8 +55,8 @@ impl Derived {
         newest.sort_by_key(|&row| std::cmp::Reverse(album_ms[row as usize]));
         let mut by_artist: Vec<u32> = (0..counts.albums).collect();
         by_artist.sort_by_cached_key(|&row| {
-            let artist = index.album(row).map(|album| fold(album.artist));
-            (artist, row)
+            let artist = index.album(row).map(|album| album.artist);
+            (artist.map(|name| (fold(name), identity(name))), row)
         });
         let (mut letters, mut artists) = (BTreeMap::new(), HashMap::new());
         for row in 0..counts.artists {
@@ -102,6 +104,19 @@ impl Derived {
     }
 }
 
+/// When a file was last changed, in milliseconds. A date to come is some clock's mistake, and would keep its album the newest
+/// for years: then it is the date when the file was made, or none.
+pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
+    let [changed_ms, born_ms] = [stat.mtime_ns, stat.born_ns].map(|ns| ns.div_euclid(1_000_000));
+    if changed_ms <= now_ms.saturating_add(CLOCKS_APART_MS) {
+        changed_ms.min(now_ms)
+    } else if born_ms <= now_ms {
+        born_ms
+    } else {
+        0
+    }
+}
+
 fn without_article(name: &str) -> &str {
     let Some((first, rest)) = name.split_once(' ') else {
         return name;
@@ -113,9 +128,17 @@ fn without_article(name: &str) -> &str {
     }
 }
 
+/// Consonants that Hangul syllables begin with, by their numbers from U+1100 on, as they stand alone.
+const JAMO: [char; 19] = [
+    'ㄱ', 'ㄲ', 'ㄴ', 'ㄷ', 'ㄸ', 'ㄹ', 'ㅁ', 'ㅂ', 'ㅃ', 'ㅅ', 'ㅆ', 'ㅇ', 'ㅈ', 'ㅉ', 'ㅊ', 'ㅋ',
+    'ㅌ', 'ㅍ', 'ㅎ',
+];
+
 /// What a folded name is listed under.
 fn letter(folded: &str) -> String {
     match folded.chars().next() {
+        // Folding takes syllables apart, and fonts do not show a conjoining jamo alone.
+        Some(first @ '\u{1100}'..='\u{1112}') => JAMO[first as usize - 0x1100].to_string(),
         Some(first) if first.is_alphabetic() => first.to_uppercase().collect(),
         _ => "#".to_owned(),
     }

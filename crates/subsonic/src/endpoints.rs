@@ -1,10 +1,11 @@
 //! Every endpoint, by name.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Lack};
 use crate::server::{Answer, Call, Changes, Seen};
 use crate::write::Writer;
 use crate::{
-    accounts, bookmarks, browse, lists, marks, media, playlists, search, system, transcoding,
+    accounts, bookmarks, browse, lists, marks, media, playlists, search, shares, system,
+    transcoding,
 };
 
 /// Writes an answer.
@@ -18,6 +19,8 @@ pub(crate) enum Does {
     Change(Decide),
     ChangeAndRead(Decide, Read),
     Give(fn(&Call<'_>, &Seen<'_>) -> Result<Answer, Fault>),
+    /// Nothing: the protocol has it, and this server has not.
+    Lack(Lack),
 }
 
 /// One endpoint.
@@ -70,6 +73,7 @@ const ENDPOINTS: &[Endpoint] = &[
     row("getNowPlaying", Does::Read(lists::now_playing)),
     row("getStarred", Does::Read(lists::starred)),
     row("getStarred2", Does::Read(lists::starred2)),
+    row("search", Does::Read(search::search)),
     row("search2", Does::Read(search::search2)),
     row("search3", Does::Read(search::search3)),
     row("stream", Does::Give(transcoding::stream)),
@@ -96,6 +100,13 @@ const ENDPOINTS: &[Endpoint] = &[
     ),
     row("updatePlaylist", Does::Change(playlists::update)),
     row("deletePlaylist", Does::Change(playlists::delete)),
+    row("getShares", Does::Read(shares::list)),
+    row(
+        "createShare",
+        Does::ChangeAndRead(shares::create, shares::made),
+    ),
+    row("updateShare", Does::Change(shares::update)),
+    row("deleteShare", Does::Change(shares::delete)),
     row("getPlayQueue", Does::Read(bookmarks::queue)),
     row("savePlayQueue", Does::Change(bookmarks::save_queue)),
     row("getPlayQueueByIndex", Does::Read(bookmarks::queue_by_index)),
@@ -125,6 +136,23 @@ const ENDPOINTS: &[Endpoint] = &[
     row("updateUser", Does::Change(accounts::update)),
     row("deleteUser", Does::Change(accounts::delete)),
     row("changePassword", Does::Change(accounts::change_password)),
+    row("getPodcasts", Does::Lack(Lack::Yet)),
+    row("getNewestPodcasts", Does::Lack(Lack::Yet)),
+    row("getPodcastEpisode", Does::Lack(Lack::Yet)),
+    row("refreshPodcasts", Does::Lack(Lack::Yet)),
+    row("createPodcastChannel", Does::Lack(Lack::Yet)),
+    row("deletePodcastChannel", Does::Lack(Lack::Yet)),
+    row("deletePodcastEpisode", Does::Lack(Lack::Yet)),
+    row("downloadPodcastEpisode", Does::Lack(Lack::Yet)),
+    row("jukeboxControl", Does::Lack(Lack::Yet)),
+    // The extension sonicSimilarity, which `getOpenSubsonicExtensions` does not list.
+    row("getSonicSimilarTracks", Does::Lack(Lack::Yet)),
+    row("findSonicPath", Does::Lack(Lack::Yet)),
+    row("getChatMessages", Does::Lack(Lack::ForGood)),
+    row("addChatMessage", Does::Lack(Lack::ForGood)),
+    row("getVideoInfo", Does::Lack(Lack::ForGood)),
+    row("getCaptions", Does::Lack(Lack::ForGood)),
+    row("hls", Does::Lack(Lack::ForGood)),
 ];
 
 /// The endpoint of this name.

@@ -14,6 +14,13 @@ pub(crate) enum Code {
     NotFound = 70,
 }
 
+/// Reason why an endpoint is not offered: it may come one day, or it will not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    Yet,
+    ForGood,
+}
+
 /// An error of the protocol, which HTTP calls a success, mostly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -66,12 +73,30 @@ impl Fault {
         }
     }
 
+    /// For an endpoint of the protocol that is not offered, with the status that Navidrome gives.
+    pub(crate) fn lacking(lack: Lack) -> Fault {
+        let (status, what) = match lack {
+            Lack::Yet => (501, "this endpoint is not implemented"),
+            Lack::ForGood => (410, "this endpoint will not be implemented"),
+        };
+        Fault {
+            status,
+            ..Fault::new(Code::Generic, what)
+        }
+    }
+
     pub(crate) fn not_found(what: &'static str) -> Fault {
         Fault::new(Code::NotFound, format!("no such {what}"))
     }
 
     pub(crate) fn not_allowed() -> Fault {
         Fault::new(Code::NotAllowed, "this user may not do that")
+    }
+
+    /// For a user who keeps as much as a user may.
+    pub(crate) fn full() -> Fault {
+        let what = "this user keeps as much as one may: remove playlists, bookmarks or stars";
+        Fault::new(Code::NotAllowed, what)
     }
 
     pub(crate) fn host() -> Fault {

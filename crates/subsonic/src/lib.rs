@@ -32,11 +32,14 @@ mod transcoding;
 mod bookmarks;
 mod marks;
 mod playlists;
+mod shares;
 
 mod accounts;
+mod login;
 mod system;
 
 mod people;
+mod renamed;
 mod songs;
 
 mod api;
@@ -62,6 +65,7 @@ pub use accounts::UserError;
 pub use api::ApiRequest;
 pub use house::{House, Reading, Scanning, Watching};
 pub use limits::Limits;
+pub use login::{LoggedIn, LoginError};
 pub use params::Params;
 pub use server::{Answer, Index, Request, Server};
-pub use store::{Store, StoreError};
+pub use store::{Damage, Store, StoreError};

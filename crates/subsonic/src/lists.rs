@@ -8,6 +8,7 @@ use catalog::{TrackId, fold};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::server::{Call, Seen};
+use crate::songs::genres_named;
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
@@ -55,13 +56,10 @@ fn album_page(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<u32>, Fault> {
         "recent" => played(call, seen, |count, last_ms| (last_ms, count)),
         "byYear" => by_year(call)?,
         "byGenre" => {
-            let genre = fold(call.text("genre")?);
+            let genres = genres_named(&call.index, call.text("genre")?);
             let has_it = |row: &u32| {
                 let album = call.index.album(*row);
-                album.is_some_and(|album| {
-                    call.genre_names(&album.genres)
-                        .any(|name| fold(name) == genre)
-                })
+                album.is_some_and(|album| album.genres.iter().any(|row| genres.contains(row)))
             };
             all.filter(has_it).collect()
         }
@@ -128,7 +126,8 @@ fn by_year(call: &Call<'_>) -> Result<Vec<u32>, Fault> {
 
 pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (_, size) = call.page(("size", ""), 10, call.server.limits.page_max)?;
-    let genre = call.params.first("genre").map(fold);
+    let genre = call.params.first("genre");
+    let genres = genre.map(|genre| genres_named(&call.index, genre));
     let (from, to): (Option<u16>, Option<u16>) = (call.number("fromYear")?, call.number("toYear")?);
     let fits = |row: &u32| {
         let Some(track) = call.index.track(*row) else {
@@ -137,13 +136,12 @@ pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -
         let year = track.date.map(|date| date.year);
         from.is_none_or(|from| year.is_some_and(|year| from <= year))
             && to.is_none_or(|to| year.is_some_and(|year| year <= to))
-            && genre.as_ref().is_none_or(|genre| {
-                call.genre_names(&track.genres)
-                    .any(|name| fold(name) == *genre)
-            })
+            && genres
+                .as_ref()
+                .is_none_or(|genres| track.genres.iter().any(|row| genres.contains(row)))
     };
     let all = 0..call.index.counts().tracks;
-    let is_narrowed = genre.is_some() || from.is_some() || to.is_some();
+    let is_narrowed = genres.is_some() || from.is_some() || to.is_some();
     let mut chance = fastrand::Rng::with_seed(call.fresh);
     let mut rows: Vec<u32> = all.filter(|row| !is_narrowed || fits(row)).collect();
     let rows = partly_shuffled(&mut rows, size, &mut chance);
@@ -155,13 +153,10 @@ pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -
 
 pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (offset, size) = call.page(("count", "offset"), 10, call.server.limits.page_max)?;
-    let genre = fold(call.text("genre")?);
+    let genres = genres_named(&call.index, call.text("genre")?);
     let has_it = |row: &u32| {
         let track = call.index.track(*row);
-        track.is_some_and(|track| {
-            call.genre_names(&track.genres)
-                .any(|name| fold(name) == genre)
-        })
+        track.is_some_and(|track| track.genres.iter().any(|row| genres.contains(row)))
     };
     let rows = (0..call.index.counts().tracks).filter(has_it);
     out.object("songsByGenre", |out| {
@@ -223,7 +218,15 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 /// An artist's tracks that were played most, by everybody.
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
-    let artist = call.derived.artist(call.text("artist")?);
+    let name = call.text("artist")?;
+    let artist = call.derived.artist(name).or_else(|| {
+        let found = call.index.search(name, &catalog::Limits::default());
+        let is_alike = |row: &u32| {
+            let artist = call.index.artist(*row);
+            artist.is_some_and(|artist| fold(artist.name) == fold(name))
+        };
+        found.artists.into_iter().find(is_alike)
+    });
     let by_artist = (0..call.index.counts().tracks).filter_map(|row| {
         let track = call.index.track(row)?;
         let artists = &track.artists;

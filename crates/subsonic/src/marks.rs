@@ -2,7 +2,8 @@
 
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Changes, Playing, Seen};
+use crate::limits::Limits;
+use crate::server::{Call, Changes, Players, Playing, Seen};
 use crate::store::Change;
 
 /// How far the clock of a player may be ahead of ours: a day.
@@ -79,7 +80,7 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
         return Err(Fault::not_found("song"));
     }
     if call.flag("submission")? == Some(false) {
-        playing(call, ids.last().copied());
+        playing(call, ids.last().copied())?;
         return Ok(Vec::new());
     }
     let times = call.params.all("time").map(str::parse::<i64>);
@@ -110,28 +111,44 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     };
     let id = id.ok_or_else(|| Fault::not_found("song"))?;
     match call.text("state")? {
-        "starting" | "playing" => playing(call, Some(id)),
+        "starting" | "playing" => playing(call, Some(id))?,
         "paused" => {}
-        "stopped" => playing(call, None),
+        "stopped" => playing(call, None)?,
         _ => return Err(Fault::bad("state")),
     }
     Ok(Vec::new())
 }
 
-fn playing(call: &Call<'_>, id: Option<Id>) {
-    let player = (
-        call.user.clone(),
-        call.params.first("c").unwrap_or("").to_owned(),
-    );
+/// Notes what a player plays, or that it has stopped.
+fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
+    let client = call.kept_text("c")?.unwrap_or_default();
+    let player = (call.user.clone(), client);
     call.server.playing(|playing| match id {
         Some(Id::Track(track)) => {
-            if playing.len() < call.server.limits.players_max || playing.contains_key(&player) {
-                let since_ms = call.now_ms;
-                playing.insert(player, Playing { track, since_ms });
+            if !playing.contains_key(&player) {
+                make_room(playing, &call.user, &call.server.limits);
             }
+            let since_ms = call.now_ms;
+            playing.insert(player, Playing { track, since_ms });
         }
-        _ => {
-            playing.remove(&player);
-        }
+        _ => drop(playing.remove(&player)),
     });
+    Ok(())
+}
+
+/// Makes room for another player of `user`: the oldest of that user goes, or the oldest of all.
+fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
+    let own = playing.keys().filter(|(of, _)| of == user).count();
+    let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {
+        &|of| of == user
+    } else if limits.players_max <= playing.len() {
+        &|_| true
+    } else {
+        return;
+    };
+    let candidates = playing.iter().filter(|((of, _), _)| is_candidate(of));
+    let oldest = candidates.min_by_key(|(_, playing)| playing.since_ms);
+    if let Some(oldest) = oldest.map(|(player, _)| player.clone()) {
+        playing.remove(&oldest);
+    }
 }

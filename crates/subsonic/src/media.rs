@@ -1,5 +1,7 @@
 //! Files: music, covers, lyrics.
 
+use std::collections::HashSet;
+
 use catalog::{Covered, fold};
 
 use crate::fault::Fault;
@@ -7,7 +9,8 @@ use crate::ids::Id;
 use crate::lyrics::Lyrics;
 use crate::params::encoded;
 use crate::server::{Answer, Call, Seen};
-use crate::songs::tracks;
+use crate::songs::{own_albums, tracks};
+use crate::store::Role;
 use crate::write::Writer;
 
 /// The widest cover anybody shows.
@@ -47,24 +50,116 @@ impl Call<'_> {
     }
 }
 
-/// The file as it is, whatever else is asked for.
-pub(crate) fn download(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
-    let row = call.track_row(call.id("id")?);
-    let path = row.and_then(|row| call.file_of(row));
+/// The file as it is, whatever else is asked for; all of them, where more than a song is meant.
+pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    seen.may(Role::Download)?;
+    let id = call.id("id")?;
+    let Id::Track(_) = id else {
+        return archive(call, seen, id);
+    };
+    let path = call.track_row(id).and_then(|row| call.file_of(row));
     let path = path.ok_or_else(|| Fault::not_found("song"))?;
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
     Ok(Answer::File {
         target: format!("/{}", encoded(&path)),
-        // RFC 6266 §4.3, by RFC 8187: names are no ASCII.
-        disposition: Some(format!("attachment; filename*=UTF-8''{}", encoded(name))),
+        disposition: Some(attachment(name)),
     })
 }
 
-pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
-    let size: Option<u32> = call.number("size")?;
-    if size == Some(0) {
-        return Err(Fault::bad("size"));
+/// Writes a Content-Disposition (RFC 6266 §4.3, RFC 8187): names have letters beyond ASCII.
+fn attachment(name: &[u8]) -> String {
+    format!("attachment; filename*=UTF-8''{}", encoded(name))
+}
+
+/// Gives the songs of an album, an artist or a playlist in one file.
+fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
+    let index = &call.index;
+    let of_albums = |albums: Vec<u32>| {
+        let albums = albums.into_iter().filter_map(|row| index.album(row));
+        albums.flat_map(|album| tracks(&album)).collect()
+    };
+    let (name, rows, is_list): (String, Vec<u32>, bool) = match id {
+        Id::Album(_) => {
+            let row = call.album_row(id)?;
+            let title = index.album(row).map(|album| album.title.to_owned());
+            (title.unwrap_or_default(), of_albums(vec![row]), false)
+        }
+        Id::Artist(_) => {
+            let row = call.artist_row(id)?;
+            let artist = index.artist(row);
+            let artist = artist.ok_or_else(|| Fault::not_found("artist"))?;
+            let albums = own_albums(index, row, &artist);
+            (artist.name.to_owned(), of_albums(albums), false)
+        }
+        _ => {
+            let shown = call.shown(seen, id)?;
+            (shown.name.to_owned(), shown.rows, true)
+        }
+    };
+    let paths = rows.into_iter().filter_map(|row| call.file_of(row));
+    let paths: Vec<Vec<u8>> = paths.collect();
+    if paths.is_empty() {
+        return Err(Fault::not_found("song"));
     }
+    let names = match is_list {
+        true => numbered(&paths),
+        false => below_common_folder(&paths),
+    };
+    let targets = paths.iter().map(|path| format!("/{}", encoded(path)));
+    let name = format!("{}.zip", name.replace(['/', '\\'], "_"));
+    Ok(Answer::Archive {
+        files: targets.zip(names).collect(),
+        disposition: attachment(name.as_bytes()),
+    })
+}
+
+/// Names a list's files so that sorting keeps its order.
+fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
+    let width = paths.len().to_string().len();
+    let names = paths
+        .iter()
+        .map(|path| path.rsplit(|&byte| byte == b'/').next().unwrap_or(path));
+    let names = (1..).zip(names);
+    names
+        .map(|(number, name): (usize, _)| format!("{number:0width$} {}", in_archive(name)))
+        .collect()
+}
+
+/// Names files by their paths below the folder that all of them are in; a name that is taken gets a number.
+fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
+    let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
+    for path in paths {
+        while !path.starts_with(folder) {
+            folder = parent(folder.strip_suffix(b"/").unwrap_or(folder));
+        }
+    }
+    let mut taken = HashSet::new();
+    let names = paths.iter().map(|path| in_archive(&path[folder.len()..]));
+    let names = (1..).zip(names).map(|(number, name): (usize, String)| {
+        if taken.insert(name.clone()) {
+            name
+        } else {
+            format!("{number} {name}")
+        }
+    });
+    names.collect()
+}
+
+/// Returns the folder of a path, with the slash at its end.
+fn parent(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte == b'/');
+    end.map_or(&[], |end| &path[..=end])
+}
+
+/// Returns a name as programs that unpack archives take it.
+fn in_archive(path: &[u8]) -> String {
+    let text = String::from_utf8_lossy(path);
+    text.replace(|letter: char| letter == '\\' || letter.is_control(), "_")
+}
+
+pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    // Players send 0 for a picture as it is.
+    let size: Option<u32> = call.number("size")?.filter(|size| *size != 0);
     let query = size.map_or_else(String::new, |size| {
         let size = size.min(SIZE_PX_MAX);
         format!("w={size}&h={size}&fit=inside")
@@ -92,12 +187,14 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
     let track = row.and_then(|row| call.index.track(row));
     let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
     out.object("lyrics", |out| {
-        if let (Some(track), Some(lyrics)) = (track, lyrics) {
-            out.text("artist", track.artist);
-            out.text("title", track.title);
-            let lines: Vec<&str> = lyrics.lines.iter().map(|line| &*line.text).collect();
-            out.value(&lines.join("\n"));
-        }
+        let Some((track, lyrics)) = track.zip(lyrics) else {
+            // OpenSubsonic requires one.
+            return out.value("");
+        };
+        out.text("artist", track.artist);
+        out.text("title", track.title);
+        let lines: Vec<&str> = lyrics.lines.iter().map(|line| &*line.text).collect();
+        out.value(&lines.join("\n"));
     });
     Ok(())
 }
@@ -142,6 +239,7 @@ impl Call<'_> {
 
     /// Tracks that the parameters of this name give: of an album, all of them.
     pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
+        let tracks_max = self.server.limits.tracks_max;
         let mut found = Vec::new();
         for text in self.params.all(name) {
             match Id::parse(text) {
@@ -149,14 +247,16 @@ impl Call<'_> {
                 Some(id @ Id::Album(_)) => {
                     let album = self.index.album(self.album_row(id)?);
                     let rows = album.iter().flat_map(tracks);
-                    found.extend(rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id))));
+                    let ids = rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
+                    // An album may be named again and again: no more is gathered than can be kept.
+                    found.extend(ids.take(tracks_max + 1 - found.len()));
                 }
                 _ => return Err(Fault::not_found("song")),
             }
+            if tracks_max < found.len() {
+                return Err(Fault::bad(name));
+            }
         }
-        match found.len() <= self.server.limits.tracks_max {
-            true => Ok(found),
-            false => Err(Fault::bad(name)),
-        }
+        Ok(found)
     }
 }

@@ -26,8 +26,8 @@ td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 impl Server {
     /// The page at a path behind the mount at `base`: albums, or the one that the path names.
     #[must_use]
-    pub fn page(&self, base: &str, path: &str, params: &Params<'_>) -> Answer {
-        let (index, derived) = self.index();
+    pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
+        let (index, derived) = self.index(now_ms);
         let house = &*self.house;
         let (status, body) = match path.trim_matches('/') {
             "" => {
@@ -64,7 +64,7 @@ impl Server {
     }
 }
 
-fn whole(title: &str, inside: &str) -> String {
+pub(crate) fn whole(title: &str, inside: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{title} · Pelton</title><style>{STYLE}</style>{inside}"
@@ -180,7 +180,7 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
 }
 
 /// Text as it may stand in an element or a quoted attribute.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -1,18 +1,19 @@
 //! Playlists: those that users keep, and those in files of the library, which everybody may see and nobody may change.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::server::{Call, Changes, Seen};
 use crate::songs::{iso, seconds};
-use crate::store::{Change, Playlist};
+use crate::store::{Change, Playlist, Role};
 use crate::write::Writer;
 
 /// A playlist as somebody sees it.
 pub(crate) struct Shown<'s> {
     id: Id,
-    name: &'s str,
+    pub(crate) name: &'s str,
     comment: Cow<'s, str>,
     /// Nobody's, if it is in a file.
     owner: &'s str,
@@ -136,12 +137,11 @@ impl Call<'_> {
 /// The playlists that the user may see, or that another may, whom an admin names.
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let named = call.params.first("username").filter(|it| !it.is_empty());
-    let user = named.unwrap_or(&call.user);
+    let known = named.and_then(|name| Some(seen.state.user_named(name)?.0));
+    let user = known.or(named).unwrap_or(&call.user);
     if user != call.user {
         seen.admin()?;
-        if !seen.state.users.contains_key(user) {
-            return Err(Fault::not_found("user"));
-        }
+        known.ok_or_else(|| Fault::not_found("user"))?;
     }
     let may_see = |playlist: &Playlist| playlist.public || playlist.owner == user;
     let playlists = seen.state.playlists.iter();
@@ -183,6 +183,7 @@ fn whole(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, id: Id) -> Result<(
 
 /// Makes a playlist, or gives one other tracks.
 pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.may(Role::Playlist)?;
     let tracks = call.tracks("songId")?;
     let name = call.kept_text("name")?;
     let (id, playlist) = if call.params.first("playlistId").is_some() {
@@ -195,8 +196,10 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         };
         (id, changed)
     } else {
-        if call.server.limits.kept_max <= seen.state.playlists.len() {
-            return Err(Fault::not_allowed());
+        let playlists = seen.state.playlists.values();
+        let own = playlists.filter(|playlist| playlist.owner == call.user);
+        if call.server.limits.kept_max <= own.count() {
+            return Err(Fault::full());
         }
         let made = Playlist {
             owner: call.user.clone(),
@@ -216,12 +219,13 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 /// Adds, removes, renames. What is removed is numbered as before the call.
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.may(Role::Playlist)?;
     let (id, playlist) = call.own_playlist(seen, "playlistId")?;
     let removed = call
         .params
         .all("songIndexToRemove")
         .map(str::parse::<usize>);
-    let removed: Vec<usize> = removed
+    let removed: HashSet<usize> = removed
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("songIndexToRemove"))?;
     // Numbers count what clients see, which leaves out what is gone from the library.
@@ -256,6 +260,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 }
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.may(Role::Playlist)?;
     let (id, _) = call.own_playlist(seen, "id")?;
     Ok(vec![Change::Playlist { id, playlist: None }])
 }

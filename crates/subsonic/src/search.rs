@@ -1,4 +1,5 @@
-//! search2 and search3. With nothing to search for they page through the whole library, as players do who keep a copy.
+//! search, search2 and search3. The last two page through the whole library where there is nothing to search for: players
+//! that keep a copy ask so.
 
 use catalog::{Found, Limits};
 
@@ -19,6 +20,35 @@ impl Rows {
             Rows::Found(rows) => rows.iter().copied().skip(offset).take(size).collect(),
         }
     }
+}
+
+/// Finds songs for versions before 1.4: by anything, or by the artist, the album and the title together.
+pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    const USUAL: usize = 20;
+    let max = call.server.limits.found_max;
+    let (offset, size) = call.page(("count", "offset"), USUAL, max)?;
+    let newer_ms: i64 = call.number("newerThan")?.unwrap_or(0);
+    let names = ["any", "artist", "album", "title"].map(|name| call.params.first(name));
+    let query = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let limits = Limits {
+        found_max: max,
+        ..Limits::default()
+    };
+    let mut rows = call.index.search(&query, &limits).tracks;
+    rows.retain(|&row| {
+        let file = call
+            .index
+            .track(row)
+            .and_then(|track| call.index.file(track.file));
+        file.is_some_and(|(_, stat)| newer_ms <= stat.mtime_ns.div_euclid(1_000_000))
+    });
+    out.object("searchResult", |out| {
+        out.number("offset", offset as i64);
+        out.number("totalHits", rows.len() as i64);
+        let rows = rows.into_iter().skip(offset).take(size);
+        out.list("match", rows, |out, row| call.song(out, seen, row));
+    });
+    Ok(())
 }
 
 pub(crate) fn search2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {

@@ -1,6 +1,8 @@
 //! From a request to its answer: form, user, endpoint, envelope.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,11 +13,13 @@ use tags::Splits;
 use crate::derived::Derived;
 use crate::endpoints::{self, Does, Endpoint};
 use crate::fault::{Code, Fault};
-use crate::guard::Guard;
+use crate::guard::{Guard, Try};
 use crate::house::House;
 use crate::limits::Limits;
 use crate::params::Params;
-use crate::store::{Change, State, Store, User};
+use crate::renamed::handed_on;
+use crate::shares::Visits;
+use crate::store::{Change, Damage, Role, State, Store, User};
 use crate::write::{Form, Writer};
 use crate::{auth, system};
 
@@ -28,10 +32,14 @@ pub struct Server {
     pub(crate) store: Arc<Store>,
     pub(crate) limits: Limits,
     pub(crate) splits: Splits,
-    guard: Guard,
-    playing: Mutex<HashMap<(String, String), Playing>>,
+    pub(crate) guard: Guard,
+    playing: Mutex<Players>,
     derived: Mutex<Option<Arc<Derived>>>,
+    visits: Mutex<Visits>,
 }
+
+/// Tracks that players play at present, by user and player.
+pub(crate) type Players = HashMap<(String, String), Playing>;
 
 /// What a player said it plays.
 #[derive(Clone, Debug)]
@@ -51,6 +59,8 @@ pub struct Request<'a> {
     pub body: &'a str,
     /// Where it came from.
     pub peer: IpAddr,
+    /// Scheme and host that it was sent to, such as `https://music.example`, for links.
+    pub base: String,
     /// The time, in milliseconds since 1970.
     pub now_ms: i64,
 }
@@ -74,10 +84,19 @@ pub enum Answer {
         /// Content-Disposition, where it is to be kept.
         disposition: Option<String>,
     },
+    /// Files of the library as one ZIP.
+    Archive {
+        /// Path of each in the library, escaped, and its name in the archive.
+        files: Vec<(String, String)>,
+        /// Content-Disposition.
+        disposition: String,
+    },
     /// What a plan makes of the track that the library serves at this target.
     Transcoded {
         /// As of a file.
         target: String,
+        /// The user who asks.
+        user: Arc<str>,
         /// The plan.
         plan: Box<sound::Plan>,
         /// Whether it may be sent while it is made, without its length.
@@ -99,6 +118,9 @@ pub(crate) struct Call<'a> {
     pub(crate) now_ms: i64,
     /// For whatever the request makes.
     pub(crate) fresh: u64,
+    /// For a share that it makes.
+    pub(crate) token: OnceCell<String>,
+    pub(crate) base: &'a str,
 }
 
 impl std::fmt::Debug for Server {
@@ -119,7 +141,14 @@ impl Server {
             splits,
             playing: Mutex::default(),
             derived: Mutex::default(),
+            visits: Mutex::default(),
         }
+    }
+
+    /// Returns what of the users' journal was skipped so far.
+    #[must_use]
+    pub fn damage(&self) -> Damage {
+        self.store.damage()
     }
 
     /// Answers one request. May wait for the disk.
@@ -154,7 +183,7 @@ impl Server {
         let name = request.name.strip_suffix(".view").unwrap_or(request.name);
         let endpoint = endpoints::find(name)
             .ok_or_else(|| Fault::new(Code::NotFound, "this server has no such endpoint"))?;
-        let (index, derived) = self.index();
+        let (index, derived) = self.index(request.now_ms);
         let mut call = Call {
             server: self,
             index,
@@ -164,6 +193,8 @@ impl Server {
             user: String::new(),
             now_ms: request.now_ms,
             fresh: fastrand::u64(..),
+            token: OnceCell::new(),
+            base: &request.base,
         };
         if !endpoint.is_open {
             call.user = self.let_in(request)?;
@@ -179,42 +210,76 @@ impl Server {
         let name = params
             .first("u")
             .filter(|_| params.first("apiKey").is_none());
-        let waits = name.and_then(|name| self.guard.wait_s(peer, name, now_ms));
-        if let Some(wait_s) = waits {
-            return Err(Fault::guessing(wait_s));
-        }
-        let secret = self.store.secret();
-        let user = self
-            .store
-            .read(|state| auth::user(params, state, secret).map(str::to_owned));
-        let user = user.map_err(|err| told(&err))?;
-        let is_in = match &user {
-            Ok(_) => Some(true),
-            Err(fault) => (fault.code == Code::Login).then_some(false),
-        };
-        if let (Some(name), Some(is_in)) = (name, is_in) {
-            self.guard.note(peer, name, is_in, now_ms);
-        }
-        user
+        let secret = self.store.secret().map_err(|err| told(&err))?;
+        let judged = self.store.read(|state| {
+            let this = name.map(|name| {
+                let known = state.user_named(name);
+                Try {
+                    address: peer,
+                    name: known.map_or(name, |(name, _)| name),
+                    is_user: known.is_some(),
+                }
+            });
+            let waits = this.and_then(|this| self.guard.wait_s(&this, now_ms));
+            if let Some(wait_s) = waits {
+                return Err(Fault::guessing(wait_s));
+            }
+            if secret.is_none() && !state.users.is_empty() {
+                tracing::error!("the key of the users' passwords is missing: restore users/key, or give each user a new password");
+            }
+            let user = auth::user(params, state, secret).map(str::to_owned);
+            let is_in = match &user {
+                Ok(_) => Some(true),
+                Err(fault) => (fault.code == Code::Login).then_some(false),
+            };
+            if let (Some(this), Some(is_in)) = (this, is_in) {
+                self.guard.note(&this, is_in, now_ms);
+            }
+            user
+        });
+        judged.map_err(|err| told(&err))?
     }
 
     /// The index as it is now, and what follows from it.
-    pub(crate) fn index(&self) -> (Arc<Index>, Arc<Derived>) {
+    pub(crate) fn index(&self, now_ms: i64) -> (Arc<Index>, Arc<Derived>) {
         let index = self.house.index();
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         let known = derived
             .take()
             .filter(|known| Arc::ptr_eq(&known.index, &index));
-        let known = known.unwrap_or_else(|| Arc::new(Derived::new(&index)));
+        let is_new = known.is_none();
+        let known = known.unwrap_or_else(|| Arc::new(Derived::new(&index, now_ms)));
         *derived = Some(Arc::clone(&known));
+        drop(derived);
+        if is_new {
+            self.hand_on_marks(&index);
+        }
         (index, known)
     }
 
+    /// Looks at the visits of shares.
+    pub(crate) fn visits<T>(&self, look: impl FnOnce(&mut Visits) -> T) -> T {
+        look(&mut self.visits.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Gives stars and ratings to what has another id than before.
+    fn hand_on_marks(&self, index: &Index) {
+        let is_due = self.store.read(|state| !handed_on(index, state).is_empty());
+        let handed = is_due.and_then(|is_due| {
+            if is_due {
+                let hand_on = |state: &State| Ok::<_, Infallible>(handed_on(index, state));
+                let Ok(()) = self.store.change(hand_on)?;
+            }
+            Ok(())
+        });
+        if let Err(err) = handed {
+            // They stay where they are until there is another index.
+            tracing::error!(%err, cause = %err.source, "stars and ratings are not handed on to new ids");
+        }
+    }
+
     /// What players said, and by whom with which player.
-    pub(crate) fn playing<T>(
-        &self,
-        look: impl FnOnce(&mut HashMap<(String, String), Playing>) -> T,
-    ) -> T {
+    pub(crate) fn playing<T>(&self, look: impl FnOnce(&mut Players) -> T) -> T {
         look(&mut self.playing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -234,11 +299,19 @@ impl Call<'_> {
             Ok(Given::Written(written.map_err(|err| told(&err))??))
         };
         let change = |decide: endpoints::Decide| {
-            let changed = store.change(|state| decide(self, &self.of(state)));
+            let bytes_max = self.server.limits.user_bytes_max;
+            let changed = store.change(|state| {
+                let changes = decide(self, &self.of(state))?;
+                match state.has_room(&self.user, &changes, bytes_max) {
+                    true => Ok(changes),
+                    false => Err(Fault::full()),
+                }
+            });
             changed.map_err(|err| told(&err))?
         };
         match endpoint.does {
             Does::Read(write) => read(write),
+            Does::Lack(lack) => Err(Fault::lacking(lack)),
             Does::Change(decide) => {
                 change(decide)?;
                 read(|_, _, _| Ok(()))
@@ -267,11 +340,16 @@ impl Call<'_> {
         found.ok_or_else(|| Fault::missing(name))
     }
 
-    /// A number, where there is one.
+    /// Reads a number, if it is there. Of a whole number, decimals are left out: players send `320.0`.
     pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Fault> {
         let found = self.params.first(name).filter(|text| !text.is_empty());
+        let parse = |text: &str| {
+            text.parse()
+                .ok()
+                .or_else(|| without_decimals(text)?.parse().ok())
+        };
         found
-            .map(|text| text.parse().map_err(|_| Fault::bad(name)))
+            .map(|text| parse(text).ok_or_else(|| Fault::bad(name)))
             .transpose()
     }
 
@@ -306,13 +384,30 @@ pub(crate) struct Seen<'s> {
     pub(crate) user: Option<&'s User>,
 }
 
+impl Seen<'_> {
+    /// Passes users whom no admin has taken this role from.
+    pub(crate) fn may(&self, role: Role) -> Result<(), Fault> {
+        let may = self.user.is_some_and(|user| user.may(role));
+        may.then_some(()).ok_or_else(Fault::not_allowed)
+    }
+}
+
 /// What an endpoint wants changed.
 pub(crate) type Changes = Result<Vec<Change>, Fault>;
 
 /// A host that fails us is told to the client without its words; the log has them.
-fn told(err: &crate::StoreError) -> Fault {
+pub(crate) fn told(err: &crate::StoreError) -> Fault {
     tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
     Fault::host()
+}
+
+/// Returns the whole part of a number with decimals.
+fn without_decimals(number: &str) -> Option<&str> {
+    let (whole, decimals) = number.split_once('.')?;
+    decimals
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then_some(whole)
 }
 
 fn is_xml(params: &Params<'_>) -> bool {

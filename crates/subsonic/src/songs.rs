@@ -3,6 +3,7 @@
 use catalog::{Album, Artist, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};
 
+use crate::derived::changed_ms;
 use crate::ids::Id;
 use crate::people::contributors;
 use crate::server::{Call, Index, Seen};
@@ -56,11 +57,7 @@ impl Call<'_> {
         out.number("bitDepth", media.audio.bits);
         out.number("samplingRate", media.audio.sample_rate_hz);
         out.number("channelCount", media.audio.channels);
-        let bpm = media
-            .tags
-            .first(Field::Bpm)
-            .and_then(|bpm| bpm.parse::<f64>().ok());
-        out.number("bpm", bpm.map_or(0, |bpm| bpm.round() as i64));
+        out.number("bpm", tagged.bpm);
         out.text("sortName", tagged.title_sort.as_deref().unwrap_or(""));
         out.text(
             "musicBrainzId",
@@ -97,7 +94,7 @@ impl Call<'_> {
         out.number("duration", seconds(track.duration_ms));
         out.number("bitRate", track.bitrate_kbps);
         out.text("path", &String::from_utf8_lossy(&entry.path));
-        out.text("created", &iso(entry.stat.mtime_ns / 1_000_000));
+        out.text("created", &iso(changed_ms(&entry.stat, self.now_ms)));
     }
 
     fn contributors(&self, out: &mut Writer, tagged: &tags::Track) {
@@ -346,6 +343,24 @@ pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32
     }
 }
 
+/// Rows of the genre of this name; where there is none, of those that a search would take for it.
+pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
+    let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
+        let wanted = key(name);
+        let rows = (0..index.counts().genres).filter(|&row| {
+            let genre = index.genre(row);
+            genre.is_some_and(|genre| key(genre.name) == wanted)
+        });
+        rows.collect()
+    };
+    let rows = rows_by(catalog::identity);
+    if rows.is_empty() {
+        rows_by(catalog::fold)
+    } else {
+        rows
+    }
+}
+
 /// Rows of the albums that are theirs.
 pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
     let is_own = |album: &u32| {
@@ -412,6 +427,8 @@ pub(crate) fn suffix(path: &[u8]) -> String {
 /// The media type with which the library serves it.
 fn media_type(codec: Codec, path: &[u8]) -> &'static str {
     match (codec, &*suffix(path)) {
+        (_, "mka") => "audio/x-matroska",
+        (_, "webm") => "audio/webm",
         (Codec::Flac, "flac") => "audio/flac",
         (Codec::Mp1 | Codec::Mp2 | Codec::Mp3, _) => "audio/mpeg",
         (Codec::Aac, "aac") => "audio/aac",
@@ -422,6 +439,7 @@ fn media_type(codec: Codec, path: &[u8]) -> &'static str {
         (Codec::Musepack, _) => "audio/x-musepack",
         (Codec::Dsd, _) => "audio/x-dsf",
         (Codec::TrueAudio, _) => "audio/x-tta",
+        (_, "wma") => "audio/x-ms-wma",
         (_, "wav") => "audio/wav",
         (_, "aif" | "aiff" | "aifc") => "audio/aiff",
         _ => "application/octet-stream",

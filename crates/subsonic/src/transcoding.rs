@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::ids::Id;
 use crate::params::encoded;
 use crate::server::{Answer, Call, Seen};
-use crate::store::User;
+use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
 
@@ -53,7 +53,7 @@ fn source(media: &Media, track: &Track<'_>) -> Source {
     };
     Source {
         codec,
-        bit_rate_kbps: track.bitrate_kbps.into(),
+        bit_rate_kbps: track.bitrate_kbps,
         duration_ms: track.duration_ms.into(),
         channels: u8::try_from(media.audio.channels).unwrap_or(u8::MAX),
     }
@@ -106,6 +106,7 @@ impl Call<'_> {
     fn transcoded(&self, heard: &Heard<'_>, plan: Plan, will_do: WillDo) -> Answer {
         Answer::Transcoded {
             target: heard.target(),
+            user: self.user.as_str().into(),
             plan: Box::new(self.told(plan, heard)),
             pieces_do: will_do.pieces,
             raw_will_do: will_do.raw,
@@ -156,6 +157,7 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
 /// The track, in the format and at the rate that are asked for, from where it is to begin. Who asks for an estimate
 /// of its length gets the length itself, and so waits for the end of it.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    seen.may(Role::Stream)?;
     let heard = call.heard("id")?;
     let wants_length = call.flag("estimateContentLength")?.unwrap_or(false);
     let will_do = WillDo {
@@ -233,7 +235,8 @@ fn parameters(plan: &Plan) -> String {
 }
 
 /// The track as a decision had it.
-pub(crate) fn transcode_stream(call: &Call<'_>, _: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+    seen.may(Role::Stream)?;
     let heard = song(call)?;
     let malformed = || Fault::bad("transcodeParams");
     let parameters = call.text("transcodeParams")?;

@@ -2,7 +2,7 @@
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
-use crate::songs::tracks;
+use crate::songs::{genres_named, tracks};
 use crate::store::State;
 
 /// What an album comes to, a track of it on average, so that long ones do not win.
@@ -50,14 +50,13 @@ impl Ask<'_> {
             "discover" => self.by_score(state, Scores::discover),
             _ => return Err(Refusal::Bad("order")),
         };
-        let Some(genre) = self.request.params.first("genre").map(catalog::fold) else {
+        let Some(genre) = self.request.params.first("genre") else {
             return Ok(rows);
         };
+        let genres = genres_named(&self.index, genre);
         let has_it = |row: &u32| {
-            let genres = self.index.album(*row).map(|album| album.genres);
-            let names = genres.iter().flatten();
-            let mut names = names.filter_map(|&row| Some(self.index.genre(row)?.name));
-            names.any(|name| catalog::fold(name) == genre)
+            let album = self.index.album(*row);
+            album.is_some_and(|album| album.genres.iter().any(|row| genres.contains(row)))
         };
         Ok(rows.into_iter().filter(has_it).collect())
     }

@@ -14,7 +14,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":3,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2192}"#
+            r#"200 {"tracks":3,"albums":2,"artists":4,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2248}"#
         ]],
     );
     check(
@@ -28,28 +28,28 @@ fn everything_is_there_as_plain_json() {
         &scene,
         &format!("/albums/{album}"),
         expect![[
-            r##"200 {"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-a7a7b354db8aa4d3"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
+            r##"200 {"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
         ]],
     );
     check(
         &scene,
         "/artists",
         expect![[
-            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"},{"id":"ar-db9de296a7fd9400","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-db9de296a7fd9400"}]}"#
+            r#"200 {"total":2,"offset":0,"items":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"},{"id":"ar-db9de296a7fd9400","name":"The AC","sortName":"The AC","albumCount":1,"trackCount":1,"cover":"/-/cover/ar-db9de296a7fd9400"}]}"#
         ]],
     );
     check(
         &scene,
         &format!("/artists/{artist}"),
         expect![[
-            r##"200 {"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3","albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}]}"##
+            r##"200 {"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825","albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}]}"##
         ]],
     );
     check(
         &scene,
         &format!("/tracks/{song}"),
         expect![[
-            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-a7a7b354db8aa4d3","ar-69bc8516676d4673"],"albumId":"al-0475a7867d371d75","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-a7a7b354db8aa4d3"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
+            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
         ]],
     );
     check(
@@ -110,14 +110,14 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/search?q=bjork",
         expect![[
-            r##"200 {"artists":[{"id":"ar-a7a7b354db8aa4d3","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-a7a7b354db8aa4d3"}],"albums":[{"id":"al-0475a7867d371d75","title":"Über","artist":"Björk","artistIds":["ar-a7a7b354db8aa4d3"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-0475a7867d371d75","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
+            r##"200 {"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"}],"albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
         ]],
     );
     check(
         &scene,
         "/scan",
         expect![[
-            r#"200 {"scanning":false,"files":7,"ended":"1970-01-01T00:00:00.001Z","watch":{"by":"inotify","folders":4},"unsettled":0,"unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}],"brokenTags":[{"path":"B/Über/2.flac","reason":"a frame is cut off"}],"missing":[{"playlist":"Lists/Mix.m3u","entry":"gone.mp3"}]}"#
+            r#"200 {"scanning":false,"files":7,"ended":"1970-01-01T00:00:00.001Z","watch":{"by":"inotify","folders":4},"unsettled":0,"unreadableCount":1,"unreadable":[{"path":"broken.mp3","reason":"no mpeg audio frame"}],"brokenTagsCount":1,"brokenTags":[{"path":"B/Über/2.flac","reason":"a frame is cut off"}],"missingCount":1,"missing":[{"playlist":"Lists/Mix.m3u","entry":"gone.mp3"}]}"#
         ]],
     );
     check(
@@ -221,10 +221,17 @@ fn playlists_of_users_are_given_as_files_to_those_who_may_see_them() {
 }
 
 #[test]
-fn users_have_folders_scanned() {
+fn admins_have_folders_scanned() {
     let scene = Scene::new("folders");
-    let key = scene.store().add_key("bob", "page", 1).expect("a key");
-    let bearer = format!("Bearer {key}");
+    let bearer = |name: &str| {
+        let key = scene.store().add_key(name, "page", 1);
+        format!("Bearer {}", key.expect("a key"))
+    };
+    let (bearer, bobs) = (bearer("ann"), bearer("bob"));
+    for method in ["POST", "DELETE"] {
+        let refused = scene.api(method, "/scan", Some(&bobs));
+        assert!(refused.starts_with("403 "), "{refused}");
+    }
     let post = |target: &str, authorization| scene.api("POST", target, authorization);
     assert!(post("/scan?folder=B", None).starts_with("401 "));
     for odd in ["", "..", "B/../C", ".hidden", "B//C"] {

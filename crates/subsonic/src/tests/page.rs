@@ -1,8 +1,11 @@
-use super::scene::{Scene, ids};
+use super::scene::{NOW_MS, Scene, ids};
 use crate::{Answer, Params};
 
 fn page(scene: &Scene, path: &str, query: &str) -> String {
-    match scene.server().page("/m", path, &Params::parse(query)) {
+    match scene
+        .server()
+        .page("/m", path, &Params::parse(query), NOW_MS)
+    {
         Answer::Document { status, body, .. } => format!("{status} {body}"),
         other => panic!("no page: {other:?}"),
     }

@@ -16,7 +16,7 @@ use crate::{
     Watching,
 };
 
-const NOW_MS: i64 = 1_000_000;
+pub(super) const NOW_MS: i64 = 1_000_000;
 
 /// An index, the folders that were to be scanned, and the name of the only avatar.
 struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
@@ -123,20 +123,24 @@ impl Scene {
     }
 
     pub(super) fn empty(name: &str) -> Scene {
+        Scene::limited(name, Limits::default())
+    }
+
+    /// As [`Scene::empty`], with limits of its own.
+    pub(super) fn limited(name: &str, limits: Limits) -> Scene {
         let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
-        Scene::open(std::env::temp_dir().join(folder), true)
+        Scene::open(std::env::temp_dir().join(folder), limits, true)
     }
 
     /// What another process makes of the same folder.
     pub(super) fn again(&self) -> Scene {
-        Scene::open(self.folder.clone(), false)
+        Scene::open(self.folder.clone(), Limits::default(), false)
     }
 
-    fn open(folder: PathBuf, is_first: bool) -> Scene {
+    fn open(folder: PathBuf, limits: Limits, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
         let index = Catalog::open(build(library(), &Splits::default()).into()).expect("an index");
         let house = Arc::new(Shelf(Arc::new(index), Mutex::default(), Mutex::default()));
-        let limits = Limits::default();
         let server = Server::new(house.clone(), Arc::clone(&store), Splits::default(), limits);
         Scene {
             folder,
@@ -179,6 +183,7 @@ impl Scene {
             params,
             body,
             peer: std::net::Ipv4Addr::LOCALHOST.into(),
+            base: "http://here".to_owned(),
             now_ms: NOW_MS,
         })
     }
@@ -245,7 +250,8 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        if self.is_first {
+        // Without a change there is none.
+        if self.is_first && self.folder.exists() {
             std::fs::remove_dir_all(&self.folder).expect("it was made");
         }
     }
@@ -261,7 +267,7 @@ pub(super) fn ids(scene: &Scene) -> [String; 3] {
     ]
 }
 
-fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
+pub(super) fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
     let mut tags = Tags::default();
     fields
         .iter()

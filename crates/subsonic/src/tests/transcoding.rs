@@ -10,6 +10,7 @@ const ANN: &str = "u=ann&p=sesame";
 /// The file, what is made of it, or why neither.
 fn heard(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
+        Answer::Archive { .. } => panic!("{request} is an archive"),
         Answer::File { .. } => "raw".to_owned(),
         Answer::Transcoded {
             plan,

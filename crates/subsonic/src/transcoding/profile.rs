@@ -190,6 +190,8 @@ impl<'a> Stream<'a> {
             Container::Adts => "aac",
             Container::Dsf => "dsf",
             Container::TrueAudio => "tta",
+            Container::Asf => "asf",
+            Container::Matroska => "matroska",
         };
         let codec = match media.audio.codec {
             Codec::Flac => "flac",
@@ -207,6 +209,7 @@ impl<'a> Stream<'a> {
             Codec::Speex => "speex",
             Codec::Dsd => "dsd",
             Codec::TrueAudio => "tta",
+            Codec::Wma => "wma",
             Codec::Other => "unknown",
         };
         Stream {
@@ -301,6 +304,8 @@ fn containers(name: &str) -> &[&str] {
         "mpc" => &["mpc"],
         "dsf" => &["dsf"],
         "tta" => &["tta"],
+        "asf" => &["asf", "wma"],
+        "matroska" => &["matroska", "mka", "webm"],
         _ => &[],
     }
 }
@@ -321,6 +326,7 @@ fn codecs(name: &str) -> &[&str] {
         "musepack" => &["musepack", "mpc"],
         "dsd" => &["dsd"],
         "tta" => &["tta"],
+        "wma" => &["wma"],
         _ => &[],
     }
 }

@@ -1,0 +1,216 @@
+//! Shares: songs that all who have the link may hear, without a login, for as long as their owner wants.
+
+use std::collections::HashMap;
+
+use crate::fault::Fault;
+use crate::ids::Id;
+use crate::page::{escaped, whole};
+use crate::params::encoded;
+use crate::server::{Answer, Call, Changes, Seen, Server};
+use crate::songs::{iso, seconds};
+use crate::store::{Change, Role, Share, new_key};
+use crate::write::Writer;
+
+/// Digits of a share's id, which is also all that its link has of a secret: 128 bits of chance.
+const TOKEN_DIGITS: usize = 32;
+
+/// Visits since the server was started, by the id of the share. They are not kept: strangers would else write to the disk.
+pub(crate) type Visits = HashMap<String, Visited>;
+
+/// Visits of one share.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Visited {
+    count: u32,
+    last_ms: i64,
+}
+
+impl Call<'_> {
+    /// Returns the id of the share that this request makes.
+    fn token(&self) -> &str {
+        self.token.get_or_init(|| {
+            let mut token = new_key();
+            token.truncate(TOKEN_DIGITS);
+            token
+        })
+    }
+
+    fn describe_share(&self, out: &mut Writer, seen: &Seen<'_>, (token, share): (&str, &Share)) {
+        let visits = self.server.visits(|visits| visits.get(token).copied());
+        let visits = visits.unwrap_or_default();
+        out.text("id", token);
+        out.text("url", &format!("{}/-/share/{token}", self.base));
+        out.text("description", &share.description);
+        out.text("username", &share.owner);
+        out.text("created", &iso(share.created_ms));
+        out.text_if("expires", share.expires_ms.map(iso).as_deref());
+        if visits.count != 0 {
+            out.text("lastVisited", &iso(visits.last_ms));
+        }
+        out.number("visitCount", visits.count);
+        out.list("entry", self.rows(&share.tracks), |out, row| {
+            self.song(out, seen, row);
+        });
+    }
+
+    /// Finds a share that this user may change: their own, or any for an admin.
+    fn own_share<'s>(&self, seen: &Seen<'s>) -> Result<(&'s str, &'s Share), Fault> {
+        let found = seen.state.shares.get_key_value(self.text("id")?);
+        let own = found.filter(|(_, share)| share.owner == self.user || seen.admin().is_ok());
+        let (token, share) = own.ok_or_else(|| Fault::not_found("share"))?;
+        Ok((token, share))
+    }
+
+    /// Reads the time at which a share ends; 0 is never.
+    fn expires_ms(&self) -> Result<Option<Option<i64>>, Fault> {
+        let expires_ms: Option<i64> = self.number("expires")?;
+        Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))
+    }
+}
+
+/// Lists the user's shares; for an admin, those of all users.
+pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let is_admin = seen.admin().is_ok();
+    let shares = seen.state.shares.iter();
+    let shown = shares.filter(|(_, share)| is_admin || share.owner == call.user);
+    out.object("shares", |out| {
+        out.list("share", shown, |out, (token, share)| {
+            call.describe_share(out, seen, (token, share));
+        });
+    });
+    Ok(())
+}
+
+pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.may(Role::Share)?;
+    let shares = seen.state.shares.values();
+    let own = shares.filter(|share| share.owner == call.user);
+    if call.server.limits.kept_max <= own.count() {
+        return Err(Fault::full());
+    }
+    // Those of shares that are gone.
+    let all = &seen.state.shares;
+    call.server
+        .visits(|visits| visits.retain(|token, _| all.contains_key(token)));
+    let share = Share {
+        owner: call.user.clone(),
+        description: call.kept_text("description")?.unwrap_or_default(),
+        created_ms: call.now_ms,
+        expires_ms: call.expires_ms()?.flatten(),
+        tracks: call.tracks("id")?,
+    };
+    if share.tracks.is_empty() {
+        return Err(Fault::missing("id"));
+    }
+    Ok(vec![Change::Share {
+        token: call.token().to_owned(),
+        share: Some(share),
+    }])
+}
+
+/// Writes the share that was just made.
+pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
+    let made = seen.state.shares.get_key_value(call.token());
+    out.object("shares", |out| {
+        out.list("share", made, |out, (token, share)| {
+            call.describe_share(out, seen, (token, share));
+        });
+    });
+    Ok(())
+}
+
+pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    let (token, share) = call.own_share(seen)?;
+    let description = call.kept_text("description")?;
+    let changed = Share {
+        description: description.unwrap_or_else(|| share.description.clone()),
+        expires_ms: call.expires_ms()?.unwrap_or(share.expires_ms),
+        ..share.clone()
+    };
+    Ok(vec![Change::Share {
+        token: token.to_owned(),
+        share: Some(changed),
+    }])
+}
+
+pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    let (token, _) = call.own_share(seen)?;
+    Ok(vec![Change::Share {
+        token: token.to_owned(),
+        share: None,
+    }])
+}
+
+impl Server {
+    /// Answers with the page of a share, at its id below the mount at `base`, or with a song of it, where a number follows.
+    /// May wait for the disk.
+    #[must_use]
+    pub fn share(&self, base: &str, path: &str, now_ms: i64) -> Answer {
+        let (token, number) = path.split_once('/').unwrap_or((path, ""));
+        let found = self.store.read(|state| state.shares.get(token).cloned());
+        let found = found.ok().flatten();
+        let share = found.filter(|share| share.expires_ms.is_none_or(|end_ms| now_ms < end_ms));
+        let answer = share.and_then(|share| match number {
+            "" => Some(self.share_page(base, token, &share, now_ms)),
+            number => self.shared_song(&share, number.parse().ok()?, now_ms),
+        });
+        answer.unwrap_or_else(|| html(404, whole("No such share", "")))
+    }
+
+    fn shared_song(&self, share: &Share, number: usize, now_ms: i64) -> Option<Answer> {
+        let Id::Track(id) = *share.tracks.get(number)? else {
+            return None;
+        };
+        let (index, _) = self.index(now_ms);
+        let track = index.track(index.track_row(id)?)?;
+        let (path, _) = index.file(track.file)?;
+        Some(Answer::File {
+            target: format!("/{}", encoded(&path)),
+            disposition: None,
+        })
+    }
+
+    fn share_page(&self, base: &str, token: &str, share: &Share, now_ms: i64) -> Answer {
+        self.visits(|visits| {
+            let visited = visits.entry(token.to_owned()).or_default();
+            visited.count = visited.count.saturating_add(1);
+            visited.last_ms = now_ms;
+        });
+        let (index, _) = self.index(now_ms);
+        let mut rows = String::new();
+        for (number, id) in share.tracks.iter().enumerate() {
+            let row = match id {
+                Id::Track(id) => index.track_row(*id),
+                _ => None,
+            };
+            let Some(track) = row.and_then(|row| index.track(row)) else {
+                continue;
+            };
+            let length = seconds(track.duration_ms);
+            rows += &format!(
+                "<tr><td>{} <small>{}</small><td><small>{}:{:02}</small><td><audio controls \
+                 preload=\"none\" src=\"{base}/{token}/{number}\"></audio>",
+                escaped(track.title),
+                escaped(track.artist),
+                length / 60,
+                length % 60,
+            );
+        }
+        let title = match &*share.description {
+            "" => "Music",
+            description => description,
+        };
+        let title = escaped(title);
+        html(
+            200,
+            whole(&title, &format!("<h1>{title}</h1><table>{rows}</table>")),
+        )
+    }
+}
+
+fn html(status: u16, body: String) -> Answer {
+    Answer::Document {
+        status,
+        media_type: "text/html; charset=utf-8",
+        body,
+    }
+}
