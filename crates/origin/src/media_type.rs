@@ -1,6 +1,10 @@
 //! Media types of what is no picture: audio by its magic bytes, allowed files by their extension.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use tags::{Container, ErrorKind};
 
 /// The media type of audio that begins with `head`.
 #[must_use]
@@ -36,6 +40,47 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Extensions of music whose first bytes need not tell it: MP4 of any brand, ASF and Matroska, which may be films, and
+/// streams that were recorded from the middle of a frame on.
+const MUSIC: [&str; 10] = [
+    "aac", "m4a", "m4b", "mka", "mp1", "mp2", "mp3", "mp4", "webm", "wma",
+];
+
+/// The media type of music that is called so and is found by reading as a scan of the library reads it. An `.mp4` with moving
+/// pictures is none.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn audio_within(
+    source: &(impl tags::ReadAt + ?Sized),
+    file_bytes: u64,
+    extension: &str,
+) -> io::Result<Option<&'static str>> {
+    if !MUSIC.contains(&extension) {
+        return Ok(None);
+    }
+    let limits = tags::Limits::default();
+    let found = tags::Reader::new(limits.clone()).read(source, file_bytes);
+    let container = found.map(|media| media.container);
+    let audio = match container {
+        Ok(Container::Mpeg) => Ok(Some("audio/mpeg")),
+        Ok(Container::Adts) => Ok(Some("audio/aac")),
+        Ok(Container::Matroska) if extension == "webm" => Ok(Some("audio/webm")),
+        Ok(Container::Matroska) => Ok(Some("audio/x-matroska")),
+        Ok(Container::Asf) => Ok(Some("audio/x-ms-wma")),
+        Ok(Container::Mp4) if extension != "mp4" => Ok(Some("audio/mp4")),
+        Ok(Container::Mp4) => tags::has_video(source, file_bytes, &limits)
+            .map(|has_video| (!has_video).then_some("audio/mp4")),
+        Ok(_) => Ok(None),
+        Err(err) => Err(err),
+    };
+    match audio {
+        Err(err) if err.kind == ErrorKind::Io => Err(io::Error::other(err)),
+        Err(_) => Ok(None),
+        Ok(audio) => Ok(audio),
+    }
+}
+
 /// Media types by extension, for files that the operator allowed.
 const BY_EXTENSION: &[(&str, &str)] = &[
     ("css", "text/css; charset=utf-8"),
@@ -57,7 +102,7 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Which files are served that are neither pictures nor audio.
+/// A set of extensions of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTypes {
     /// Every extension, and none.
@@ -67,6 +112,24 @@ pub struct AllowedTypes {
 }
 
 impl AllowedTypes {
+    /// Every extension.
+    #[must_use]
+    pub fn every() -> AllowedTypes {
+        AllowedTypes {
+            all: true,
+            ..AllowedTypes::default()
+        }
+    }
+
+    /// Whether a file of this name has one of the extensions.
+    #[must_use]
+    pub fn admits(&self, name: &Path) -> bool {
+        let extension = name.extension().and_then(|extension| extension.to_str());
+        self.all
+            || extension
+                .is_some_and(|extension| self.extensions.contains(&extension.to_ascii_lowercase()))
+    }
+
     /// The media type of a file with this extension; `None` where it is not allowed.
     #[must_use]
     pub fn media_type(&self, extension: &str) -> Option<&'static str> {
@@ -77,3 +140,6 @@ impl AllowedTypes {
         Some(row.map_or("application/octet-stream", |row| BY_EXTENSION[row].1))
     }
 }
+
+#[cfg(test)]
+mod tests;

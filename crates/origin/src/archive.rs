@@ -1,0 +1,304 @@
+//! Several files of the library as one ZIP, stored as they are and read while they are sent: no more than a piece of it is
+//! ever in memory, and nothing of it on disk.
+//!
+//! ```text
+//! each member: local header · bytes of the file        then: a directory entry for each · end of the directory
+//! ```
+//! A member is read twice, first for its checksum, which stands before it: readers that do not look at the directory at the
+//! end could not tell where a stored member ends otherwise. The length of the whole is known from the beginning.
+//!
+//! Limits: 4 GiB and 4,096 files, see the constants. Source: PKWARE's APPNOTE.TXT 6.3.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use reactor::Ended;
+use tokio::task::JoinHandle;
+
+use crate::chunks::Chunks;
+use crate::library::{Identity, Library, LibraryPath, Wait};
+use crate::problem::Problem;
+
+/// Size that the format holds without its extension to 64 bits.
+const ARCHIVE_BYTES_MAX: u64 = u32::MAX as u64;
+/// Files of one archive; about 300 bytes of memory each while it is sent.
+const MEMBERS_MAX: usize = 4_096;
+/// Bytes of a member's name.
+const NAME_BYTES_MAX: usize = 4_096;
+
+const LOCAL_BYTES: u64 = 30;
+const ENTRY_BYTES: u64 = 46;
+const END_BYTES: u64 = 22;
+/// Names are UTF-8.
+const FLAGS: u16 = 1 << 11;
+const VERSION: u16 = 20;
+const STORED: u16 = 0;
+/// The first day that MS-DOS knows, 1980-01-01: the same files give the same archive.
+const DATE: u16 = 1 << 5 | 1;
+/// Bytes that are read at a time for a checksum.
+const READ_BYTES: usize = 256 << 10;
+
+/// A file to put into an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its path in the library, as in a target.
+    pub path: String,
+    /// Its name in the archive, with `/` between folders.
+    pub name: String,
+}
+
+/// An archive on its way to one client.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    library: Arc<Library>,
+    members: Vec<Member>,
+    /// The member that is sent, or the number of all.
+    at: usize,
+    step: Step,
+    /// Headers that are to be sent next.
+    out: Vec<u8>,
+    /// Bytes that went before `out` and what is in it.
+    begun_bytes: u64,
+    left: u64,
+}
+
+#[derive(Debug)]
+struct Member {
+    path: LibraryPath,
+    identity: Identity,
+    name: String,
+    crc: u32,
+    offset: u32,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// The next member is due, or the directory.
+    Next,
+    Opening(JoinHandle<io::Result<(File, u32)>>),
+    Sending(File, Chunks),
+    Done,
+}
+
+impl Archive {
+    /// Looks at the files that are wanted. Sleeps.
+    ///
+    /// # Errors
+    /// One of them is not there, or they are too many or too large together.
+    pub(crate) fn plan(library: &Arc<Library>, wanted: Vec<Wanted>) -> Result<Archive, Problem> {
+        if MEMBERS_MAX < wanted.len() {
+            return Err(Problem::ArchiveTooLarge);
+        }
+        let mut members = Vec::with_capacity(wanted.len());
+        let mut left = END_BYTES;
+        for Wanted { path, name } in wanted {
+            let path = LibraryPath::from_target(&path).ok_or(Problem::NotFound)?;
+            let identity = library.identify(&path, Wait::Allowed);
+            let identity = identity.map_err(|_| Problem::NotFound)?;
+            if NAME_BYTES_MAX < name.len() {
+                return Err(Problem::ArchiveTooLarge);
+            }
+            left += LOCAL_BYTES + ENTRY_BYTES + 2 * name.len() as u64 + identity.size_bytes;
+            members.push(Member {
+                path,
+                identity,
+                name,
+                crc: 0,
+                offset: 0,
+            });
+        }
+        if ARCHIVE_BYTES_MAX < left {
+            return Err(Problem::ArchiveTooLarge);
+        }
+        Ok(Archive {
+            library: Arc::clone(library),
+            members,
+            at: 0,
+            step: Step::Next,
+            out: Vec::new(),
+            begun_bytes: 0,
+            left,
+        })
+    }
+
+    /// Returns the bytes that are still to be sent.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Returns the next piece, of `bytes_max` and a chunk at most; an empty one at the end.
+    ///
+    /// # Errors
+    /// [`Ended::File`] and [`Ended::ShortFile`], where a file is no longer what it was.
+    pub(crate) fn poll_next(
+        &mut self,
+        bytes_max: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Vec<u8>, Ended>> {
+        loop {
+            if !self.out.is_empty() {
+                let behind = self.out.split_off(self.out.len().min(bytes_max));
+                let piece = std::mem::replace(&mut self.out, behind);
+                self.left -= piece.len() as u64;
+                return Poll::Ready(Ok(piece));
+            }
+            match &mut self.step {
+                Step::Next => self.begin_next(),
+                Step::Opening(opening) => {
+                    let opened = ready!(Pin::new(opening).poll(context));
+                    let opened = opened.map_err(io::Error::other).flatten();
+                    let (file, crc) = opened.map_err(Ended::File)?;
+                    self.begin_member(file, crc);
+                }
+                Step::Sending(file, chunks) => {
+                    match ready!(chunks.poll_next(file, bytes_max, context))? {
+                        Some(piece) => {
+                            self.begun_bytes += piece.len() as u64;
+                            self.left -= piece.len() as u64;
+                            return Poll::Ready(Ok(piece));
+                        }
+                        None => {
+                            self.at += 1;
+                            self.step = Step::Next;
+                        }
+                    }
+                }
+                Step::Done => return Poll::Ready(Ok(Vec::new())),
+            }
+        }
+    }
+
+    fn begin_next(&mut self) {
+        let Some(member) = self.members.get(self.at) else {
+            self.out = self.directory();
+            self.step = Step::Done;
+            return;
+        };
+        let (library, path) = (Arc::clone(&self.library), member.path.clone());
+        let wanted = member.identity;
+        self.step = Step::Opening(tokio::task::spawn_blocking(move || {
+            open(&library, &path, &wanted)
+        }));
+    }
+
+    fn begin_member(&mut self, file: File, crc: u32) {
+        let offset = self.begun_bytes;
+        let member = &mut self.members[self.at];
+        member.crc = crc;
+        member.offset = u32::try_from(offset).expect("the whole is smaller");
+        let size_bytes = member.identity.size_bytes;
+        self.out.extend(0x0403_4b50_u32.to_le_bytes());
+        self.out.extend(VERSION.to_le_bytes());
+        self.out.extend(member.facts());
+        self.out.extend(0_u16.to_le_bytes());
+        self.out.extend(member.name.as_bytes());
+        self.begun_bytes += self.out.len() as u64;
+        self.step = Step::Sending(file, Chunks::new(0..size_bytes));
+    }
+
+    fn directory(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for member in &self.members {
+            out.extend(0x0201_4b50_u32.to_le_bytes());
+            // Made by UNIX, so that the rights below mean something.
+            out.extend((3 << 8 | VERSION).to_le_bytes());
+            out.extend(VERSION.to_le_bytes());
+            out.extend(member.facts());
+            // No extra field, comment, disk or attributes of text.
+            out.extend([0; 8]);
+            out.extend((0o100_644_u32 << 16).to_le_bytes());
+            out.extend(member.offset.to_le_bytes());
+            out.extend(member.name.as_bytes());
+        }
+        let (count, bytes) = (self.members.len() as u16, out.len() as u32);
+        out.extend(0x0605_4b50_u32.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(count.to_le_bytes());
+        out.extend(count.to_le_bytes());
+        out.extend(bytes.to_le_bytes());
+        out.extend((self.begun_bytes as u32).to_le_bytes());
+        out.extend(0_u16.to_le_bytes());
+        out
+    }
+}
+
+impl Member {
+    /// Writes what a member's header and its entry have in common: flags, method, time, checksum, sizes and the name's length.
+    fn facts(&self) -> Vec<u8> {
+        let size_bytes = self.identity.size_bytes as u32;
+        let mut out = Vec::with_capacity(22);
+        for word in [FLAGS, STORED, 0, DATE] {
+            out.extend(word.to_le_bytes());
+        }
+        for number in [self.crc, size_bytes, size_bytes] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend((self.name.len() as u16).to_le_bytes());
+        out
+    }
+}
+
+/// Opens a file that is still what it was, and sums it up.
+fn open(library: &Library, path: &LibraryPath, wanted: &Identity) -> io::Result<(File, u32)> {
+    let changed = || io::Error::other("a file changed while it was sent in an archive");
+    let (file, identity) = library.open_original(path).map_err(|_| changed())?;
+    if identity != *wanted {
+        return Err(changed());
+    }
+    let mut crc = Crc::new();
+    let mut piece = vec![0; READ_BYTES];
+    let mut at = 0;
+    while at < identity.size_bytes {
+        let length = piece.len().min((identity.size_bytes - at) as usize);
+        file.read_exact_at(&mut piece[..length], at)?;
+        crc.add(&piece[..length]);
+        at += length as u64;
+    }
+    Ok((file, crc.end()))
+}
+
+/// CRC-32 as ZIP, PNG and Ethernet have it.
+struct Crc(u32);
+
+impl Crc {
+    const TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let mut value = byte as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                value = if value & 1 == 1 {
+                    0xedb8_8320 ^ value >> 1
+                } else {
+                    value >> 1
+                };
+                bit += 1;
+            }
+            table[byte] = value;
+            byte += 1;
+        }
+        table
+    };
+
+    fn new() -> Crc {
+        Crc(u32::MAX)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = Crc::TABLE[usize::from(self.0 as u8 ^ byte)] ^ self.0 >> 8;
+        }
+    }
+
+    fn end(self) -> u32 {
+        !self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Content codings of text: which of them a client reads, and a body in one of them (RFC 9110 §8.4, §12.5.3).
+//!
+//! Pictures and audio are compressed already. Text is compressed in memory, on the blocking pool, up to a bound.
+
+use std::io::Write as _;
+
+use brotli::enc::BrotliEncoderParams;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http1::{Request, accept};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use crate::answer::{Answer, Fields, Payload};
+use crate::core::Core;
+use crate::mount::Field;
+use crate::service::blocking;
+
+/// Bodies below this size gain nothing worth their cost.
+pub(crate) const CODED_BYTES_MIN: u64 = 256;
+/// Of 0 to 11. A quality of 5 takes 20 ms for a megabyte of JSON.
+const BROTLI_QUALITY: i32 = 5;
+/// Of 10 to 24, as a power of two.
+const BROTLI_WINDOW: i32 = 20;
+
+/// A content coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Brotli,
+    Gzip,
+    Zstd,
+}
+
+impl Coding {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 3;
+    /// In the order of preference: the one that gives the fewest bytes first.
+    const ALL: [Coding; Coding::COUNT] = [Coding::Brotli, Coding::Gzip, Coding::Zstd];
+
+    /// Its name in Content-Encoding.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Coding::Brotli => "br",
+            Coding::Gzip => "gzip",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    /// The one to answer `request` with, if its client reads any.
+    pub(crate) fn wanted(request: &Request<'_>) -> Option<Coding> {
+        let names = Coding::ALL.map(Coding::name);
+        let reads = accept::fold(request.values("accept-encoding"), &names);
+        let mut wanted = Coding::ALL.into_iter().zip(reads);
+        wanted.find_map(|(coding, reads)| reads.then_some(coding))
+    }
+
+    /// `bytes` in this coding, unless that takes as many. Takes its time.
+    pub(crate) fn encode(self, bytes: &[u8]) -> Option<Vec<u8>> {
+        const IN_MEMORY: &str = "memory takes what is written to it";
+        let coded = match self {
+            Coding::Brotli => {
+                let params = BrotliEncoderParams {
+                    quality: BROTLI_QUALITY,
+                    lgwin: BROTLI_WINDOW,
+                    size_hint: bytes.len(),
+                    ..BrotliEncoderParams::default()
+                };
+                let mut out = Vec::new();
+                brotli::BrotliCompress(&mut &*bytes, &mut out, &params).expect(IN_MEMORY);
+                out
+            }
+            Coding::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(bytes).expect(IN_MEMORY);
+                encoder.finish().expect(IN_MEMORY)
+            }
+            Coding::Zstd => compress_to_vec(bytes, CompressionLevel::Fastest),
+        };
+        (coded.len() < bytes.len()).then_some(coded)
+    }
+}
+
+/// Whether bodies of this media type are text, so that a coding makes them smaller.
+pub(crate) fn is_text(media_type: &str) -> bool {
+    let name = media_type.split(';').next().unwrap_or("").trim();
+    name.starts_with("text/")
+        || name.ends_with("+xml")
+        || name.ends_with("+json")
+        || matches!(
+            name,
+            "application/json"
+                | "application/xml"
+                | "application/javascript"
+                | "application/openmetrics-text"
+        )
+}
+
+/// An entity tag for a coding of what `etag` is for: RFC 9110 §8.8.3.3.
+pub(crate) fn tagged(etag: &str, coding: Coding) -> String {
+    let tag = etag.strip_suffix('"').unwrap_or(etag);
+    format!("{tag}-{}\"", coding.name())
+}
+
+/// The value of Vary with `name` in it.
+pub(crate) fn varying(vary: &str, name: &str) -> String {
+    let mut names = vary.split(',').map(str::trim);
+    if vary.is_empty() {
+        name.to_owned()
+    } else if names.any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
+        vary.to_owned()
+    } else {
+        format!("{vary}, {name}")
+    }
+}
+
+impl Core {
+    /// Puts the body of `answer` into a coding that the client reads, where it is text of ours or of a mount's.
+    pub(crate) async fn encoded(&self, mut answer: Answer, request: &Request<'_>) -> Answer {
+        let Some(length) = self.codable(&answer) else {
+            return answer;
+        };
+        let Fields::Listed(fields) = &mut answer.fields else {
+            return answer;
+        };
+        let vary = value(fields, "vary").map_or(String::new(), str::to_owned);
+        set(fields, "vary", varying(&vary, "Accept-Encoding"));
+        let Some(coding) = Coding::wanted(request) else {
+            return answer;
+        };
+        let Payload::Owned(body) = &answer.payload else {
+            // Of an answer to HEAD nothing tells how long a GET's would be: RFC 9110 §8.6.
+            fields.retain(|(name, _)| name != "content-length");
+            return answer;
+        };
+        debug_assert_eq!(length, body.len() as u64);
+        let body = body.clone();
+        if let Some(coded) = blocking(move || coding.encode(&body)).await {
+            set(fields, "content-length", coded.len().to_string());
+            set(fields, "content-encoding", coding.name().to_owned());
+            if let Some(etag) = value(fields, "etag").map(|etag| tagged(etag, coding)) {
+                set(fields, "etag", etag);
+            }
+            answer.payload = Payload::Owned(coded.into());
+        }
+        answer
+    }
+
+    /// The length of a body that may be put into a coding.
+    fn codable(&self, answer: &Answer) -> Option<u64> {
+        let Fields::Listed(fields) = &answer.fields else {
+            return None;
+        };
+        let length = value(fields, "content-length")?.parse().ok()?;
+        let is_fit =
+            (CODED_BYTES_MIN..=self.service.settings.limits.coded_bytes_max).contains(&length);
+        let is_text = value(fields, "content-type").is_some_and(is_text);
+        let is_raw = value(fields, "content-encoding").is_none() && answer.status != 206;
+        let may_change =
+            !value(fields, "cache-control").is_some_and(|it| it.contains("no-transform"));
+        let is_here = matches!(answer.payload, Payload::Owned(_) | Payload::None);
+        (is_fit && is_text && is_raw && may_change && is_here).then_some(length)
+    }
+}
+
+fn value<'f>(fields: &'f [Field], name: &str) -> Option<&'f str> {
+    let found = fields.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| &**value)
+}
+
+/// Sets the one field of this name.
+fn set(fields: &mut Vec<Field>, name: &'static str, value: String) {
+    fields.retain(|(known, _)| known != name);
+    fields.push((name.into(), value.into()));
+}
+
+#[cfg(test)]
+mod tests;

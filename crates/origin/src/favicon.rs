@@ -1,0 +1,29 @@
+//! The icon that browsers ask for beside every page, where the library has none.
+
+use crate::answer::{Answer, Fields, Payload};
+use crate::metrics::Served;
+
+/// Where browsers ask for it.
+pub(crate) const PATH: &str = "/favicon.ico";
+/// A ring around a point, 32 by 32 pixels. Browsers go by the media type, not by the name.
+const ICON: &[u8] = include_bytes!("favicon.png");
+
+/// Answers with the icon; `bodiless` for HEAD.
+pub(crate) fn answer(bodiless: bool) -> Answer {
+    Answer {
+        status: 200,
+        served: Served::Other,
+        fields: Fields::Listed(vec![
+            ("content-type".into(), "image/png".into()),
+            ("cache-control".into(), "public, max-age=86400".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-length".into(), ICON.len().to_string().into()),
+        ]),
+        added: Vec::new(),
+        payload: match bodiless {
+            true => Payload::None,
+            false => Payload::Owned(ICON.into()),
+        },
+        request_id: None,
+    }
+}

@@ -1,0 +1,145 @@
+//! Fields of answers that the operator chose.
+
+use std::collections::BTreeSet;
+
+use http1::Request;
+
+use crate::mount::Field;
+
+/// Fields that the operator wants in every answer, or instead of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(Vec<(String, String)>);
+
+/// Fields that are not the operator's to choose: what frames an answer, tells what it is, or depends on the request.
+const OURS: [&str; 20] = [
+    "accept-ranges",
+    "access-control-allow-origin",
+    "allow",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "date",
+    "etag",
+    "keep-alive",
+    "last-modified",
+    "location",
+    "proxy-connection",
+    "retry-after",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "vary",
+];
+
+impl Headers {
+    /// Takes names in lower case and their values.
+    ///
+    /// # Errors
+    /// The first that is not to be chosen, or cannot be sent, with the reason.
+    pub fn new(fields: Vec<(String, String)>) -> Result<Headers, String> {
+        for (name, value) in &fields {
+            if http::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
+                return Err(format!("{name:?} is not the name of a field"));
+            }
+            if OURS.contains(&&**name) {
+                return Err(format!(
+                    "{name} cannot be set: the server decides it for each answer"
+                ));
+            }
+            if value.bytes().any(|byte| byte.is_ascii_control()) {
+                return Err(format!("the value of {name} has a control character"));
+            }
+        }
+        Ok(Headers(fields))
+    }
+
+    /// The names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// The fields `own` with these instead of those of the same name, as far as `is_set` lets them.
+    pub(crate) fn over(
+        &self,
+        mut own: Vec<(String, String)>,
+        is_set: impl Fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
+        let set: Vec<_> = self.iter().filter(|(name, _)| is_set(name)).collect();
+        own.retain(|(name, _)| set.iter().all(|(set, _)| set != name));
+        let set = set.into_iter();
+        own.extend(set.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        own
+    }
+
+    /// Adds those that an answer does not have.
+    pub(crate) fn complete(&self, fields: &mut Vec<Field>) {
+        for (name, value) in self.iter() {
+            if !fields.iter().any(|(known, _)| known == name) {
+                fields.push((name.to_owned().into(), value.to_owned().into()));
+            }
+        }
+    }
+}
+
+/// Origins whose pages may read what the library answers (CORS, as the Fetch standard has it).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cors(BTreeSet<String>);
+
+impl Cors {
+    /// These origins; `*` is every one.
+    #[must_use]
+    pub fn new(origins: impl IntoIterator<Item = String>) -> Cors {
+        let origins: BTreeSet<String> = origins.into_iter().collect();
+        match origins.contains("*") {
+            true => Cors(BTreeSet::from(["*".to_owned()])),
+            false => Cors(origins),
+        }
+    }
+
+    /// Whether an answer depends on who asks.
+    pub(crate) fn is_reflected(&self) -> bool {
+        1 < self.0.len()
+    }
+
+    /// The fields of every answer.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let only = self.0.first().filter(|_| !self.is_reflected());
+        let exposed = ("access-control-expose-headers", "*".to_owned());
+        let allowed = only.map(|origin| ("access-control-allow-origin", origin.clone()));
+        allowed.into_iter().chain(self.0.first().map(|_| exposed))
+    }
+
+    /// The field that is for the origin of `request` alone, if it has one that may read the answer.
+    pub(crate) fn reflected(&self, request: &Request<'_>) -> Option<Field> {
+        if !self.is_reflected() {
+            return None;
+        }
+        let origin = str::from_utf8(request.values("origin").only()?).ok()?;
+        let origin = self.0.get(origin)?;
+        Some(("access-control-allow-origin".into(), origin.clone().into()))
+    }
+
+    /// The answer's fields to a question that browsers ask before they send what is not simple.
+    pub(crate) fn preflight(&self, request: &Request<'_>) -> Vec<Field> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let mut fields: Vec<Field> = vec![
+            ("access-control-allow-methods".into(), "GET, HEAD".into()),
+            ("access-control-allow-headers".into(), "*".into()),
+            ("access-control-max-age".into(), "86400".into()),
+        ];
+        fields.extend(
+            self.fields()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
+        fields.extend(self.reflected(request));
+        if self.is_reflected() {
+            fields.push(("vary".into(), "Origin".into()));
+        }
+        fields
+    }
+}
