@@ -19,12 +19,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use line::{Asked, Said};
 
 /// How long a line may wait to be written.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Most bytes of one write, so that progress is seen.
+const WRITE_BYTES_MAX: usize = 64 << 10;
+/// How long the end of the log waits for a file or a reader that takes nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a core tries the lock, which is held for a swap, before it drops the line.
 const TRIES: usize = 64;
 
@@ -70,6 +74,8 @@ pub struct AccessLog {
 struct Shared {
     cores: Box<[Lines]>,
     limits: Limits,
+    /// Bytes written, ever.
+    written: AtomicU64,
     reopen: AtomicBool,
     ends: AtomicBool,
 }
@@ -105,6 +111,7 @@ impl AccessLog {
         let shared = Arc::new(Shared {
             cores: (0..cores).map(|_| lines()).collect(),
             limits,
+            written: AtomicU64::new(0),
             reopen: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         });
@@ -151,7 +158,7 @@ impl AccessLog {
         self.thread.unpark();
     }
 
-    /// Writes what waits, and ends the log. Lines that are added later are lost.
+    /// Writes what waits, as long as some of it is taken each second, and ends the log. Lines that are added later are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -160,8 +167,20 @@ impl AccessLog {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(writer) = writer {
-            writer.join().expect("a panic aborts the process");
+        let Some(writer) = writer else {
+            return;
+        };
+        let written = || self.shared.written.load(Relaxed);
+        let (mut seen, mut since) = (written(), Instant::now());
+        while !writer.is_finished() {
+            if PATIENCE < since.elapsed() {
+                tracing::error!("access log takes no lines; those that wait are lost");
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+            if written() != seen {
+                (seen, since) = (written(), Instant::now());
+            }
         }
     }
 
@@ -199,6 +218,15 @@ impl Lines {
 }
 
 impl Shared {
+    /// Writes in pieces, and counts them.
+    fn write_out(&self, out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(WRITE_BYTES_MAX) {
+            out.write_all(piece)?;
+            self.written.fetch_add(piece.len() as u64, Relaxed);
+        }
+        out.flush()
+    }
+
     /// The thread: until the log ends, writes what the cores have left.
     fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
         let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
@@ -209,7 +237,7 @@ impl Shared {
                 let mut waiting = core.waiting.lock().unwrap_or_else(PoisonError::into_inner);
                 std::mem::swap(&mut *waiting, &mut taken);
                 drop(waiting);
-                if let Err(err) = out.write_all(&taken).and_then(|()| out.flush()) {
+                if let Err(err) = self.write_out(&mut *out, &taken) {
                     let bytes = taken.len();
                     tracing::error!(%err, bytes, "access log cannot be written; lines are lost");
                 }

@@ -7,11 +7,12 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
 /// Longest path of an original, in bytes after decoding; Linux's `PATH_MAX`.
 const PATH_BYTES_MAX: usize = 4096;
@@ -29,18 +30,25 @@ pub struct Identity {
     pub modified_s: i64,
     /// Nanoseconds of its last change.
     pub modified_ns: u32,
+    /// Seconds of the last change of its inode, which no program can set: a file that is overwritten in place may keep its
+    /// size and get its old time of change back.
+    pub inode_changed_s: i64,
+    /// Nanoseconds of that.
+    pub inode_changed_ns: u32,
 }
 
 impl Identity {
     /// Fixed-width bytes, for keys.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; 36] {
-        let mut out = [0; 36];
+    pub fn to_bytes(&self) -> [u8; 48] {
+        let mut out = [0; 48];
         out[..8].copy_from_slice(&self.device.to_le_bytes());
         out[8..16].copy_from_slice(&self.inode.to_le_bytes());
         out[16..24].copy_from_slice(&self.size_bytes.to_le_bytes());
         out[24..32].copy_from_slice(&self.modified_s.to_le_bytes());
-        out[32..].copy_from_slice(&self.modified_ns.to_le_bytes());
+        out[32..36].copy_from_slice(&self.modified_ns.to_le_bytes());
+        out[36..44].copy_from_slice(&self.inode_changed_s.to_le_bytes());
+        out[44..].copy_from_slice(&self.inode_changed_ns.to_le_bytes());
         out
     }
 
@@ -89,23 +97,34 @@ pub enum Wait {
 pub struct LibraryPath(Vec<u8>);
 
 impl LibraryPath {
-    /// Decodes the path of a request target, once. `None` where no original can be meant: a segment that is hidden
-    /// (which covers `.` and `..`), a NUL, a broken escape, or more than 4,096 bytes.
+    /// Decodes the path of a request target, once. `None` where no original can be meant: a segment that is empty or hidden
+    /// (which covers `.` and `..`), a NUL or slash that was escaped, a broken escape, or more than 4,096 bytes. So slashes
+    /// have one spelling.
     #[must_use]
     pub fn from_target(path: &str) -> Option<LibraryPath> {
-        let decoded = percent_decoded(path.as_bytes())?;
-        let mut out = Vec::with_capacity(decoded.len());
-        for segment in decoded
-            .split(|&byte| byte == b'/')
-            .filter(|segment| !segment.is_empty())
-        {
-            if segment[0] == b'.' || segment.contains(&0) {
+        let segments = path.strip_prefix('/').unwrap_or(path).split('/');
+        LibraryPath::of_segments(segments)
+    }
+
+    /// As [`LibraryPath::from_target`], but slashes at the end and slashes next to each other do not count.
+    #[must_use]
+    pub fn from_misspelt(path: &str) -> Option<LibraryPath> {
+        LibraryPath::of_segments(path.split('/').filter(|segment| !segment.is_empty()))
+    }
+
+    fn of_segments<'s>(segments: impl Iterator<Item = &'s str>) -> Option<LibraryPath> {
+        let mut out = Vec::new();
+        for segment in segments {
+            let decoded = percent_decoded(segment.as_bytes())?;
+            if matches!(decoded[..], [] | [b'.', ..])
+                || decoded.iter().any(|byte| b"/\0".contains(byte))
+            {
                 return None;
             }
             if !out.is_empty() {
                 out.push(b'/');
             }
-            out.extend_from_slice(segment);
+            out.extend_from_slice(&decoded);
         }
         (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
     }
@@ -147,6 +166,8 @@ pub struct Mount {
     pub prefix: String,
     /// The directory that stands for it.
     pub directory: PathBuf,
+    /// Whether only targets that the server itself puts together lead there, in whatever spelling clients ask.
+    pub is_internal: bool,
 }
 
 /// The directories that hold the originals.
@@ -154,13 +175,20 @@ pub struct Mount {
 pub struct Library {
     /// Longest prefix first, so that the first match is the right one.
     roots: Vec<Root>,
+    /// Our own data, which is served under no path: links and mounts give it others.
+    data: PathBuf,
+    /// Its device and inode, once it is there.
+    data_identity: OnceLock<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Root {
     prefix: Vec<u8>,
     directory: OwnedFd,
-    /// Our own data, where it lies inside this root: never served.
+    is_internal: bool,
+    /// The directory's device and inode.
+    identity: (u64, u64),
+    /// Where our own data lies below it, if it does: never served.
     hidden: Option<PathBuf>,
 }
 
@@ -176,7 +204,11 @@ impl Library {
             roots.push(root);
         }
         roots.sort_by_key(|root| std::cmp::Reverse(root.prefix.len()));
-        Ok(Library { roots })
+        Ok(Library {
+            roots,
+            data: data.to_owned(),
+            data_identity: OnceLock::new(),
+        })
     }
 
     /// The version of the original at `path` that is there now.
@@ -186,6 +218,13 @@ impl Library {
     pub fn identify(&self, path: &LibraryPath, wait: Wait) -> Result<Identity, Missing> {
         let handle = self.descend(path, OFlags::PATH, wait)?;
         identity(&handle)
+    }
+
+    /// Whether there is a folder at `path`. May wait for a disk.
+    #[must_use]
+    pub fn is_folder(&self, path: &LibraryPath) -> bool {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        self.descend(path, flags, Wait::Allowed).is_ok()
     }
 
     /// Opens the original at `path` for reading; may wait for a disk.
@@ -255,6 +294,18 @@ impl Library {
         Ok(listed)
     }
 
+    /// Returns the path that a client's target means; `None` where no original can be meant, or only by the server itself.
+    #[must_use]
+    pub fn path_for_clients(&self, target: &str) -> Option<LibraryPath> {
+        LibraryPath::from_target(target).filter(|path| !self.is_internal(path))
+    }
+
+    /// Returns whether `path` lies in a directory that clients cannot name.
+    #[must_use]
+    pub fn is_internal(&self, path: &LibraryPath) -> bool {
+        self.root_of(path).is_some_and(|(root, _)| root.is_internal)
+    }
+
     /// Whether `path` leads to our own data, which is no part of the library.
     #[must_use]
     pub fn hides(&self, path: &LibraryPath) -> bool {
@@ -280,12 +331,60 @@ impl Library {
                 Mode::empty(),
                 resolve,
             ) {
+                Ok(handle) if self.is_in_data(root, &handle)? => return Err(Missing::NotFound),
                 Ok(handle) => return Ok(handle),
                 // Something was renamed while the kernel looked; only RESOLVE_CACHED means "not cached".
                 Err(rustix::io::Errno::AGAIN) if wait == Wait::Allowed => {}
                 Err(err) => return Err(missing(err)),
             }
         }
+    }
+
+    /// Returns whether an open file or folder lies in our own data, by the identity of each folder from there to the root.
+    fn is_in_data(&self, root: &Root, handle: &OwnedFd) -> Result<bool, Missing> {
+        let Some(data) = self.data_identity() else {
+            // Nothing is kept yet.
+            return Ok(false);
+        };
+        let found = fstat(handle).map_err(missing)?;
+        if found.st_dev != data.0 {
+            return Ok(false);
+        }
+        if FileType::from_raw_mode(found.st_mode) == FileType::Directory
+            && (found.st_dev, found.st_ino) == data
+        {
+            return Ok(true);
+        }
+        // What the kernel found, without the links that led there.
+        let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        let Ok(path) = std::fs::read_link(name) else {
+            // A host without /proc, where the path alone tells.
+            return Ok(false);
+        };
+        for folder in path.ancestors().skip(1) {
+            let Ok(found) = stat(folder) else {
+                // It was moved meanwhile.
+                return Err(Missing::NotFound);
+            };
+            match (found.st_dev, found.st_ino) {
+                found if found == root.identity => return Ok(false),
+                found if found == data => return Ok(true),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn data_identity(&self) -> Option<(u64, u64)> {
+        if let Some(known) = self.data_identity.get() {
+            return Some(*known);
+        }
+        let found = stat(&self.data).ok()?;
+        Some(
+            *self
+                .data_identity
+                .get_or_init(|| (found.st_dev, found.st_ino)),
+        )
     }
 
     fn root_of<'p>(&self, path: &'p LibraryPath) -> Option<(&Root, &'p [u8])> {
@@ -304,6 +403,7 @@ impl Root {
     fn open(mount: &Mount, data: &Path) -> io::Result<Root> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = open(&mount.directory, flags, Mode::empty())?;
+        let found = fstat(&directory)?;
         let real = mount.directory.canonicalize()?;
         // Data that is not there yet will be made by us, at this very path.
         let data = data.canonicalize().or_else(|_| std::path::absolute(data))?;
@@ -311,7 +411,9 @@ impl Root {
         let prefix = mount.prefix.trim_matches('/').as_bytes().to_vec();
         Ok(Root {
             prefix,
+            identity: (found.st_dev, found.st_ino),
             directory,
+            is_internal: mount.is_internal,
             hidden,
         })
     }
@@ -323,7 +425,8 @@ impl Root {
     }
 }
 
-fn identity(handle: &OwnedFd) -> Result<Identity, Missing> {
+/// The version of the original that is open.
+pub(crate) fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     let stat = fstat(handle).map_err(missing)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Missing::NotFound);
@@ -334,6 +437,8 @@ fn identity(handle: &OwnedFd) -> Result<Identity, Missing> {
         size_bytes: stat.st_size as u64,
         modified_s: stat.st_mtime,
         modified_ns: stat.st_mtime_nsec as u32,
+        inode_changed_s: stat.st_ctime,
+        inode_changed_ns: stat.st_ctime_nsec as u32,
     })
 }
 

@@ -7,21 +7,26 @@
 //! ```
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HeaderName;
 use http1::{Fields as RequestFields, Method, Reject, Request, Target};
+use tokio::time::Instant;
 
 use crate::answer::{Answer, Fields, Payload, Shape};
+use crate::archive::{Archive, Wanted};
 use crate::core::{Core, Heard};
+use crate::gate::{Part, Passed, Users};
 use crate::metrics::Served;
 use crate::problem::Problem;
+use crate::service::blocking;
 
 /// Answers every target below a path of its own, beside the library.
 pub trait Mount: Send + Sync {
@@ -34,6 +39,17 @@ pub trait Mount: Send + Sync {
 
     /// Whether queries may hold secrets: the access log then keeps the path alone.
     fn has_secret_queries(&self) -> bool {
+        false
+    }
+
+    /// Returns which part of the server it is, where it matters who asks.
+    fn part(&self) -> Part {
+        Part::Files
+    }
+
+    /// Returns whether its [`Reply::Internal`] may name what its client could not: internal directories, and music that takes
+    /// a login.
+    fn reaches_internal(&self) -> bool {
         false
     }
 }
@@ -81,6 +97,13 @@ pub enum Reply {
     },
     /// What a plan makes of a track, as any file is sent.
     Transcoded(Transcoding),
+    /// Files of the library as one ZIP, stored as they are.
+    Archive {
+        /// The files, in order.
+        files: Vec<Wanted>,
+        /// As of [`Reply::Whole`], but for Content-Type.
+        fields: Vec<Field>,
+    },
 }
 
 /// A track in fewer bytes.
@@ -90,6 +113,8 @@ pub struct Transcoding {
     pub target: String,
     /// The plan.
     pub plan: Box<sound::Plan>,
+    /// The user who asks: tracks of different users take turns.
+    pub user: Arc<str>,
     /// Whether it may be sent while it is made, by and by and without its length, where the request has neither
     /// ranges nor conditions.
     pub pieces_do: bool,
@@ -112,7 +137,10 @@ pub struct Apology {
 
 /// The mounts of a service, and the paths they stand for. The longest that fits is the right one.
 #[derive(Clone, Default)]
-pub struct Mounts(Arc<[(String, Arc<dyn Mount>)]>);
+pub struct Mounts {
+    table: Arc<[(String, Arc<dyn Mount>)]>,
+    users: Option<Arc<dyn Users>>,
+}
 
 impl Mounts {
     /// Each mount with its prefix, such as `/rest`, which stands for itself and for all that is below it.
@@ -126,7 +154,21 @@ impl Mounts {
             assert!(is_path, "prefix {prefix:?}");
         }
         table.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-        Mounts(table.into())
+        Mounts {
+            table: table.into(),
+            users: None,
+        }
+    }
+
+    /// The same mounts, beside users who may log in.
+    #[must_use]
+    pub fn with_users(self, users: Option<Arc<dyn Users>>) -> Mounts {
+        Mounts { users, ..self }
+    }
+
+    /// Who may log in, if anybody may.
+    pub(crate) fn users(&self) -> Option<&Arc<dyn Users>> {
+        self.users.as_ref()
     }
 
     /// The mount that `path` belongs to.
@@ -135,7 +177,7 @@ impl Mounts {
             let below = path.strip_prefix(prefix);
             below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
         };
-        let mut mounts = self.0.iter();
+        let mut mounts = self.table.iter();
         mounts
             .find(|(prefix, _)| fits(prefix))
             .map(|(_, mount)| mount)
@@ -144,7 +186,7 @@ impl Mounts {
     /// What all of them count.
     pub(crate) fn metrics(&self) -> String {
         let mut out = String::new();
-        for (_, mount) in self.0.iter() {
+        for (_, mount) in self.table.iter() {
             mount.metrics(&mut out);
         }
         out
@@ -170,7 +212,7 @@ impl Mounts {
 
 impl fmt::Debug for Mounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefixes = self.0.iter().map(|(prefix, _)| prefix);
+        let prefixes = self.table.iter().map(|(prefix, _)| prefix);
         f.debug_list().entries(prefixes).finish()
     }
 }
@@ -180,53 +222,134 @@ impl fmt::Debug for Mounts {
 pub(crate) struct Came {
     pub(crate) body: Upload,
     pub(crate) peer: IpAddr,
+    /// By which it came.
+    pub(crate) listener: usize,
     pub(crate) secure: bool,
     /// The client's protocol has bodies of unknown length.
     pub(crate) takes_pieces: bool,
 }
 
+/// Bodies of requests to mounts that one core has not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Uploads {
+    /// Of all of them.
+    bytes: Cell<usize>,
+    /// Those that no mount has taken yet, the oldest first.
+    coming: RefCell<Vec<Rc<Coming>>>,
+}
+
+/// A body on its way.
+#[derive(Debug)]
+struct Coming {
+    begun: Instant,
+    counted: Cell<usize>,
+    /// None once it was given up, or a mount has taken it.
+    bytes: RefCell<Option<Vec<u8>>>,
+}
+
+impl Uploads {
+    /// Gives the oldest body up that has been on its way for [`SLOW_TIME`] and is not `wanted`. Returns whether there is one.
+    fn give_one_up(&self, wanted: Option<&Rc<Coming>>) -> bool {
+        let mut coming = self.coming.borrow_mut();
+        let is_slow = |it: &Rc<Coming>| {
+            SLOW_TIME <= it.begun.elapsed() && wanted.is_none_or(|wanted| !Rc::ptr_eq(it, wanted))
+        };
+        let Some(at) = coming.iter().position(is_slow) else {
+            return false;
+        };
+        let slow = coming.remove(at);
+        *slow.bytes.borrow_mut() = None;
+        self.bytes.set(self.bytes.get() - slow.counted.take());
+        true
+    }
+
+    fn forget(&self, gone: &Rc<Coming>) {
+        self.coming.borrow_mut().retain(|it| !Rc::ptr_eq(it, gone));
+    }
+}
+
+/// A body that takes longer is given up when its room is needed. At a megabit a second, a form of a MiB takes eight.
+const SLOW_TIME: Duration = Duration::from_secs(10);
+
+/// The answer to a body that came too slowly: RFC 9110 §15.5.9.
+pub(crate) const TOO_SLOW: Reject = Reject {
+    status: 408,
+    reason: "the body took too long",
+};
+
 /// The body of a request to a mount. It counts with its core's until its request is answered.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    bytes: Vec<u8>,
-    counted: usize,
-    all: Rc<Cell<usize>>,
+    /// None until something came.
+    coming: Option<Rc<Coming>>,
+    all: Rc<Uploads>,
 }
+
+/// A body that was given up.
+const GIVEN_UP: Reject = Reject {
+    status: 408,
+    reason: "the body took too long, and its room was needed",
+};
 
 impl Upload {
     /// An empty one, counted in `all`.
-    pub(crate) fn new(all: &Rc<Cell<usize>>) -> Upload {
+    pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
         Upload {
-            bytes: Vec::new(),
-            counted: 0,
+            coming: None,
             all: Rc::clone(all),
         }
     }
 
-    /// Adds what came, unless all bodies of the core together would then be larger than `all_bytes_max`.
+    /// Adds what came. Where all bodies of the core together would then be larger than `all_bytes_max`, slow ones are given
+    /// up; without one, this is refused.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const NO_ROOM: Reject = Reject {
             status: 503,
             reason: "too many bodies are on their way",
         };
-        let all = self.all.get() + part.len();
-        if all_bytes_max < all {
-            return Err(NO_ROOM);
+        while all_bytes_max < self.all.bytes.get() + part.len() {
+            if !self.all.give_one_up(self.coming.as_ref()) {
+                return Err(NO_ROOM);
+            }
         }
-        self.all.set(all);
-        self.counted += part.len();
-        self.bytes.extend_from_slice(part);
+        let coming = self.coming.get_or_insert_with(|| {
+            let coming = Rc::new(Coming {
+                begun: Instant::now(),
+                counted: Cell::new(0),
+                bytes: RefCell::new(Some(Vec::new())),
+            });
+            self.all.coming.borrow_mut().push(Rc::clone(&coming));
+            coming
+        });
+        let mut bytes = coming.bytes.borrow_mut();
+        bytes.as_mut().ok_or(GIVEN_UP)?.extend_from_slice(part);
+        coming.counted.set(coming.counted.get() + part.len());
+        self.all.bytes.set(self.all.bytes.get() + part.len());
         Ok(())
     }
 
-    fn take(&mut self) -> Bytes {
-        std::mem::take(&mut self.bytes).into()
+    /// Hands out what came.
+    ///
+    /// # Errors
+    /// It was given up.
+    fn take(&mut self) -> Result<Bytes, Reject> {
+        let Some(coming) = &self.coming else {
+            return Ok(Bytes::new());
+        };
+        self.all.forget(coming);
+        let bytes = coming.bytes.borrow_mut().take();
+        bytes.map(Bytes::from).ok_or(GIVEN_UP)
     }
 }
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        self.all.set(self.all.get() - self.counted);
+        if let Some(coming) = &self.coming {
+            self.all.forget(coming);
+            self.all
+                .bytes
+                .set(self.all.bytes.get() - coming.counted.get());
+        }
     }
 }
 
@@ -236,14 +359,24 @@ impl Core {
         &self,
         mount: &dyn Mount,
         request: &Request<'_>,
-        came: &mut Came,
+        (came, passed): (&mut Came, Passed),
     ) -> Answer {
+        let body = match came.body.take() {
+            Ok(body) => body,
+            Err(reject) => {
+                let problem = Problem::BadRequest {
+                    status: reject.status,
+                    phrase: reject.reason,
+                };
+                return self.answer_problem(&problem, Shape::UNREAD);
+            }
+        };
         let visit = Visit {
             method: request.method_name,
             path: request.target.path,
             query: request.target.query,
             fields: request.fields(),
-            body: came.body.take(),
+            body,
             peer: came.peer,
             secure: came.secure,
         };
@@ -252,22 +385,83 @@ impl Core {
                 status,
                 fields,
                 body,
-            } => whole(status, fields, body, request.method == Method::Head),
+            } => self.answer_whole(status, fields, body, request.method == Method::Head),
             Reply::Internal { target, fields } => {
                 let mut internal = *request;
                 internal.target = split(&target);
                 if request.method != Method::Head {
                     internal.method = Method::Get;
                 }
-                Answer {
-                    added: admitted(fields),
-                    ..self.answer_file(&internal).await
-                }
+                // What others name, a client might have had them name.
+                let mut answer = match mount.reaches_internal() {
+                    true => self.answer_file(&internal).await,
+                    false => self.answer_public(&internal, came, passed).await,
+                };
+                answer.added.extend(admitted(fields));
+                answer
             }
             Reply::Transcoded(wanted) => {
                 self.answer_transcoded(wanted, request, came.takes_pieces)
                     .await
             }
+            Reply::Archive { files, fields } => {
+                let bodiless = request.method == Method::Head;
+                self.answer_archive(files, fields, bodiless).await
+            }
+        }
+    }
+
+    fn answer_whole(&self, status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
+        const RETRY_AFTER_S: u64 = 5;
+        let bytes_max = self.service.settings.limits.mount_answers_bytes;
+        let held = match bodiless || body.is_empty() {
+            true => Some(body),
+            false => self.service.answer_memory.hold(body, bytes_max),
+        };
+        let Some(body) = held else {
+            let problem = Problem::AnswersWait {
+                retry_after_s: RETRY_AFTER_S,
+            };
+            let shape = Shape {
+                bodiless,
+                negotiable: false,
+            };
+            return self.answer_problem(&problem, shape);
+        };
+        whole(status, fields, body, bodiless)
+    }
+
+    async fn answer_archive(
+        &self,
+        files: Vec<Wanted>,
+        fields: Vec<Field>,
+        bodiless: bool,
+    ) -> Answer {
+        let library = Arc::clone(self.service.library());
+        let archive = match blocking(move || Archive::plan(&library, files)).await {
+            Ok(archive) => archive,
+            Err(problem) => {
+                let shape = Shape {
+                    bodiless,
+                    negotiable: false,
+                };
+                return self.answer_problem(&problem, shape);
+            }
+        };
+        let mut fields = admitted(fields);
+        fields.push(("content-type".into(), "application/zip".into()));
+        fields.push(("cache-control".into(), "private, no-store".into()));
+        fields.push(("content-length".into(), archive.left().to_string().into()));
+        Answer {
+            status: 200,
+            served: Served::Mount,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload: match bodiless {
+                true => Payload::None,
+                false => Payload::Archive(Box::new(archive)),
+            },
+            request_id: None,
         }
     }
 
@@ -287,7 +481,8 @@ impl Core {
         if request.method != Method::Head {
             internal.method = Method::Get;
         }
-        let heard = self.transcoded(internal.target.path, &wanted.plan, pieces_do);
+        let path = internal.target.path;
+        let heard = self.transcoded(path, &wanted.plan, &wanted.user, pieces_do);
         let answer = match heard.await {
             Ok(Heard::Whole(representation)) => self.answer_with(representation, &internal),
             Ok(Heard::Growing(key, growing)) => self.answer_growing(&key, growing),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use expect_test::{Expect, expect};
 
-use super::{Mount, Mounts, Reply, Upload, Visit};
+use super::{Mount, Mounts, Reply, SLOW_TIME, Upload, Visit};
 use peer::House;
 
 /// Says what it was asked.
@@ -263,14 +263,40 @@ fn bodies_of_a_core_share_its_room() {
     first.add(b"abc", 5).expect("there is room");
     second.add(b"de", 5).expect("there is room");
     assert_eq!(second.add(b"f", 5).expect_err("it is full").status, 503);
-    assert_eq!(first.take(), "abc");
+    assert_eq!(first.take().expect("it is whole"), "abc");
     assert_eq!(
         second.add(b"f", 5).expect_err("it still counts").status,
         503
     );
     drop(first);
     second.add(b"f", 5).expect("there is room again");
-    assert_eq!(second.take(), "def");
+    assert_eq!(second.take().expect("it is whole"), "def");
+}
+
+#[test]
+fn a_slow_body_gives_its_room_to_others() {
+    let paused = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build();
+    paused.expect("a runtime").block_on(async {
+        let all = Rc::default();
+        let (mut slow, mut quick) = (Upload::new(&all), Upload::new(&all));
+        slow.add(b"abcd", 5).expect("there is room");
+        tokio::time::advance(SLOW_TIME / 2).await;
+        assert_eq!(quick.add(b"ef", 5).expect_err("it is full").status, 503);
+        tokio::time::advance(SLOW_TIME / 2).await;
+        quick.add(b"ef", 5).expect("the slow one is given up");
+        assert_eq!(slow.add(b"g", 5).expect_err("it is gone").status, 408);
+        assert_eq!(slow.take().expect_err("it is gone").status, 408);
+        drop(slow);
+        quick.add(b"ghi", 5).expect("nothing counts twice");
+        let mut third = Upload::new(&all);
+        tokio::time::advance(SLOW_TIME).await;
+        let whole = quick.take().expect("it is whole");
+        assert_eq!(third.add(b"j", 5).expect_err("a mount has it").status, 503);
+        assert_eq!(whole, "efghi");
+    });
 }
 
 #[test]

@@ -199,14 +199,17 @@ fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, bod
 fn settings(root: &std::path::Path) -> Settings {
     Settings {
         ledger: crate::ledger::Limits::default(),
+        gate: crate::gate::Gate::default(),
         mounts: vec![Directory {
             prefix: String::new(),
             directory: root.join("library"),
+            is_internal: false,
         }],
         data: root.join("data"),
         formats: Accepts {
             avif: true,
             webp: true,
+            named: true,
         },
         quality: 80,
         improve: false,
@@ -214,6 +217,12 @@ fn settings(root: &std::path::Path) -> Settings {
             all: false,
             extensions: ["txt".to_owned()].into(),
         },
+        only_types: AllowedTypes::every(),
+        grammar: picture::Grammar::default(),
+        active_types: AllowedTypes::default(),
+        headers: crate::Headers::default(),
+        cors: crate::Cors::default(),
+        resource_policy: None,
         max_age_s: 60,
         provisional_age_s: 1,
         http: http1::Limits::default(),
@@ -222,6 +231,7 @@ fn settings(root: &std::path::Path) -> Settings {
             concurrency: 1,
             waiting_max: 1,
             waiting_cpu_ms_max: 1_000,
+            waiting_ms_max: 1_000,
             memory_bytes_max: 1 << 30,
             waiters_max: 1,
             improving_max: 1,
