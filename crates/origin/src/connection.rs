@@ -14,6 +14,7 @@ use reactor::{Conn, Ended, Wait};
 
 use crate::access::{Asked, Said};
 use crate::answer::{Answer, Fields, Payload, Shape};
+use crate::archive::Archive;
 use crate::batch::{Batch, Entry};
 use crate::chunks::CHUNK_BYTES;
 use crate::clock::unix_ms;
@@ -21,7 +22,8 @@ use crate::core::{Core, elapsed_us};
 use crate::growing::{Growing, Pieces};
 use crate::input::Input;
 use crate::metrics::{Answered, Protocol};
-use crate::mount::Came;
+use crate::mount::{Came, TOO_SLOW};
+use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 use crate::trace::TraceId;
@@ -60,9 +62,6 @@ enum Begun {
 async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
     let mut input = Input::default();
     loop {
-        if input.is_empty() {
-            conn.readable().await?;
-        }
         let ended = input.read(conn).await? == 0;
         let bytes = input.bytes();
         let compared = bytes.len().min(h2::PREFACE.len());
@@ -164,17 +163,32 @@ impl Exchange {
                 conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
-            came = self.read(conn).await?;
+            came = match self.read(conn).await {
+                Err(Ended::TimedOut(Wait::Head)) => return self.refuse_slow_head(conn).await,
+                read => read?,
+            };
         }
         Ok(())
     }
 
+    /// RFC 9110 §15.5.9: tells a client whose request did not come in time.
+    async fn refuse_slow_head(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        const TOO_SLOW: Reject = Reject {
+            status: 408,
+            reason: "the fields took too long",
+        };
+        let begun = Instant::now();
+        self.batch = Batch::take();
+        self.asked(Asked::unread, conn);
+        self.refuse(TOO_SLOW, 0);
+        let written = self.write(conn).await;
+        self.count(begun);
+        std::mem::take(&mut self.batch).give_back();
+        written
+    }
+
     /// Reads once. `false` when the client has ended its side.
     async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
-        if self.input.is_empty() {
-            // Ten thousand idle connections must not hold ten thousand buffers.
-            conn.readable().await?;
-        }
         Ok(self.input.read(conn).await? != 0)
     }
 
@@ -192,6 +206,11 @@ impl Exchange {
             let mut begin = 0;
             let mut next = Next::Request;
             while next == Next::Request && begin < input.bytes().len() {
+                if self.awaits_body(&input.bytes()[begin..]) {
+                    input.drop_front(begin);
+                    begin = 0;
+                    input.rest();
+                }
                 let first = self.answer_first(conn, &input.bytes()[begin..]).await?;
                 let Some(step) = first else { break };
                 begin += step.taken;
@@ -211,6 +230,22 @@ impl Exchange {
             }
             self.input = std::mem::take(&mut self.rest);
         }
+    }
+
+    /// Whether `input` begins with a request whose body is not all there, so that it is to be held as long as that takes.
+    fn awaits_body(&self, input: &[u8]) -> bool {
+        // What has no body, and no more than that, is not looked at twice.
+        if input.starts_with(b"GET ") || input.starts_with(b"HEAD ") {
+            return false;
+        }
+        let parsed = http1::parse(input, &self.core.service.settings.http);
+        parsed.is_ok_and(|request| {
+            request.is_some_and(|request| match request.framing {
+                Framing::None => false,
+                Framing::Chunked => true,
+                Framing::Length(length) => (input.len() - request.head_bytes) as u64 <= length,
+            })
+        })
     }
 
     /// Answers the request that `input` begins with, and tells how much of it that took. `None` while it is not whole.
@@ -250,12 +285,14 @@ impl Exchange {
         // Only mounts want a body. A client that asks first is told by the answer, and then the connection closes.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
-        let unwanted = request.expect_continue && has_body && !wanted;
-        if has_body && !unwanted {
+        let mut unread = request.expect_continue && has_body && !wanted;
+        if has_body && !unread {
             let kept = wanted.then_some(&mut came);
             // Boxed, so that its state adds nothing to a connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
+                // The answer does not depend on it, and it is too long to be waited for.
+                Err(reject) if reject.status == 413 && !wanted => unread = true,
                 Err(reject) => return Ok(self.refuse(reject, taken)),
             }
         }
@@ -267,22 +304,24 @@ impl Exchange {
             None => {
                 // Whoever waits for a conversion must not hold back the answers before it.
                 self.write(conn).await?;
-                core.answer_slowly(request, &mut came).await
+                // Boxed, so that its state adds nothing to a connection's task.
+                Box::pin(core.answer_slowly(request, &mut came)).await
             }
         };
+        answer.complete(&core);
         if let Some(trace) = self.trace {
             trace.tell(&mut answer, &core);
         }
         let limits = &self.core.service.settings.limits;
         // Asked last: a drain may have begun while this answer was made.
-        let last = unwanted
+        let last = unread
             || !request.keep_alive
             || limits.connection_requests_max <= self.requests
             || conn.deadline().is_evicted()
             || self.core.is_superseded()
             || self.core.reactor.is_draining();
         // A client that did not ask for the end may have sent more by now.
-        self.lingers = unwanted || last && request.keep_alive;
+        self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close
         } else {
@@ -329,7 +368,10 @@ impl Exchange {
         while !drained.is_done {
             // A body that has not ended has taken all there was.
             self.rest.drop_front(self.rest.bytes().len());
-            let read = self.rest.read(conn).await?;
+            let read = match self.rest.read(conn).await {
+                Err(Ended::TimedOut(Wait::Body)) => return Ok(Err(TOO_SLOW)),
+                read => read?,
+            };
             if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
@@ -351,6 +393,7 @@ impl Exchange {
             phrase: reject.reason,
         };
         let mut answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        answer.complete(&self.core);
         if let Some(trace) = self.trace {
             trace.tell(&mut answer, &self.core);
         }
@@ -393,7 +436,13 @@ impl Exchange {
             Payload::None => return None,
             Payload::Owned(bytes) => &**bytes,
             Payload::Memory(bytes, range) => &bytes[range.clone()],
-            Payload::File(..) | Payload::Sealed(..) | Payload::Growing(_) => return Some(payload),
+            Payload::File(..)
+            | Payload::Sealed(..)
+            | Payload::Parted(_)
+            | Payload::Growing(_)
+            | Payload::Archive(_) => {
+                return Some(payload);
+            }
         };
         if COPY_BYTES_MAX < bytes.len() {
             return Some(payload);
@@ -421,9 +470,12 @@ impl Exchange {
             Payload::File(file, range) => conn.write_file(out, &file, range).await,
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
             // Boxed, so that its state adds nothing to a connection's task.
+            Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
+            // The same.
             Payload::Growing(growing) => {
                 Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
             }
+            Payload::Archive(archive) => Box::pin(send_archive(conn, out, archive)).await,
         };
         out.clear();
         if let Some(entry) = self.batch.answered.last_mut() {
@@ -504,6 +556,42 @@ async fn send_pieces(
         ];
         conn.write_all(&mut parts.map(IoSlice::new)).await?;
         *sent_bytes += piece.len() as u64;
+        if is_last {
+            return Ok(());
+        }
+        head = &[];
+    }
+}
+
+/// Writes `head`, and behind it an archive, whose length is in the head.
+async fn send_archive(
+    conn: &mut impl Transport,
+    head: &[u8],
+    mut archive: Box<Archive>,
+) -> Result<(), Ended> {
+    let mut head = head;
+    loop {
+        let piece = poll_fn(|context| archive.poll_next(CHUNK_BYTES, context)).await?;
+        let mut parts = [IoSlice::new(head), IoSlice::new(&piece)];
+        conn.write_all(&mut parts).await?;
+        if archive.left() == 0 {
+            return Ok(());
+        }
+        head = &[];
+    }
+}
+
+/// Writes `head`, and behind it several parts of a file.
+async fn send_parted(
+    conn: &mut impl Transport,
+    head: &[u8],
+    mut parted: Parted,
+) -> Result<(), Ended> {
+    let mut head = head;
+    loop {
+        let (piece, is_last) = poll_fn(|context| parted.poll_next(CHUNK_BYTES, context)).await?;
+        let parts = [head, &piece];
+        conn.write_all(&mut parts.map(IoSlice::new)).await?;
         if is_last {
             return Ok(());
         }

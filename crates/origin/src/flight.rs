@@ -11,15 +11,20 @@
 //! at once, with an estimate of when to come back.
 //!
 //! Threads: `concurrency` threads for requests and as many for improvements, whose cells the kernel runs only when a core
-//! has nothing else to do. The one lock is held for map and queue operations, never over a conversion.
+//! has nothing else to do. An improvement starts only while no request waits, and is cancelled when a request needs its
+//! memory: it is done again later. The one lock is held for map and queue operations, never over a conversion.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use rustix::event::{EventfdFlags, eventfd};
 use tokio::sync::oneshot;
 
-use crate::convert::{Converter, Outcome, Task};
+use crate::convert::{Converter, Outcome, Pace, Task, Terms};
 use crate::variants::Key;
 
 /// Bounds of what may wait and run.
@@ -31,6 +36,8 @@ pub struct Limits {
     pub waiting_max: usize,
     /// Estimated CPU time a core that may wait; one more conversion must not push a client's wait beyond it.
     pub waiting_cpu_ms_max: u64,
+    /// Time that a request waits for a thread and for memory; then it is refused.
+    pub waiting_ms_max: u64,
     /// Estimated memory of all conversions that run.
     pub memory_bytes_max: u64,
     /// Requests that wait for one flight.
@@ -39,12 +46,23 @@ pub struct Limits {
     pub improving_max: usize,
 }
 
+/// Least time that a request waits: an idle thread may take as long to wake on a busy machine.
+const WAITING_MIN: Duration = Duration::from_millis(100);
+
+impl Limits {
+    /// How long a request waits for a thread and for memory.
+    fn waiting(&self) -> Duration {
+        Duration::from_millis(self.waiting_ms_max).max(WAITING_MIN)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             concurrency: 2,
             waiting_max: 256,
             waiting_cpu_ms_max: 10_000,
+            waiting_ms_max: 10_000,
             memory_bytes_max: 1 << 30,
             waiters_max: 1024,
             improving_max: 4096,
@@ -77,6 +95,8 @@ struct Shared {
     converter: Converter,
     state: Mutex<State>,
     changed: Condvar,
+    /// Improvements that were cancelled for a request.
+    cancelled: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +107,7 @@ struct State {
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
     improving_keys: HashSet<Key>,
+    improvements: Vec<Improvement>,
     running_bytes: u64,
     running: usize,
     stopping: bool,
@@ -96,6 +117,49 @@ struct State {
 struct Flight {
     task: Task,
     waiters: Vec<oneshot::Sender<Outcome>>,
+    has_started: Arc<AtomicBool>,
+}
+
+/// A request's part in a flight.
+#[derive(Debug)]
+pub struct Landing {
+    outcome: oneshot::Receiver<Outcome>,
+    has_started: Arc<AtomicBool>,
+    longest: Duration,
+}
+
+impl Landing {
+    /// Waits for the outcome; no longer than the limits allow for the conversion to begin.
+    ///
+    /// # Errors
+    /// [`Unlanded`].
+    pub async fn wait(mut self) -> Result<Outcome, Unlanded> {
+        let waited = tokio::time::timeout(self.longest, &mut self.outcome).await;
+        let outcome = match waited {
+            Ok(outcome) => outcome,
+            Err(_) if self.has_started.load(Ordering::Relaxed) => self.outcome.await,
+            Err(_) => return Err(Unlanded::Late),
+        };
+        outcome.map_err(|_| Unlanded::Stopped)
+    }
+}
+
+/// Why a flight has no outcome for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlanded {
+    /// It did not begin in time.
+    Late,
+    /// The server stops.
+    Stopped,
+}
+
+/// An improvement that runs.
+#[derive(Clone, Debug)]
+struct Improvement {
+    /// Readable once the improvement is cancelled.
+    cancel: Arc<OwnedFd>,
+    memory_bytes: u64,
+    is_cancelled: bool,
 }
 
 /// Figures for the metrics.
@@ -107,6 +171,8 @@ pub struct FlightStats {
     pub running: u64,
     /// Improvements that wait for an idle core.
     pub improving: u64,
+    /// Improvements that were cancelled for a request, and wait again.
+    pub cancelled: u64,
 }
 
 impl Flights {
@@ -120,6 +186,7 @@ impl Flights {
             converter,
             state: Mutex::default(),
             changed: Condvar::new(),
+            cancelled: AtomicU64::new(0),
         });
         let mut flights = Flights {
             shared: Arc::clone(&shared),
@@ -141,11 +208,11 @@ impl Flights {
         Ok(())
     }
 
-    /// Joins the flight for the task's key, or opens it. The receiver yields the outcome; dropping it is free.
+    /// Joins the flight for the task's key, or opens it. Dropping the landing is free.
     ///
     /// # Errors
     /// [`Refused`], at once.
-    pub fn join(&self, task: Task) -> Result<oneshot::Receiver<Outcome>, Refused> {
+    pub fn join(&self, task: Task) -> Result<Landing, Refused> {
         let limits = &self.shared.limits;
         let cost = task.plan.cost();
         if limits.memory_bytes_max < cost.memory_bytes {
@@ -153,15 +220,22 @@ impl Flights {
         }
         let (sender, receiver) = oneshot::channel();
         let mut state = self.shared.lock();
-        let retry_after_s = state.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1;
+        let retry_after_s = state.retry_after_s(limits);
+        let landing = |has_started: &Arc<AtomicBool>| Landing {
+            outcome: receiver,
+            has_started: Arc::clone(has_started),
+            longest: limits.waiting(),
+        };
         if let Some(flight) = state.flights.get_mut(&task.key) {
             flight.waiters.retain(|waiter| !waiter.is_closed());
             if limits.waiters_max <= flight.waiters.len() {
                 return Err(Refused::Overloaded { retry_after_s });
             }
             flight.waiters.push(sender);
-            return Ok(receiver);
+            return Ok(landing(&flight.has_started));
         }
+        // What nobody waits for makes room, wherever in the queue it is.
+        state.drop_abandoned();
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
         // An empty queue takes whatever fits memory: a single large picture must not be refused for ever.
@@ -172,16 +246,21 @@ impl Flights {
         }
         state.waiting_cpu_ms = waiting_cpu_ms;
         state.waiting.push_back(task.key);
-        state.flights.insert(
-            task.key,
-            Flight {
-                task,
-                waiters: vec![sender],
-            },
-        );
+        let flight = Flight {
+            task,
+            waiters: vec![sender],
+            has_started: Arc::default(),
+        };
+        let landing = landing(&flight.has_started);
+        state.flights.insert(flight.task.key, flight);
         drop(state);
         self.shared.changed.notify_all();
-        Ok(receiver)
+        Ok(landing)
+    }
+
+    /// When a request that was refused may come again, in seconds.
+    pub(crate) fn retry_after_s(&self) -> u64 {
+        self.shared.lock().retry_after_s(&self.shared.limits)
     }
 
     /// Asks for a better variant when a core is idle. Forgotten when too many wait: the next request asks again.
@@ -210,6 +289,7 @@ impl Flights {
             waiting: state.waiting.len() as u64,
             running: state.running as u64,
             improving: state.improving.len() as u64,
+            cancelled: self.shared.cancelled.load(Ordering::Relaxed),
         }
     }
 }
@@ -237,20 +317,84 @@ impl Shared {
 
     fn serve_requests(&self) {
         while let Some(task) = self.next_request() {
-            let outcome = self.converter.convert(&task);
+            let outcome = self.convert(&task, None);
             let mut state = self.lock();
-            state.running -= 1;
-            state.running_bytes -= task.plan.cost().memory_bytes;
             let flight = state
                 .flights
                 .remove(&task.key)
                 .expect("lives until its outcome");
             drop(state);
-            self.changed.notify_all();
             for waiter in flight.waiters {
                 // Whoever left is not told.
                 drop(waiter.send(outcome.clone()));
             }
+        }
+    }
+
+    /// Does a task that [`State::start`] counts as running, and then counts it no more.
+    fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
+        let mut held_bytes = task.plan.cost().memory_bytes;
+        let mut claim = |bytes| self.claim(&mut held_bytes, bytes, task.pace);
+        let outcome = self.converter.convert(
+            task,
+            &mut Terms {
+                cancel: cancel.map(AsFd::as_fd),
+                claim: &mut claim,
+            },
+        );
+        let mut state = self.lock();
+        state.running -= 1;
+        state.running_bytes -= held_bytes;
+        drop(state);
+        self.changed.notify_all();
+        outcome
+    }
+
+    /// Exchanges what a conversion holds of the memory for `bytes`, or for all there is; waits until so much is free, and
+    /// holds nothing meanwhile. False, and nothing is held, where that takes too long.
+    fn claim(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
+        let wanted = bytes.min(self.limits.memory_bytes_max);
+        let deadline = Instant::now() + self.limits.waiting();
+        let mut state = self.lock();
+        state.running_bytes -= std::mem::take(held_bytes);
+        self.changed.notify_all();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if state.stopping || left.is_zero() {
+                return false;
+            }
+            let is_its_turn = pace == Pace::Awaited || state.waiting.is_empty();
+            if is_its_turn && state.running_bytes + wanted <= self.limits.memory_bytes_max {
+                state.running_bytes += wanted;
+                *held_bytes = wanted;
+                return true;
+            }
+            if pace == Pace::Awaited {
+                self.make_room(&mut state, wanted);
+            }
+            let woken = self.changed.wait_timeout(state, left);
+            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Cancels as many improvements as hold the memory that a request needs.
+    fn make_room(&self, state: &mut State, wanted_bytes: u64) {
+        let free_bytes = self
+            .limits
+            .memory_bytes_max
+            .saturating_sub(state.running_bytes);
+        let mut lacking_bytes = wanted_bytes.saturating_sub(free_bytes);
+        for improvement in &mut state.improvements {
+            if lacking_bytes == 0 {
+                return;
+            }
+            if !improvement.is_cancelled {
+                improvement.is_cancelled = true;
+                self.cancelled.fetch_add(1, Ordering::Relaxed);
+                rustix::io::write(&improvement.cancel, &1_u64.to_ne_bytes())
+                    .expect("an eventfd takes a small number");
+            }
+            lacking_bytes = lacking_bytes.saturating_sub(improvement.memory_bytes);
         }
     }
 
@@ -272,28 +416,43 @@ impl Shared {
                     state.waiting.pop_front();
                     state.waiting_cpu_ms -= cost.cpu_ms;
                     state.start(cost.memory_bytes);
+                    let flight = &state.flights[&task.key];
+                    flight.has_started.store(true, Ordering::Relaxed);
                     return Some(task);
                 }
+                self.make_room(&mut state, cost.memory_bytes);
             }
             state = self.wait(state);
         }
     }
 
     fn serve_improvements(&self) {
-        while let Some(task) = self.next_improvement() {
-            // What came of it stands in the index; the next request finds it there.
-            drop(self.converter.convert(&task));
+        while let Some((task, cancel)) = self.next_improvement() {
+            let outcome = self.convert(&task, Some(&cancel));
             let mut state = self.lock();
-            state.running -= 1;
-            state.running_bytes -= task.plan.cost().memory_bytes;
-            state.improving_keys.remove(&task.key);
+            state
+                .improvements
+                .retain(|improvement| !Arc::ptr_eq(&improvement.cancel, &cancel));
+            match outcome {
+                Outcome::Cancelled if state.improving.len() < self.limits.improving_max => {
+                    state.improving.push_back(task);
+                }
+                // What came of it stands in the index; the next request finds it there.
+                _ => {
+                    state.improving_keys.remove(&task.key);
+                }
+            }
             drop(state);
             self.changed.notify_all();
         }
     }
 
     /// The next improvement, once no request waits and half of the memory stays free for one.
-    fn next_improvement(&self) -> Option<Task> {
+    fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
+        // Without one, nothing could be cancelled; so there are no improvements until there is.
+        let new_cancel =
+            || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
+        let mut cancel = new_cancel();
         let mut state = self.lock();
         loop {
             if state.stopping {
@@ -308,8 +467,19 @@ impl Shared {
                 && (state.running == 0
                     || state.running_bytes + memory_bytes <= self.limits.memory_bytes_max / 2)
             {
-                state.start(memory_bytes);
-                return state.improving.pop_front();
+                match &cancel {
+                    Ok(cancel) => {
+                        state.start(memory_bytes);
+                        state.improvements.push(Improvement {
+                            cancel: Arc::clone(cancel),
+                            memory_bytes,
+                            is_cancelled: false,
+                        });
+                        let task = state.improving.pop_front().expect("was at the front");
+                        return Some((task, Arc::clone(cancel)));
+                    }
+                    Err(_) => cancel = new_cancel(),
+                }
             }
             state = self.wait(state);
         }
@@ -322,16 +492,26 @@ impl State {
         self.running_bytes += memory_bytes;
     }
 
-    /// Flights at the head of the queue whose every waiter has left are not worth starting.
+    fn retry_after_s(&self, limits: &Limits) -> u64 {
+        self.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1
+    }
+
+    /// Waiting flights whose every waiter has left are not worth starting.
     fn drop_abandoned(&mut self) {
-        while let Some(key) = self.waiting.front() {
-            let flight = &self.flights[key];
-            if flight.waiters.iter().any(|waiter| !waiter.is_closed()) {
-                return;
+        let State {
+            flights,
+            waiting,
+            waiting_cpu_ms,
+            ..
+        } = self;
+        waiting.retain(|key| {
+            let flight = &flights[key];
+            let is_awaited = flight.waiters.iter().any(|waiter| !waiter.is_closed());
+            if !is_awaited {
+                *waiting_cpu_ms -= flight.task.plan.cost().cpu_ms;
+                flights.remove(key);
             }
-            self.waiting_cpu_ms -= flight.task.plan.cost().cpu_ms;
-            let key = self.waiting.pop_front().expect("was at the front");
-            self.flights.remove(&key);
-        }
+            is_awaited
+        });
     }
 }

@@ -24,7 +24,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
-use reactor::{Conn, Wait};
+use reactor::{Conn, Linger, Wait};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::core::Core;
@@ -62,6 +62,10 @@ impl Default for Limits {
     }
 }
 
+/// Bytes that are dropped behind the end of a connection whose client made a mistake or floods: it has a GOAWAY to read, and
+/// no answer.
+const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
+
 /// Serves `conn`, of which `begun` has been read, until either side ends it.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
@@ -95,19 +99,18 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         drop(conn.deadline.within(leaving).await);
     }
     if session.is_sound() {
-        conn.deadline.arm(Wait::Linger);
-        let bytes_max = core.reactor.limits().linger_bytes_max;
-        drop(
-            conn.deadline
-                .within(linger(&mut session.stream, bytes_max))
-                .await,
-        );
+        let bounds = match session.is_at_fault() {
+            true => conn.deadline.linger().at_most(FAULT_LINGER_BYTES_MAX),
+            false => conn.deadline.linger(),
+        };
+        let lingering = linger(&mut session.stream, bounds);
+        drop(conn.deadline.within(lingering).await);
     }
 }
 
 /// Says that nothing more comes, and drops what the client still sends: to close with bytes unread would send a reset,
 /// which discards the last words that are on their way.
-async fn linger<S: Carrier>(stream: &mut S, bytes_max: usize) {
+async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
     let mut stream = Pin::new(stream.stream());
     if poll_fn(|context| stream.as_mut().poll_shutdown(context))
         .await
@@ -115,8 +118,7 @@ async fn linger<S: Carrier>(stream: &mut S, bytes_max: usize) {
     {
         return;
     }
-    let mut left = bytes_max;
-    while 0 < left {
+    loop {
         let read = poll_fn(|context| {
             let mut bytes = [0; 4096];
             let mut buffer = ReadBuf::new(&mut bytes);
@@ -126,8 +128,8 @@ async fn linger<S: Carrier>(stream: &mut S, bytes_max: usize) {
                 .map_ok(|()| buffer.filled().len())
         });
         match read.await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => left = left.saturating_sub(read),
+            Ok(read) if bounds.came(read) => {}
+            _ => return,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What was read from a connection and is not answered yet.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use reactor::Ended;
@@ -12,6 +13,8 @@ use crate::transport::Transport;
 
 /// Bytes read at a time. A usual head is a tenth of it, so a batch of pipelined requests comes in one read.
 const READ_BYTES: usize = 16 << 10;
+/// What came of a request, up to which a connection that waits for more holds no buffer but that.
+const REST_BYTES_MAX: usize = 4 << 10;
 /// Buffers kept for the next read: more than one core's connections read at the same moment.
 const BUFFERS_MAX: usize = 64;
 
@@ -37,11 +40,25 @@ impl Input {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once, and tells how much came; 0 is the end of what the client sends.
+    /// Reads once, and tells how much came; 0 is the end of what the client sends. While nothing comes, only what came before
+    /// is held: ten thousand connections that wait must not hold ten thousand buffers.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
-        let read = conn.read(self.room()).await?;
-        self.filled += read;
-        Ok(read)
+        loop {
+            self.rest();
+            conn.readable().await?;
+            if let Poll::Ready(read) = self.read_now(conn).await {
+                let read = read?;
+                self.filled += read;
+                return Ok(read);
+            }
+            // A socket may be taken for readable before anything has come.
+            self.drop_front(0);
+        }
+    }
+
+    async fn read_now(&mut self, conn: &mut impl Transport) -> Poll<Result<usize, Ended>> {
+        let mut reading = pin!(conn.read(self.room()));
+        poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await
     }
 
     /// The same from a stream without a deadline. Where that has nothing, no empty buffer is held either.
@@ -58,11 +75,21 @@ impl Input {
         polled.map_ok(|()| read)
     }
 
-    fn room(&mut self) -> &mut [u8] {
-        if self.buffer.is_empty() {
-            self.buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
+    /// Holds no more memory than what came, if that is little: the rest may take its time.
+    pub(crate) fn rest(&mut self) {
+        if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
+            let came = self.bytes().to_vec();
+            give_back(std::mem::replace(&mut self.buffer, came));
         }
-        if self.buffer.len() < self.filled + READ_BYTES {
+    }
+
+    fn room(&mut self) -> &mut [u8] {
+        if self.buffer.len() <= REST_BYTES_MAX {
+            let pooled = BUFFERS.with_borrow_mut(Vec::pop);
+            let pooled = pooled.unwrap_or_else(|| vec![0; READ_BYTES]);
+            let came = std::mem::replace(&mut self.buffer, pooled);
+            self.buffer[..self.filled].copy_from_slice(&came[..self.filled]);
+        } else if self.buffer.len() < self.filled + READ_BYTES {
             self.buffer.resize(self.filled + READ_BYTES, 0);
         }
         &mut self.buffer[self.filled..]
@@ -73,13 +100,16 @@ impl Input {
         self.buffer.copy_within(count..self.filled, 0);
         self.filled -= count;
         if self.filled == 0 {
-            let buffer = std::mem::take(&mut self.buffer);
-            BUFFERS.with_borrow_mut(|buffers| {
-                // One that a long head made larger is not worth keeping.
-                if buffers.len() < BUFFERS_MAX && buffer.len() == READ_BYTES {
-                    buffers.push(buffer);
-                }
-            });
+            give_back(std::mem::take(&mut self.buffer));
         }
     }
+}
+
+fn give_back(buffer: Vec<u8>) {
+    BUFFERS.with_borrow_mut(|buffers| {
+        // One that a long head made larger is not worth keeping.
+        if buffers.len() < BUFFERS_MAX && buffer.len() == READ_BYTES {
+            buffers.push(buffer);
+        }
+    });
 }

@@ -136,16 +136,20 @@ pub struct Metrics {
     pub refused: AtomicU64,
     /// Conversions not tried because their original had killed cells.
     pub quarantined: AtomicU64,
+    /// Conversions that ran out of memory, and ran again with all that a job may have.
+    pub retried: AtomicU64,
 }
 
-const FAILURES: [(FailureKind, &str); 7] = [
+const FAILURES: [(FailureKind, &str); 9] = [
     (FailureKind::Undecodable, "undecodable"),
     (FailureKind::Unsupported, "unsupported"),
     (FailureKind::TooLarge, "too_large"),
     (FailureKind::TimedOut, "timed_out"),
+    (FailureKind::Unencodable, "unencodable"),
     (FailureKind::Crashed, "crashed"),
     (FailureKind::Lied, "lied"),
     (FailureKind::Host, "host"),
+    (FailureKind::Cancelled, "cancelled"),
 ];
 
 impl Metrics {
@@ -162,6 +166,7 @@ impl Metrics {
             transcodings_refused: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             quarantined: AtomicU64::new(0),
+            retried: AtomicU64::new(0),
         }
     }
 
@@ -229,7 +234,7 @@ impl Metrics {
         );
         self.render_protocols(&mut text);
         duration::render(&mut text, self.cores.iter().map(|core| &core.durations));
-        self.render_conversions(&mut text);
+        self.render_conversions(&mut text, readings.quarantined);
         self.render_transcodings(&mut text, &readings.transcodings);
         render_variants(&mut text, &readings.variants);
         render_flights(&mut text, &readings.flights);
@@ -264,7 +269,7 @@ impl Metrics {
         }
     }
 
-    fn render_conversions(&self, text: &mut Text) {
+    fn render_conversions(&self, text: &mut Text, quarantined: u64) {
         let cpu_s = self.conversion_cpu_us.load(Ordering::Relaxed) as f64 / 1e6;
         let conversions = self.conversions.load(Ordering::Relaxed);
         text.counter(
@@ -301,6 +306,16 @@ impl Metrics {
             "pelton_conversions_quarantined",
             "not tried because the original had killed cells",
             self.quarantined.load(Ordering::Relaxed),
+        );
+        text.gauge(
+            "pelton_quarantined_originals",
+            "originals that killed cells, and are sent as they are",
+            quarantined,
+        );
+        text.counter(
+            "pelton_conversions_retried",
+            "ran out of memory, and were tried again with all that a job may have",
+            self.retried.load(Ordering::Relaxed),
         );
     }
 
@@ -352,6 +367,8 @@ pub struct Readings<'a> {
     pub flights: FlightStats,
     /// Tracks waiting and transcoded.
     pub transcodings: TranscodeStats,
+    /// Originals in quarantine.
+    pub quarantined: u64,
     /// The sandboxes.
     pub cells: cell::Stats,
     /// The reactor's cores.
@@ -397,6 +414,11 @@ fn render_flights(text: &mut Text, flights: &FlightStats) {
         "pelton_improvements_waiting",
         "better variants still to be made",
         flights.improving,
+    );
+    text.counter(
+        "pelton_improvements_cancelled",
+        "better variants given up for a request that needed their memory, to be made later",
+        flights.cancelled,
     );
 }
 
@@ -613,6 +635,7 @@ fn render_cells(text: &mut Text, cells: &cell::Stats) {
         ("cpu", cells.kills_cpu),
         ("memory", cells.kills_memory),
         ("filter", cells.kills_filter),
+        ("cancelled", cells.cancelled),
         ("crash", cells.crashes),
         ("lie", cells.lies),
     ];

@@ -3,16 +3,20 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use picture::{Accepts, Facts, Format, ProbeErrorKind, Recipe};
+use picture::{Accepts, Facts, Format, Grammar, ProbeErrorKind, Recipe};
 
 use crate::access::{self, AccessLog};
+use crate::answer_memory::AnswerMemory;
 use crate::clock::unix_ms;
 use crate::convert::Converter;
+use crate::fields::{Cors, Headers};
 use crate::flight::{self, Flights};
+use crate::gallery::PAGE;
+use crate::gate::{Gate, Part};
 use crate::h2;
 use crate::ledger::{self, Ledger, Store};
 use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
@@ -22,9 +26,13 @@ use crate::metrics::{Metrics, Readings};
 use crate::mount::Mounts;
 use crate::problem::Problem;
 use crate::quarantine::Quarantine;
+use crate::scheme::PROBES;
 use crate::source::FileSource;
 use crate::transcode::{self, Transcoder};
 use crate::variants::Variants;
+
+/// Where covers and users' pictures are, which only targets of our own lead to.
+const OWN: &str = "-";
 
 /// What the operator chose; `pelton check` prints it.
 #[derive(Clone, Debug)]
@@ -41,6 +49,18 @@ pub struct Settings {
     pub improve: bool,
     /// Which files are served that are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
+    /// Which files are served at all, by extension.
+    pub only_types: AllowedTypes,
+    /// How queries are read.
+    pub grammar: Grammar,
+    /// Which allowed files may run what is inside them.
+    pub active_types: AllowedTypes,
+    /// Fields of every answer.
+    pub headers: Headers,
+    /// Whose pages may read what the library answers.
+    pub cors: Cors,
+    /// Cross-Origin-Resource-Policy of what the library answers.
+    pub resource_policy: Option<&'static str>,
     /// Freshness of final answers, in seconds.
     pub max_age_s: u32,
     /// Freshness of answers that a better one will replace, in seconds.
@@ -61,6 +81,8 @@ pub struct Settings {
     pub access_limits: access::Limits,
     /// Limits on the record in the store.
     pub ledger: ledger::Limits,
+    /// Who gets what.
+    pub gate: Gate,
 }
 
 /// Bounds of the service's caches and answers.
@@ -80,6 +102,8 @@ pub struct Limits {
     pub core_answers_max: NonZeroUsize,
     /// How long a core trusts what it knew of a file, in milliseconds.
     pub core_trust_ms: u64,
+    /// Text up to this size is compressed for clients that read it so, in memory.
+    pub coded_bytes_max: u64,
     /// Entries of a folder that its page shows.
     pub gallery_entries_max: usize,
     /// Originals above this size are served untouched.
@@ -98,8 +122,10 @@ pub struct Limits {
     pub conversion_wall_ms_max: u32,
     /// Body of one request to a mount, as it comes over the wire.
     pub request_body_bytes: usize,
-    /// Such bodies of all requests that one core has not answered yet; beyond, the answer is 503.
+    /// Such bodies of all requests that one core has not answered yet; beyond, a slow one is given up, or the answer is 503.
     pub core_request_body_bytes: usize,
+    /// Bodies of mounts' answers that clients have not taken; beyond, the answer is 503.
+    pub mount_answers_bytes: usize,
 }
 
 impl Default for Limits {
@@ -112,6 +138,7 @@ impl Default for Limits {
             core_body_bytes_max: 128 << 20,
             core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
             core_trust_ms: 1_000,
+            coded_bytes_max: 4 << 20,
             gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,
             handshakes_max: 512,
@@ -122,9 +149,13 @@ impl Default for Limits {
             conversion_wall_ms_max: 120_000,
             request_body_bytes: 1 << 20,
             core_request_body_bytes: 32 << 20,
+            mount_answers_bytes: 256 << 20,
         }
     }
 }
+
+/// Where the metrics are.
+pub(crate) const METRICS_PATH: &str = "/-/metrics";
 
 /// What a look at a file's first bytes told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +164,8 @@ pub enum Known {
     Picture(Facts),
     /// A picture by its magic bytes, but its header makes no sense.
     Damaged,
+    /// A picture of a format that is not converted, with its media type.
+    Untouched(&'static str),
     /// Audio of this media type.
     Audio(&'static str),
     /// A file of an allowed type.
@@ -149,6 +182,7 @@ pub struct Service {
     pub(crate) transcoder: Arc<Transcoder>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) mounts: Mounts,
+    pub(crate) answer_memory: AnswerMemory,
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
@@ -217,7 +251,7 @@ impl Service {
             metrics: Arc::clone(&metrics),
             ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
-            quarantine: Quarantine::new(),
+            quarantine: Quarantine::open(&settings.data),
         };
         let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
         let access = access.map_err(|source| OpenError {
@@ -236,9 +270,8 @@ impl Service {
                 source,
             }
         };
-        let flights =
-            Flights::start(converter, settings.flight).map_err(refused("start conversions for"))?;
-        let flights = Arc::new(flights);
+        let flights = Flights::start(converter, settings.flight);
+        let flights = Arc::new(flights.map_err(refused("start conversions for"))?);
         let transcoder = Transcoder::start(&flights, settings.transcode)
             .map_err(refused("start transcodings for"))?;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
@@ -250,6 +283,7 @@ impl Service {
             transcoder: Arc::new(transcoder),
             metrics,
             mounts,
+            answer_memory: AnswerMemory::default(),
             library,
             variants,
             facts,
@@ -269,6 +303,7 @@ impl Service {
             transcoder: Arc::clone(&self.transcoder),
             metrics: Arc::clone(&self.metrics),
             mounts,
+            answer_memory: self.answer_memory.share(),
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // What is known of originals depends on which are allowed.
@@ -313,6 +348,7 @@ impl Service {
             variants: self.variants.stats(),
             flights: self.flights.stats(),
             transcodings: self.transcoder.stats(),
+            quarantined: self.flights.converter().quarantine.count(),
             cells: self.flights.converter().pool.stats(),
             cores: &self.cores,
             access: self
@@ -335,6 +371,7 @@ impl Service {
         Accepts {
             avif: accepts.avif && formats.avif,
             webp: accepts.webp && formats.webp,
+            named: accepts.named,
         }
     }
 
@@ -346,8 +383,28 @@ impl Service {
         }
     }
 
+    /// Whether a file with this path may be served, as far as its extension says. What lies below [`OWN`] is ours.
+    pub(crate) fn admits(&self, path: &Path) -> bool {
+        self.settings.only_types.admits(path) || path.starts_with(OWN)
+    }
+
+    /// The part of the server that answers at `path`, as a request has it.
+    pub(crate) fn part_of(&self, path: &str) -> Part {
+        match self.mounts.find(path) {
+            Some(mount) => mount.part(),
+            None if PROBES.contains(&path) => Part::Open,
+            None if path == METRICS_PATH => Part::Admin,
+            // The page itself only leads to its begin.
+            None if path.starts_with(PAGE) => Part::Pages,
+            None => Part::Files,
+        }
+    }
+
     /// The version of the original that is there now.
     pub(crate) async fn identify(&self, path: &LibraryPath) -> Result<Identity, Problem> {
+        if !self.admits(path.as_path()) {
+            return Err(Problem::NotFound);
+        }
         let identified = match self.library.identify(path, Wait::Never) {
             Err(Missing::WouldSleep) => {
                 let (library, path) = (Arc::clone(&self.library), path.clone());
@@ -430,10 +487,21 @@ pub(crate) fn look(
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             let mut head = [0; HEAD_BYTES];
             let length = file.read_at(&mut head, 0).map_err(unreadable)?;
-            match media_type::audio(&head[..length]) {
+            if let Some(untouched) = picture::untouched(&head[..length]) {
+                return Ok((Known::Untouched(untouched), identity));
+            }
+            let extension = path.extension();
+            let audio = match (media_type::audio(&head[..length]), &extension) {
+                (None, Some(extension)) => {
+                    let source = FileSource(&file);
+                    media_type::audio_within(&source, identity.size_bytes, extension)
+                        .map_err(unreadable)?
+                }
+                (audio, _) => audio,
+            };
+            match audio {
                 Some(audio) => Known::Audio(audio),
-                None => path
-                    .extension()
+                None => extension
                     .and_then(|ext| allowed.media_type(&ext))
                     .map_or(Known::Foreign, Known::Allowed),
             }
@@ -452,7 +520,9 @@ impl Known {
     pub fn media_type(&self) -> &'static str {
         match self {
             Known::Picture(facts) => facts.format.media_type(),
-            Known::Audio(media_type) | Known::Allowed(media_type) => media_type,
+            Known::Untouched(media_type)
+            | Known::Audio(media_type)
+            | Known::Allowed(media_type) => media_type,
             Known::Damaged | Known::Foreign => "application/octet-stream",
         }
     }
@@ -462,7 +532,7 @@ impl Known {
     pub fn may_be_active(&self) -> bool {
         match self {
             Known::Picture(facts) => facts.format == Format::Svg,
-            Known::Audio(_) | Known::Damaged => false,
+            Known::Untouched(_) | Known::Audio(_) | Known::Damaged => false,
             Known::Allowed(_) | Known::Foreign => true,
         }
     }

@@ -1,4 +1,5 @@
-//! Tracks made smaller for players: one flight per key however many ask, a few at a time, and the rest refused at once.
+//! Tracks made smaller for players: one flight per key however many ask, a few at a time, and the rest wait for their turn,
+//! for a bounded time, in a bounded queue that users share evenly.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► checked, page by page ─► variant on disk
@@ -15,9 +16,10 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use cell::{Failure, FailureKind};
 use sound::{Checker, Plan};
@@ -44,8 +46,10 @@ const CHECK_BYTES: usize = 256 << 10;
 pub struct Limits {
     /// Tracks made at a time; 0 for none at all.
     pub concurrency: usize,
-    /// Tracks that wait for one of these; beyond, the answer is 429.
+    /// Tracks that wait for one of these; beyond, the user with the most of them gets 429.
     pub waiting_max: usize,
+    /// Time that a track waits for its turn, in milliseconds; beyond, the answer is 429.
+    pub waiting_ms_max: u64,
     /// Requests that wait for one and the same track.
     pub waiters_max: usize,
     /// Memory of one job, beyond the worker's own.
@@ -56,7 +60,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             concurrency: 1,
-            waiting_max: 4,
+            waiting_max: 256,
+            waiting_ms_max: 60_000,
             waiters_max: 1_024,
             memory_bytes_max: 256 << 20,
         }
@@ -74,6 +79,8 @@ pub struct Task {
     pub path: LibraryPath,
     /// The version of it that the key belongs to.
     pub identity: Identity,
+    /// The user who asked for it first.
+    pub user: Arc<str>,
 }
 
 /// What came of a task. Cloned to everybody who waits for it.
@@ -125,6 +132,7 @@ struct State {
 #[derive(Debug)]
 struct Flight {
     task: Task,
+    is_begun: Arc<AtomicBool>,
     growing: Arc<OnceLock<Arc<Growing>>>,
     waiters: Vec<oneshot::Sender<Outcome>>,
 }
@@ -136,6 +144,8 @@ pub struct Landing {
     pub outcome: oneshot::Receiver<Outcome>,
     /// What there is of it, once it is begun.
     pub growing: Arc<OnceLock<Arc<Growing>>>,
+    /// Set once a thread has taken it.
+    pub is_begun: Arc<AtomicBool>,
 }
 
 /// Figures for the metrics.
@@ -175,40 +185,24 @@ impl Transcoder {
     /// Joins the flight for the task's key, or opens it.
     ///
     /// # Errors
-    /// [`Busy`], at once.
+    /// [`Busy`], at once, where the queue is full and no other user has more of it. The sender of a track that
+    /// leaves the queue for another user's is dropped.
     pub fn join(&self, task: Task) -> Result<Landing, Busy> {
-        let limits = &self.shared.limits;
-        let (sender, outcome) = oneshot::channel();
         let mut state = self.shared.lock();
-        state.drop_abandoned();
-        let busy = Busy {
-            retry_after_s: state.cpu_ms / limits.concurrency.max(1) as u64 / 1_000 + 1,
-        };
-        if let Some(flight) = state.flights.get_mut(&task.key) {
-            flight.waiters.retain(|waiter| !waiter.is_closed());
-            if limits.waiters_max <= flight.waiters.len() {
-                return Err(busy);
-            }
-            flight.waiters.push(sender);
-            let growing = Arc::clone(&flight.growing);
-            return Ok(Landing { outcome, growing });
-        }
-        if limits.concurrency == 0 || limits.concurrency + limits.waiting_max <= state.flights.len()
-        {
-            return Err(busy);
-        }
-        state.cpu_ms += task.plan.cost().cpu_ms;
-        state.waiting.push_back(task.key);
-        let growing = Arc::default();
-        let flight = Flight {
-            growing: Arc::clone(&growing),
-            waiters: vec![sender],
-            task,
-        };
-        state.flights.insert(flight.task.key, flight);
+        let landing = state.admit(task, &self.shared.limits)?;
         drop(state);
         self.shared.changed.notify_one();
-        Ok(Landing { outcome, growing })
+        Ok(landing)
+    }
+
+    /// Returns the longest time that a track waits for its turn.
+    pub(crate) fn waiting_max(&self) -> Duration {
+        Duration::from_millis(self.shared.limits.waiting_ms_max)
+    }
+
+    /// Returns the answer to a request that cannot wait any longer.
+    pub(crate) fn busy(&self) -> Busy {
+        self.shared.lock().busy(&self.shared.limits)
     }
 
     /// Figures for the metrics.
@@ -232,7 +226,85 @@ impl Drop for Transcoder {
     }
 }
 
+impl Flight {
+    fn landing(&self, outcome: oneshot::Receiver<Outcome>) -> Landing {
+        Landing {
+            outcome,
+            growing: Arc::clone(&self.growing),
+            is_begun: Arc::clone(&self.is_begun),
+        }
+    }
+}
+
 impl State {
+    /// Joins the flight for the task's key, or opens it where there is room.
+    fn admit(&mut self, task: Task, limits: &Limits) -> Result<Landing, Busy> {
+        self.drop_abandoned();
+        let busy = self.busy(limits);
+        let (sender, outcome) = oneshot::channel();
+        if let Some(flight) = self.flights.get_mut(&task.key) {
+            flight.waiters.retain(|waiter| !waiter.is_closed());
+            if limits.waiters_max <= flight.waiters.len() {
+                return Err(busy);
+            }
+            flight.waiters.push(sender);
+            return Ok(flight.landing(outcome));
+        }
+        let is_full = limits.concurrency + limits.waiting_max <= self.flights.len();
+        if limits.concurrency == 0 || is_full && !self.make_room(&task.user) {
+            return Err(busy);
+        }
+        self.cpu_ms += task.plan.cost().cpu_ms;
+        self.waiting.push_back(task.key);
+        let flight = Flight {
+            growing: Arc::default(),
+            is_begun: Arc::default(),
+            waiters: vec![sender],
+            task,
+        };
+        let landing = flight.landing(outcome);
+        self.flights.insert(flight.task.key, flight);
+        Ok(landing)
+    }
+
+    fn busy(&self, limits: &Limits) -> Busy {
+        Busy {
+            retry_after_s: self.cpu_ms / limits.concurrency.max(1) as u64 / 1_000 + 1,
+        }
+    }
+
+    /// Drops the last waiting track of the user who has the most of them, if that is more than `user` would have then.
+    fn make_room(&mut self, user: &str) -> bool {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for key in &self.waiting {
+            *counts.entry(&self.flights[key].task.user).or_default() += 1;
+        }
+        let own = counts.get(user).copied().unwrap_or(0);
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        let Some((greediest, _)) = most.filter(|(_, count)| own + 1 < *count) else {
+            return false;
+        };
+        let of_greediest = |key: &Key| *self.flights[key].task.user == *greediest;
+        let last = self.waiting.iter().rposition(of_greediest);
+        if let Some(key) = last.and_then(|at| self.waiting.remove(at)) {
+            let dropped = self.flights.remove(&key).expect("it was waiting");
+            self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
+        }
+        true
+    }
+
+    /// Takes the first waiting track. The others of its user go behind those of all other users.
+    fn take_next(&mut self) -> Option<&Flight> {
+        let key = self.waiting.pop_front()?;
+        let user = Arc::clone(&self.flights[&key].task.user);
+        let waiting = self.waiting.drain(..);
+        let (own, mut others): (VecDeque<Key>, VecDeque<Key>) =
+            waiting.partition(|key| self.flights[key].task.user == user);
+        others.extend(own);
+        self.waiting = others;
+        self.flights.get(&key)
+    }
+
     /// Flights that nobody waits for any more, and no thread has taken, are not worth starting.
     fn drop_abandoned(&mut self) {
         let State {
@@ -281,8 +353,8 @@ impl Shared {
                 return None;
             }
             state.drop_abandoned();
-            if let Some(key) = state.waiting.pop_front() {
-                let flight = &state.flights[&key];
+            if let Some(flight) = state.take_next() {
+                flight.is_begun.store(true, Ordering::Relaxed);
                 return Some((flight.task.clone(), Arc::clone(&flight.growing)));
             }
             let woken = self.changed.wait(state);
@@ -303,9 +375,9 @@ impl Converter {
                 return Outcome::Refused;
             }
         };
-        if self.is_quarantined(&original, &task.identity) {
+        if self.is_quarantined(&original, &task.identity, false) {
             self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
-            return self.keep_verdict(task, Verdict::Faulty);
+            return self.keep_verdict(task, Verdict::Quarantined);
         }
         let ended = self.run_transcode(task, &original, limits, growing);
         if let Some(growing) = growing.get() {
@@ -324,7 +396,7 @@ impl Converter {
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
             }
             Err(failure) => {
-                self.suspect(&original, &task.path, &task.identity, &failure);
+                self.suspect(&original, &task.path, &task.identity, &failure, false);
                 self.metrics.failed(failure.kind);
                 match self.verdict(&task.path, &failure) {
                     Some(verdict) => self.keep_verdict(task, verdict),
@@ -336,9 +408,10 @@ impl Converter {
 
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
-        // Faulty is never written: it may have been our fault.
         let stored = match verdict {
-            Verdict::Faulty => None,
+            // Never written: they may have been our fault, and can be lifted.
+            Verdict::Faulty | Verdict::Quarantined => None,
+            Verdict::TooCostly => Some(self.variants.remember_costly(task.key, now_ms, None)),
             _ => {
                 let kind = Kind::Verdict(verdict);
                 self.variants.store(task.key, kind, None, now_ms).ok()
@@ -425,3 +498,6 @@ impl Sealed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! ```text
 //!   an answer is in the making ─► nothing is armed
 //!   else, something is not written, or more is to be ─► Wait::Write, anew with each step of it
+//!   else, a frame or a head has begun ─► Wait::Head, anew with each request
 //!   else ─► Wait::Idle
 //! ```
 
@@ -20,6 +21,8 @@ pub(super) struct Pulse {
     since_step: u64,
     /// Steps, and answers handed over whole.
     steps: u64,
+    /// Requests that came.
+    requests: u64,
     /// Bytes that came since a request or a step.
     idle_bytes: usize,
     /// Streams given up by the client, less those it took.
@@ -33,7 +36,9 @@ enum Armed {
     Nothing,
     /// Since so many steps.
     Write(u64),
-    /// The same: answers that left at once were a sign of life, too.
+    /// Since so many requests: who sends the next one byte by byte gets no more time for it.
+    Head(u64),
+    /// Since so many steps: answers that left at once were a sign of life, too.
     Idle(u64),
 }
 
@@ -44,6 +49,8 @@ pub(super) struct Work {
     pub(super) makes: bool,
     /// Something waits for the client.
     pub(super) sends: bool,
+    /// A frame, or a head of several, has begun and is not whole.
+    pub(super) has_begun: bool,
 }
 
 impl Pulse {
@@ -53,6 +60,7 @@ impl Pulse {
             step_bytes,
             since_step: 0,
             steps: 0,
+            requests: 0,
             idle_bytes: 0,
             resets: 0,
             armed: None,
@@ -72,6 +80,7 @@ impl Pulse {
 
     /// A request came.
     pub(super) fn asked(&mut self) {
+        self.requests += 1;
         self.idle_bytes = 0;
     }
 
@@ -113,6 +122,9 @@ impl Pulse {
         let waits = match work {
             Work { makes: true, .. } => Armed::Nothing,
             Work { sends: true, .. } => Armed::Write(self.steps),
+            Work {
+                has_begun: true, ..
+            } => Armed::Head(self.requests),
             _ => Armed::Idle(self.steps),
         };
         if waits == armed {
@@ -121,6 +133,7 @@ impl Pulse {
         match waits {
             Armed::Nothing => deadline.disarm(),
             Armed::Write(_) => deadline.arm(Wait::Write),
+            Armed::Head(_) => deadline.arm(Wait::Head),
             Armed::Idle(_) => deadline.arm(Wait::Idle),
         }
         self.armed = Some(waits);

@@ -11,9 +11,11 @@ use reactor::Ended;
 use super::outgoing::Piece;
 use super::told::Told;
 use crate::answer::Payload;
+use crate::archive::Archive;
 use crate::chunks::Chunks;
 use crate::convert::Sealed;
 use crate::growing::Pieces;
+use crate::parted::Parted;
 
 /// One answer.
 #[derive(Debug)]
@@ -30,7 +32,9 @@ enum Left {
     /// This stream's own memory, so it keeps its turn until that is handed over.
     Owned(Bytes),
     File(Opened, Chunks),
+    Parted(Box<Parted>),
     Growing(Pieces),
+    Archive(Box<Archive>),
 }
 
 #[derive(Debug)]
@@ -59,7 +63,9 @@ impl Sending {
             Payload::Sealed(sealed, range) => {
                 Left::File(Opened::Sealed(sealed), Chunks::new(range))
             }
+            Payload::Parted(parted) => Left::Parted(parted),
             Payload::Growing(growing) => Left::Growing(Pieces::new(growing)),
+            Payload::Archive(archive) => Left::Archive(archive),
         };
         Ok(Sending { stream, told, left })
     }
@@ -71,7 +77,10 @@ impl Sending {
 
     /// Whether it has to be read from a file.
     pub(super) fn is_read(&self) -> bool {
-        matches!(self.left, Left::File(..) | Left::Growing(_))
+        matches!(
+            self.left,
+            Left::File(..) | Left::Parted(_) | Left::Growing(_) | Left::Archive(_)
+        )
     }
 
     /// The next part, of `bytes_max` at most, which must be more than nothing.
@@ -111,11 +120,31 @@ impl Sending {
                     Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
                 }
             }
+            Left::Parted(parted) => match parted.poll_next(bytes_max, context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok((piece, is_last))) => {
+                    let length = piece.len();
+                    (Piece::Chunk(piece), length, usize::from(!is_last))
+                }
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+            },
             Left::Growing(pieces) => match pieces.poll_next(bytes_max, context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok((piece, is_last))) => {
                     let length = piece.len();
                     (Piece::Chunk(piece), length, usize::from(!is_last))
+                }
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+            },
+            Left::Archive(archive) => match archive.poll_next(bytes_max, context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(piece)) => {
+                    let length = piece.len();
+                    (
+                        Piece::Chunk(piece),
+                        length,
+                        usize::from(archive.left() != 0),
+                    )
                 }
                 Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
             },

@@ -18,11 +18,12 @@ use super::outgoing::{Outgoing, Piece};
 use super::pulse::{Pulse, Work};
 use super::sending::Sending;
 use super::told::{Asker, Told};
-use super::upload::{TOO_SLOW, Upload};
+use super::upload::Upload;
 use super::{Carrier, translate};
 use crate::answer::{Answer, Payload, Shape};
 use crate::core::Core;
 use crate::input::Input;
+use crate::mount::TOO_SLOW;
 use crate::problem::Problem;
 
 /// Bodies, or parts of them, up to this size are copied behind their head.
@@ -136,6 +137,11 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }
 
+    /// Returns whether the connection ended for a mistake or a flood of its client.
+    pub(super) fn is_at_fault(&self) -> bool {
+        self.state == State::Failed
+    }
+
     fn is_written(&self) -> bool {
         self.out.is_empty() && !self.needs_flush
     }
@@ -185,11 +191,13 @@ impl<'c, S: Carrier> Session<'c, S> {
         if self.out.is_empty() {
             self.out.rest();
         }
+        self.input.rest();
         self.conn.deadline.set_queued(self.out.own_bytes());
         if self.state != State::Left {
             let work = Work {
                 makes: self.making.len() + self.uploads.len() != 0,
                 sends: !self.sending.is_empty() || !self.out.is_empty(),
+                has_begun: !self.input.is_empty() || self.http2.is_in_head(),
             };
             self.pulse.settle(&self.conn.deadline, work);
         }
@@ -402,17 +410,20 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn body(&mut self, stream: u32, bytes: &[u8], ends: bool) {
         self.pulse.expected(bytes.len());
+        let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
+            return self.http2.skip(bytes.len(), self.out.text());
+        };
         // It is looked at at once.
         self.http2.release(stream, bytes.len(), self.out.text());
-        let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
-            return;
-        };
-        if let Err(reject) = self.uploads[index].take(self.core, bytes) {
-            let upload = self.uploads.swap_remove(index);
-            return self.refuse(stream, upload.asker, reject);
-        }
-        if !ends {
-            return;
+        match self.uploads[index].take(self.core, bytes) {
+            Ok(()) if !ends => return,
+            Ok(()) => {}
+            // The answer does not depend on it, and it is too long to be waited for.
+            Err(_) if !self.uploads[index].is_kept => {}
+            Err(reject) => {
+                let upload = self.uploads.swap_remove(index);
+                return self.refuse(stream, upload.asker, reject);
+            }
         }
         let Upload {
             asker, text, came, ..
@@ -445,6 +456,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Hands an answer's head over, and queues its body.
     fn answer(&mut self, stream: u32, asker: Asker, mut answer: Answer) {
+        answer.complete(self.core);
         asker.tell_trace(&mut answer, self.core);
         let told = Told::new(asker, &answer, self.core);
         let clock = self.core.reactor.clock().http_date();

@@ -48,6 +48,7 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
         status: 400,
         reason: "Host and :authority differ",
     };
+    judge_target(head)?;
     for part in [head.method(), b" ", target(head), b" HTTP/1.1\r\n"] {
         text.extend_from_slice(part);
     }
@@ -55,6 +56,7 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
     if let Some(authority) = authority {
         line(text, b"host", authority);
     }
+    let mut has_cookie = false;
     for (name, value) in head.fields() {
         match (name, authority) {
             // RFC 9113 §8.3.1: :authority takes Host's place, and a Host that differs makes the request malformed.
@@ -62,11 +64,54 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
                 return Err(TWO_HOSTS);
             }
             (b"host", Some(_)) | (b"content-length", _) => {}
+            (b"cookie", _) => {
+                if !has_cookie {
+                    cookies(text, head);
+                }
+                has_cookie = true;
+            }
             _ => line(text, name, value),
         }
     }
     text.extend_from_slice(b"\r\n");
     Ok(())
+}
+
+/// Refuses what HTTP/1.1 would read as another target than HTTP/2 means: RFC 9113 §8.3.1 has a path in `:path`, and the scheme
+/// beside it. CONNECT has neither.
+fn judge_target(head: &Head) -> Result<(), Reject> {
+    const NO_PATH: Reject = Reject {
+        status: 400,
+        reason: ":path does not begin with a slash",
+    };
+    const NOT_HTTP: Reject = Reject {
+        status: 400,
+        reason: ":scheme is neither http nor https",
+    };
+    match head.path() {
+        b"" | b"*" | [b'/', ..] => {}
+        _ => return Err(NO_PATH),
+    }
+    let is_http = |scheme: &[u8]| {
+        scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http")
+    };
+    match head.scheme() {
+        Some(scheme) if !is_http(scheme) => Err(NOT_HTTP),
+        _ => Ok(()),
+    }
+}
+
+/// Appends all Cookie fields as one line: RFC 9113 §8.2.3 lets a client send each pair as a field of its own, and HTTP/1.1 has
+/// one field.
+fn cookies(text: &mut Vec<u8>, head: &Head) {
+    let is_crumb = |(name, value): &(&[u8], &[u8])| *name == b"cookie" && !value.is_empty();
+    let crumbs = head.fields().filter(is_crumb);
+    text.extend_from_slice(b"cookie: ");
+    for (index, (_, crumb)) in crumbs.enumerate() {
+        text.extend_from_slice(if index == 0 { b"" } else { b"; " });
+        text.extend_from_slice(crumb);
+    }
+    text.extend_from_slice(b"\r\n");
 }
 
 /// The method of `head`, as it is counted.

@@ -18,7 +18,7 @@ pub(super) struct Upload {
     pub(super) text: Vec<u8>,
     pub(super) came: Came,
     /// A mount wants the body.
-    is_kept: bool,
+    pub(super) is_kept: bool,
     /// Bytes that may still come.
     left: u64,
     /// Those that came since the time began anew.
@@ -26,12 +26,6 @@ pub(super) struct Upload {
     /// When it is too slow: RFC 9110 §15.5.9.
     pub(super) due: Instant,
 }
-
-/// The answer to a body that came too slowly.
-pub(super) const TOO_SLOW: Reject = Reject {
-    status: 408,
-    reason: "the body took too long",
-};
 
 impl Upload {
     pub(super) fn new(

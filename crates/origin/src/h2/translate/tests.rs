@@ -113,3 +113,61 @@ fn hosts_must_agree_and_be_there() {
         "#]],
     );
 }
+
+/// RFC 9113 §8.2.3: a browser sends each pair of a cookie as a field of its own.
+#[test]
+fn cookies_become_one_line() {
+    let fields = [
+        ("host", "h"),
+        ("cookie", "a=1"),
+        ("accept", "*/*"),
+        ("cookie", "b=2; c=3"),
+        ("cookie", ""),
+    ];
+    check(
+        &[&asks("GET", "/")[..], &fields].concat(),
+        &expect![[r#"
+            GET / HTTP/1.1
+            host: h
+            cookie: a=1; b=2; c=3
+            accept: */*
+
+        "#]],
+    );
+    let mut many = [&asks("GET", "/")[..], &[("host", "h")]].concat();
+    many.resize(4 + 200, ("cookie", "name=value"));
+    assert!(told(&many).starts_with("GET / "), "200 cookies");
+}
+
+/// RFC 9113 §8.3.1: `:path` is a path, and what is served here are http and https.
+#[test]
+fn targets_are_paths_of_http() {
+    let with = |scheme, path| {
+        let fields = [
+            (":method", "GET"),
+            (":scheme", scheme),
+            (":authority", "h"),
+            (":path", path),
+        ];
+        told(&fields)
+    };
+    for path in ["http://h/a.jpg", "https://other/a.jpg", "//", "h/a", "?a"] {
+        let outcome = with("https", path);
+        let is_refused = outcome.starts_with("400 ");
+        assert_eq!(is_refused, !path.starts_with('/'), "{path}: {outcome}");
+    }
+    for (scheme, is_served) in [
+        ("http", true),
+        ("HTTPS", true),
+        ("ftp", false),
+        ("", false),
+        ("httpx", false),
+    ] {
+        let outcome = with(scheme, "/");
+        assert_eq!(
+            outcome.starts_with("GET "),
+            is_served,
+            "{scheme}: {outcome}"
+        );
+    }
+}

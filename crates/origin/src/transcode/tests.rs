@@ -1,0 +1,135 @@
+//! Who gets which turn, without threads and cells.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sound::{Codec, Gain, Plan};
+
+use super::{Landing, Limits, State, Task};
+use crate::library::{Library, LibraryPath, Mount, Wait};
+use crate::variants::Key;
+
+/// Makes tasks, each another one.
+struct Tasks {
+    directory: PathBuf,
+    library: Library,
+    path: LibraryPath,
+    made: u32,
+}
+
+impl Tasks {
+    fn new(name: &str) -> Tasks {
+        let name = format!("pelton-turns-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).expect("a folder of our own");
+        std::fs::write(directory.join("1"), b"music").expect("a folder of our own");
+        let root = Mount {
+            prefix: String::new(),
+            directory: directory.clone(),
+            is_internal: false,
+        };
+        let library = Library::open(&[root], &directory.join("none"));
+        Tasks {
+            library: library.expect("a folder"),
+            path: LibraryPath::from_target("/1").expect("a path"),
+            directory,
+            made: 0,
+        }
+    }
+
+    fn task(&mut self, user: &str) -> Task {
+        self.made += 1;
+        let plan = Plan {
+            codec: Codec::Flac,
+            channels: 2,
+            bit_rate_bps: 64_000 + self.made,
+            start_ms: 0,
+            duration_ms: 60_000,
+            gain: Gain::default(),
+            title: String::new(),
+            artist: String::new(),
+            album: String::new(),
+        };
+        let identity = self.library.identify(&self.path, Wait::Allowed);
+        let identity = identity.expect("it is there");
+        Task {
+            key: Key::of_sound(&identity, &plan),
+            plan,
+            path: self.path.clone(),
+            identity,
+            user: user.into(),
+        }
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.directory).expect("it was made");
+    }
+}
+
+const LIMITS: Limits = Limits {
+    concurrency: 1,
+    waiting_max: 3,
+    waiting_ms_max: 1_000,
+    waiters_max: 8,
+    memory_bytes_max: 1,
+};
+
+/// Takes all that waits, and tells whose each is.
+fn turns(state: &mut State) -> Vec<Arc<str>> {
+    let next = || Some(Arc::clone(&state.take_next()?.task.user));
+    std::iter::from_fn(next).collect()
+}
+
+#[test]
+fn users_take_turns() {
+    let (mut tasks, mut state) = (Tasks::new("users"), State::default());
+    let mut join = |user| state.admit(tasks.task(user), &LIMITS);
+    let _waiting: Vec<Landing> = ["ann", "ann", "ann", "bob"]
+        .map(|user| join(user).expect("there is room"))
+        .into();
+    let turns = turns(&mut state);
+    let turns: Vec<&str> = turns.iter().map(|user| &**user).collect();
+    assert_eq!(turns, ["ann", "bob", "ann", "ann"]);
+}
+
+#[test]
+fn a_full_queue_is_shared_evenly() {
+    let (mut tasks, mut state) = (Tasks::new("full"), State::default());
+    let mut of_ann = Vec::new();
+    for _ in 0..4 {
+        let joined = state.admit(tasks.task("ann"), &LIMITS);
+        of_ann.push(joined.expect("there is room"));
+    }
+    assert!(
+        state.admit(tasks.task("ann"), &LIMITS).is_err(),
+        "it is full"
+    );
+    let bob = ["first", "second"].map(|what| {
+        let joined = state.admit(tasks.task("bob"), &LIMITS);
+        joined.expect(what)
+    });
+    assert!(state.admit(tasks.task("bob"), &LIMITS).is_err(), "two each");
+    let is_dropped = |landing: &mut Landing| {
+        let outcome = landing.outcome.try_recv();
+        matches!(
+            outcome,
+            Err(tokio::sync::oneshot::error::TryRecvError::Closed)
+        )
+    };
+    let dropped: Vec<bool> = of_ann.iter_mut().map(is_dropped).collect();
+    assert_eq!(dropped, [false, false, true, true], "the last ones go");
+    assert!(!bob.into_iter().any(|mut landing| is_dropped(&mut landing)));
+    assert_eq!(state.flights.len(), 4);
+    // Who leaves makes room.
+    drop(of_ann);
+    let cid = state.admit(tasks.task("cid"), &LIMITS);
+    cid.expect("abandoned tracks leave the queue");
+    let cpu_ms: u64 = state
+        .flights
+        .values()
+        .map(|it| it.task.plan.cost().cpu_ms)
+        .sum();
+    assert_eq!(state.cpu_ms, cpu_ms);
+}
