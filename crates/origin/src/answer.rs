@@ -10,17 +10,21 @@ use http1::conditional::{self, Verdict};
 use http1::{Method, Request, accept, range};
 use picture::Accepts;
 
+use crate::archive::Archive;
 use crate::convert::Sealed;
-use crate::core::{Core, ask};
+use crate::core::{Core, Reach};
+use crate::favicon;
 use crate::gallery::{PAGE, POLICY};
+use crate::gate::Passed;
 use crate::growing::Growing;
-use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::mount::{Came, Field};
+use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
+use crate::service::METRICS_PATH;
 use crate::variants::Key;
 
 /// What a request gets.
@@ -57,8 +61,12 @@ pub(crate) enum Payload {
     Memory(Arc<[u8]>, Range<usize>),
     File(Arc<File>, Range<u64>),
     Sealed(Arc<Sealed>, Range<u64>),
+    /// Several parts of a file.
+    Parted(Box<Parted>),
     /// What is still being made, as long as it turns out to be.
     Growing(Arc<Growing>),
+    /// Several files, put together while they are sent.
+    Archive(Box<Archive>),
 }
 
 impl Payload {
@@ -67,6 +75,8 @@ impl Payload {
             // What has gone out is told when it has.
             Payload::None | Payload::Growing(_) => 0,
             Payload::Owned(bytes) => bytes.len() as u64,
+            Payload::Archive(archive) => archive.left(),
+            Payload::Parted(parted) => parted.length,
             Payload::Memory(_, range) => range.len() as u64,
             Payload::File(_, range) | Payload::Sealed(_, range) => range.end - range.start,
         }
@@ -99,6 +109,8 @@ impl Shape {
 }
 
 const ALLOW: &str = "GET, HEAD, OPTIONS";
+/// RFC 7617 §2.1: names and passwords are UTF-8.
+const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
 /// What is wrong with the host, an operator has to mend.
 const HOST_RETRY_AFTER_S: &str = "30";
 
@@ -113,14 +125,107 @@ impl Core {
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }
-        let representation = self.ready(&request.target, accepts(request))?;
-        Some(self.answer_with(representation, request))
+        let representation = self.ready(request, accepts(request), Reach::Public)?;
+        let passed = self.passes_ready(listener, request, &representation)?;
+        let mut answer = self.answer_with(representation, request);
+        if passed == Passed::Known {
+            answer.make_private();
+        }
+        Some(answer)
     }
 
-    /// Answers everything else: mounts, documents, errors, and pictures that must be looked for or made.
+    /// Answers everything else: mounts, documents, errors, and pictures that must be looked for or made. What of that is text
+    /// is put into a content coding.
     pub(crate) async fn answer_slowly(&self, request: &Request<'_>, came: &mut Came) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let mut answer = match self.passes(request, came).await {
+            Ok(passed) => self.answer_passed(request, came, passed).await,
+            Err(problem) => self.answer_problem(&problem, shape),
+        };
+        self.admit_origin(request, &mut answer);
+        self.encoded(answer, request).await
+    }
+
+    async fn answer_passed(
+        &self,
+        request: &Request<'_>,
+        came: &mut Came,
+        passed: Passed,
+    ) -> Answer {
+        let mut answer = match self.answer_beside(request, came, passed).await {
+            Some(answer) => answer,
+            None => return self.answer_public(request, came, passed).await,
+        };
+        if passed == Passed::Known {
+            answer.make_private();
+        }
+        answer
+    }
+
+    /// Answers a client that passed so far with a file, which may be for users only.
+    pub(crate) async fn answer_public(
+        &self,
+        request: &Request<'_>,
+        came: &Came,
+        passed: Passed,
+    ) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
+        let made = self.make(request, accepts(request), Reach::Public);
+        let judged = match made.await {
+            Ok(representation) => {
+                let passed = self.passes_with(passed, &representation, request, came);
+                passed.await.map(|passed| (passed, representation))
+            }
+            Err(problem) => Err(problem),
+        };
+        match judged {
+            Ok((passed, representation)) => {
+                let mut answer = self.answer_with(representation, request);
+                if passed == Passed::Known {
+                    answer.make_private();
+                }
+                answer
+            }
+            Err(problem @ Problem::NotFound) => self.answer_missing(request, &problem, shape).await,
+            Err(problem) => self.answer_problem(&problem, shape),
+        }
+    }
+
+    /// Answers a client whose target is no file: with the icon, or with where the target leads.
+    async fn answer_missing(
+        &self,
+        request: &Request<'_>,
+        problem: &Problem,
+        shape: Shape,
+    ) -> Answer {
+        if request.target.path == favicon::PATH {
+            return favicon::answer(shape.bodiless);
+        }
+        match self.answer_moved(request).await {
+            Some(moved) => moved,
+            None => self.answer_problem(problem, shape),
+        }
+    }
+
+    /// Answers with a mount, a document or an error, if the target means none of the library's files.
+    async fn answer_beside(
+        &self,
+        request: &Request<'_>,
+        came: &mut Came,
+        passed: Passed,
+    ) -> Option<Answer> {
+        if let Some(preflight) = self.answer_preflight(request) {
+            return Some(preflight);
+        }
         if let Some(mount) = self.service.mounts.find(request.target.path) {
-            return Box::pin(self.answer_mounted(&**mount, request, came)).await;
+            let answer = self.answer_mounted(&**mount, request, (came, passed));
+            return Some(Box::pin(answer).await);
         }
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -128,43 +233,39 @@ impl Core {
         };
         match request.method {
             Method::Options => {
-                return Answer {
+                let mut fields: Vec<Field> = vec![("allow".into(), ALLOW.into())];
+                fields.extend(self.service.settings.cors.preflight(request));
+                return Some(Answer {
                     status: 204,
                     served: Served::Other,
-                    fields: Fields::Listed(vec![("allow".into(), ALLOW.into())]),
+                    fields: Fields::Listed(fields),
                     added: Vec::new(),
                     payload: Payload::None,
                     request_id: None,
-                };
+                });
             }
             Method::Other => {
-                return self.answer_problem(&Problem::MethodNotAllowed, shape);
+                return Some(self.answer_problem(&Problem::MethodNotAllowed, shape));
             }
             Method::Get | Method::Head => {}
         }
-        if let Some(document) = self.document(request).await {
-            return match document {
-                Ok(document) => answer_document(document, shape),
-                Err(problem) => self.answer_problem(&problem, shape),
-            };
-        }
-        self.answer_made(request).await
+        Some(match self.document(request).await? {
+            Ok(document) => answer_document(document, shape),
+            Err(problem) => self.answer_problem(&problem, shape),
+        })
     }
 
-    /// Answers with what the library has at the request's target, whatever else is there.
+    /// Answers with what the library has at a target that the server put together itself.
     pub(crate) async fn answer_file(&self, request: &Request<'_>) -> Answer {
-        match self.ready(&request.target, accepts(request)) {
-            Some(representation) => self.answer_with(representation, request),
-            None => self.answer_made(request).await,
+        let reach = Reach::Internal;
+        if let Some(ready) = self.ready(request, accepts(request), reach) {
+            return self.answer_with(ready, request);
         }
-    }
-
-    async fn answer_made(&self, request: &Request<'_>) -> Answer {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
-        match self.make(&request.target, accepts(request)).await {
+        match self.make(request, accepts(request), reach).await {
             Ok(representation) => self.answer_with(representation, request),
             Err(problem) => self.answer_problem(&problem, shape),
         }
@@ -189,7 +290,7 @@ impl Core {
             "/healthz" | "/-/live" => Ok(plain(TEXT, "ok\n".to_owned())),
             "/-/ready" if self.reactor.is_draining() => Err(Problem::Host),
             "/-/ready" => Ok(plain(TEXT, "ready\n".to_owned())),
-            "/-/metrics" => {
+            METRICS_PATH => {
                 self.reactor.publish();
                 Ok(plain(METRICS, self.service.render_metrics()))
             }
@@ -198,9 +299,9 @@ impl Core {
                 .gallery(path)
                 .await
                 .map(|text| plain(HTML, text)),
-            path => match ask(&request.target) {
+            path => match self.ask(&request.target) {
                 Ok(ask) if ask.meta => {
-                    let described = match LibraryPath::from_target(path) {
+                    let described = match self.service.library().path_for_clients(path) {
                         Some(path) => self.service.describe(&path, ask.recipe).await,
                         None => Err(Problem::NotFound),
                     };
@@ -217,7 +318,7 @@ impl Core {
         representation: Rc<Representation>,
         request: &Request<'_>,
     ) -> Answer {
-        let validators = representation.validators();
+        let validators = representation.validators(self.now_unix_s());
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: representation.negotiated,
@@ -242,6 +343,9 @@ impl Core {
         let (status, start, end) = match range::evaluate(request, &validators, length) {
             range::Served::Whole => (200, 0, length),
             range::Served::Part { start, end } => (206, start, end),
+            range::Served::Parts(parts) => {
+                return self.answer_parted(&representation, &parts, request);
+            }
             range::Served::Unsatisfiable => {
                 return self.answer_problem(&Problem::RangeNotSatisfiable(length), shape);
             }
@@ -258,10 +362,40 @@ impl Core {
                 200 => Fields::Whole(representation),
                 _ => Fields::Part(representation, start, end),
             },
-            added: Vec::new(),
+            added: self.reflected(request),
             payload,
             request_id: None,
         }
+    }
+
+    /// Answers with several parts of a representation.
+    fn answer_parted(
+        &self,
+        representation: &Representation,
+        parts: &range::Parts,
+        request: &Request<'_>,
+    ) -> Answer {
+        // Nobody who wrote the file knew the request's name.
+        let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
+        let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
+        let parted = Parted::new(representation, parts, boundary);
+        Answer {
+            status: 206,
+            served: representation.served,
+            fields: Fields::Listed(representation.parted_fields(boundary, parted.length)),
+            added: self.reflected(request),
+            payload: match parted.joined() {
+                Some(body) => Payload::Owned(body.into()),
+                None => Payload::Parted(Box::new(parted)),
+            },
+            request_id: None,
+        }
+    }
+
+    /// What an answer of the library says for the origin of `request` alone. Where every origin is the same to it, nothing.
+    fn reflected(&self, request: &Request<'_>) -> Vec<Field> {
+        let field = self.service.settings.cors.reflected(request);
+        field.into_iter().collect()
     }
 
     /// What is being made, and will be under `key`.
@@ -300,7 +434,11 @@ impl Core {
             fields.push(("vary".into(), "Accept".into()));
         }
         fields.extend(match problem {
-            Problem::Overloaded { retry_after_s } | Problem::Busy { retry_after_s } => {
+            Problem::Unauthorized => Some(("www-authenticate".into(), CHALLENGE.into())),
+            Problem::Overloaded { retry_after_s }
+            | Problem::AnswersWait { retry_after_s }
+            | Problem::Busy { retry_after_s }
+            | Problem::Guessing { retry_after_s } => {
                 Some(("retry-after".into(), retry_after_s.to_string().into()))
             }
             Problem::Host => Some(("retry-after".into(), HOST_RETRY_AFTER_S.into())),
@@ -359,6 +497,15 @@ fn text_for(shape: Shape, text: String) -> Payload {
     }
 }
 
+impl Answer {
+    /// Adds the operator's fields. A representation has them.
+    pub(crate) fn complete(&mut self, core: &Core) {
+        if let Fields::Listed(fields) = &mut self.fields {
+            core.service.settings.headers.complete(fields);
+        }
+    }
+}
+
 impl Representation {
     fn payload(&self, start: u64, end: u64) -> Payload {
         match &self.bytes {
@@ -378,5 +525,6 @@ impl Representation {
 /// The formats a request says its client reads.
 fn accepts(request: &Request<'_>) -> Accepts {
     let [avif, webp] = accept::fold(request.accept(), &["image/avif", "image/webp"]);
-    Accepts { avif, webp }
+    let named = accept::names(request.accept(), "image/");
+    Accepts { avif, webp, named }
 }

@@ -14,11 +14,11 @@ use std::sync::atomic::Ordering;
 
 use picture::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::clock;
 use crate::convert::{Outcome, Pace, Sealed, Task};
-use crate::flight::Refused;
+use crate::flight::{Refused, Unlanded};
 use crate::growing::{Growing, LOOK_TIME};
 use crate::library::{Identity, LibraryPath};
 use crate::problem::Problem;
@@ -44,6 +44,8 @@ pub struct Choice {
     pub provisional: bool,
     /// It was made for this request.
     pub made: bool,
+    /// The target has no other representation, whatever is accepted or made later.
+    pub is_only: bool,
 }
 
 /// What answers a player.
@@ -71,6 +73,16 @@ pub enum Body {
     Original(Known),
 }
 
+impl Body {
+    /// Its media type.
+    pub(crate) fn media_type(&self) -> MediaType {
+        match self {
+            Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => media_type,
+            Body::Original(known) => known.media_type(),
+        }
+    }
+}
+
 /// One format that could answer, and what is known of it.
 struct Candidate {
     quick: (Key, Plan),
@@ -79,6 +91,8 @@ struct Candidate {
     known: Option<Arc<Variant>>,
     /// Nothing more useful than `known` can be made.
     settled: bool,
+    /// Something more useful than `known` may be made now; a failure that may have been our fault is waited out first.
+    improvable: bool,
 }
 
 /// What a flight for a candidate left us with.
@@ -89,6 +103,8 @@ enum Flown {
     Uncached(Arc<Sealed>, Target),
     /// Start over with the original's new version.
     Changed,
+    /// All of the memory is too little for it.
+    TooLarge,
 }
 
 /// A request for a picture, read.
@@ -98,6 +114,8 @@ struct Wanted<'a> {
     facts: Facts,
     recipe: Recipe,
     candidates: Candidates,
+    /// What the client reads, whatever is enabled.
+    accepts: Accepts,
     /// Another `Accept` might get something else.
     negotiated: bool,
 }
@@ -117,6 +135,7 @@ impl Service {
             let identity = self.identify(path).await?;
             let facts = match self.facts(path, &identity).await? {
                 Known::Picture(facts) => facts,
+                other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),
                 other if recipe.is_identity() => return Ok(Choice::original(identity, other)),
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),
@@ -130,6 +149,7 @@ impl Service {
                 facts,
                 recipe: self.planned(recipe),
                 candidates,
+                accepts,
                 negotiated,
             };
             if let Some(choice) = self.choose_of(&wanted).await? {
@@ -143,22 +163,30 @@ impl Service {
     /// `None` when the original changed meanwhile.
     async fn choose_of(&self, wanted: &Wanted<'_>) -> Result<Option<Choice>, Problem> {
         let mut flights = 0;
+        let mut too_large = Vec::new();
         loop {
             let candidates = self.look_up(wanted).await?;
+            let unknown = |candidate: &&Candidate| {
+                candidate.known.is_none() && !too_large.contains(&candidate.quick.0)
+            };
+            let next = candidates.iter().find(unknown);
             // What was made may have left for the budget's sake before anybody looked.
-            if flights == ATTEMPTS_MAX
-                || candidates.iter().any(|candidate| candidate.known.is_some())
-                || candidates.is_empty()
-            {
-                return self.decide(wanted, &candidates, flights != 0).map(Some);
-            }
-            let first = &candidates[0];
-            match self.fly(wanted, first).await? {
+            let next = next
+                .filter(|_| flights < ATTEMPTS_MAX && !candidates.iter().any(Candidate::answers));
+            let Some(next) = next else {
+                let choice = self.decide(wanted, &candidates, flights != 0);
+                return match choice {
+                    Err(Problem::Host) if !too_large.is_empty() => Err(Problem::TooLarge),
+                    choice => choice.map(Some),
+                };
+            };
+            match self.fly(wanted, next).await? {
                 Flown::Landed => flights += 1,
                 Flown::Changed => return Ok(None),
+                Flown::TooLarge => too_large.push(next.quick.0),
                 Flown::Uncached(sealed, target) => {
-                    let body = Body::Uncached(sealed, first.quick.0, target.media_type());
-                    return Ok(Some(wanted.choice(body, !first.settled, true)));
+                    let body = Body::Uncached(sealed, next.quick.0, target.media_type());
+                    return Ok(Some(wanted.choice(body, !next.settled, true)));
                 }
             }
         }
@@ -196,15 +224,27 @@ impl Service {
     async fn candidate(&self, identity: &Identity, quick: Plan, better: Plan) -> Candidate {
         let quick = (Key::new(identity, &quick), quick);
         let better = (Key::new(identity, &better), better);
-        let (known, settled) = match self.find(better.0).await {
-            Some(found) if found.is_useful() => (Some(found), true),
+        let improve = self.settings.improve;
+        let lasts = |found: &Arc<Variant>| found.expires_ms().is_none();
+        let (known, settled, improvable) = match self.find(better.0).await {
+            Some(found) if found.is_useful() => (Some(found), true, false),
             // It could not be made better: whatever was quick to make is the best there is.
-            Some(found) => (self.find(quick.0).await.or(Some(found)), true),
+            Some(found) => {
+                let settled = lasts(&found);
+                let quick = self.find(quick.0).await;
+                (quick.or(Some(found)), settled, false)
+            }
             None => match self.find(quick.0).await {
-                Some(found) if found.is_useful() => (Some(found), !self.settings.improve),
+                Some(found) if found.is_useful() => (Some(found), !improve, improve),
                 // Failed for a reason that more effort does not mend.
-                Some(found) => (Some(found), true),
-                None => (None, quick.0 == better.0 || !self.settings.improve),
+                Some(found) => {
+                    let settled = lasts(&found);
+                    (Some(found), settled, false)
+                }
+                None => {
+                    let improvable = improve && quick.0 != better.0;
+                    (None, !improvable, improvable)
+                }
             },
         };
         Candidate {
@@ -212,6 +252,7 @@ impl Service {
             better,
             known,
             settled,
+            improvable,
         }
     }
 
@@ -230,22 +271,29 @@ impl Service {
         let task = wanted.task(candidate.quick, None);
         let landing = match self.flights.join(task) {
             Ok(landing) => landing,
-            Err(Refused::TooLarge) => return Err(Problem::TooLarge),
+            Err(Refused::TooLarge) => return Ok(Flown::TooLarge),
             Err(Refused::Overloaded { retry_after_s }) => {
-                self.metrics.refused.fetch_add(1, Ordering::Relaxed);
-                return Err(Problem::Overloaded { retry_after_s });
+                return Err(self.overloaded(retry_after_s));
             }
         };
-        match landing.await {
+        match landing.wait().await {
             Ok(Outcome::Kept(_)) => Ok(Flown::Landed),
             Ok(Outcome::Uncached(target, sealed)) => Ok(Flown::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(Flown::Changed),
-            // The sender is dropped unsent only while the server stops.
-            Ok(Outcome::Refused) | Err(_) => Err(Problem::Host),
+            Err(Unlanded::Late) => Err(self.overloaded(self.flights.retry_after_s())),
+            // Only improvements are cancelled.
+            Ok(Outcome::Refused | Outcome::Cancelled) | Err(Unlanded::Stopped) => {
+                Err(Problem::Host)
+            }
         }
     }
 
-    /// The smallest of what is known, the original among it where that answers too.
+    fn overloaded(&self, retry_after_s: u64) -> Problem {
+        self.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        Problem::Overloaded { retry_after_s }
+    }
+
+    /// The smallest of what is known, the original among it where that answers too, or where the worker fails.
     fn decide(
         &self,
         wanted: &Wanted<'_>,
@@ -253,7 +301,7 @@ impl Service {
         made: bool,
     ) -> Result<Choice, Problem> {
         let provisional = candidates.iter().any(|candidate| !candidate.settled);
-        for candidate in candidates.iter().filter(|candidate| !candidate.settled) {
+        for candidate in candidates.iter().filter(|candidate| candidate.improvable) {
             self.flights
                 .improve(wanted.task(candidate.better, Some(candidate.quick.0)));
         }
@@ -271,6 +319,10 @@ impl Service {
             _ if competes => {
                 let body = Body::Original(Known::Picture(wanted.facts));
                 Ok(wanted.choice(body, provisional, made))
+            }
+            _ if wanted.falls_back(candidates) => {
+                let body = Body::Original(Known::Picture(wanted.facts));
+                Ok(wanted.choice(body, true, made))
             }
             _ => Err(candidates
                 .iter()
@@ -290,6 +342,7 @@ impl Service {
         &self,
         path: &LibraryPath,
         plan: &sound::Plan,
+        user: &Arc<str>,
         pieces_do: bool,
     ) -> Result<SoundChoice, Problem> {
         let identity = self.identify(path).await?;
@@ -300,6 +353,7 @@ impl Service {
             negotiated: false,
             provisional: false,
             made,
+            is_only: false,
         };
         let of = |variant: Arc<Variant>, made| match variant.kind {
             Kind::Sound => {
@@ -319,39 +373,72 @@ impl Service {
             plan: plan.clone(),
             path: path.clone(),
             identity,
+            user: Arc::clone(user),
         };
-        let mut landing = self.transcoder.join(task).map_err(|busy| {
-            let refused = &self.metrics.transcodings_refused;
-            refused.fetch_add(1, Ordering::Relaxed);
-            Problem::Busy {
-                retry_after_s: busy.retry_after_s,
+        let landing = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
+        let outcome = match self.heard(landing, pieces_do).await? {
+            Awaited::Outcome(outcome) => outcome,
+            Awaited::Growing(growing) => return Ok(SoundChoice::Growing(key, growing)),
+        };
+        match outcome {
+            transcode::Outcome::Kept(variant) => of(variant, true),
+            transcode::Outcome::Uncached(sealed) => {
+                let body = Body::Uncached(sealed, key, sound::MEDIA_TYPE);
+                Ok(SoundChoice::Whole(choice(body, true)))
             }
-        })?;
-        let outcome = loop {
+            transcode::Outcome::Changed => Ok(SoundChoice::Changed),
+            transcode::Outcome::Refused => Err(Problem::Host),
+        }
+    }
+
+    /// Waits for a track's turn, for a bounded time, and then for the track, or with `pieces_do` for its beginning.
+    async fn heard(
+        &self,
+        mut landing: transcode::Landing,
+        pieces_do: bool,
+    ) -> Result<Awaited, Problem> {
+        let turn_due = Instant::now() + self.transcoder.waiting_max();
+        loop {
+            let is_begun = landing.is_begun.load(Ordering::Relaxed);
             match timeout(LOOK_TIME, &mut landing.outcome).await {
-                Ok(outcome) => break outcome,
-                // Once there is something to hear, it is being made: what cannot be decoded has come to that by then.
+                Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
+                // Once it is begun, the sender is dropped unsent only while the server stops.
+                Ok(Err(_)) if landing.is_begun.load(Ordering::Relaxed) => {
+                    return Err(Problem::Host);
+                }
+                // It left the queue for the track of another user.
+                Ok(Err(_)) => return Err(self.busy(self.transcoder.busy())),
+                Err(_) if !is_begun && turn_due <= Instant::now() => {
+                    return Err(self.busy(self.transcoder.busy()));
+                }
+                // Once there is something to hear, decoding works: what cannot be decoded has failed by now.
                 Err(_) if pieces_do => {
                     if let Some(growing) = landing.growing.get()
                         && HEARD_BYTES <= growing.look()
                     {
-                        return Ok(SoundChoice::Growing(key, Arc::clone(growing)));
+                        return Ok(Awaited::Growing(Arc::clone(growing)));
                     }
                 }
                 Err(_) => {}
             }
-        };
-        match outcome {
-            Ok(transcode::Outcome::Kept(variant)) => of(variant, true),
-            Ok(transcode::Outcome::Uncached(sealed)) => {
-                let body = Body::Uncached(sealed, key, sound::MEDIA_TYPE);
-                Ok(SoundChoice::Whole(choice(body, true)))
-            }
-            Ok(transcode::Outcome::Changed) => Ok(SoundChoice::Changed),
-            // The sender is dropped unsent only while the server stops.
-            Ok(transcode::Outcome::Refused) | Err(_) => Err(Problem::Host),
         }
     }
+
+    /// Counts a track that is not made now.
+    fn busy(&self, busy: transcode::Busy) -> Problem {
+        let refused = &self.metrics.transcodings_refused;
+        refused.fetch_add(1, Ordering::Relaxed);
+        Problem::Busy {
+            retry_after_s: busy.retry_after_s,
+        }
+    }
+}
+
+/// A track that was waited for.
+enum Awaited {
+    Outcome(transcode::Outcome),
+    /// It is still being made.
+    Growing(Arc<Growing>),
 }
 
 impl Wanted<'_> {
@@ -371,13 +458,28 @@ impl Wanted<'_> {
         }
     }
 
+    /// Whether the original, though of another size or format than asked for, is better than an error: the worker is at
+    /// fault, and the client reads it. Whoever names a format gets no other but for an original in quarantine, where no
+    /// format is to be had.
+    fn falls_back(&self, candidates: &[Candidate]) -> bool {
+        let is_reason = |verdict: Verdict| {
+            verdict == Verdict::Quarantined
+                || (verdict.is_of_worker() && self.recipe.format.is_none())
+        };
+        let mut verdicts = candidates.iter().filter_map(Candidate::verdict);
+        self.accepts.reads(self.facts.format) && verdicts.any(is_reason)
+    }
+
     fn choice(&self, body: Body, provisional: bool, made: bool) -> Choice {
+        let is_original = matches!(body, Body::Original(_));
         Choice {
             body,
             identity: self.identity,
             negotiated: self.negotiated,
             provisional,
             made,
+            // What is neither negotiated nor asked for in a format cannot be converted.
+            is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
         }
     }
 }
@@ -391,6 +493,7 @@ impl Choice {
             negotiated: false,
             provisional: false,
             made: false,
+            is_only: true,
         }
     }
 }
@@ -404,11 +507,23 @@ impl Candidate {
         }
     }
 
-    fn problem(&self) -> Option<Problem> {
+    fn verdict(&self) -> Option<Verdict> {
         match self.known.as_ref()?.kind {
             Kind::Picture(_) | Kind::Sound => None,
-            Kind::Verdict(verdict) => verdict.problem(),
+            Kind::Verdict(verdict) => Some(verdict),
         }
+    }
+
+    /// Whether what is known makes other formats needless to try, for now.
+    fn answers(&self) -> bool {
+        match self.verdict() {
+            Some(verdict) => !verdict.is_of_format(),
+            None => self.known.is_some(),
+        }
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        self.verdict()?.problem()
     }
 }
 
@@ -420,7 +535,7 @@ impl Verdict {
             Verdict::Undecodable => Some(Problem::Undecodable),
             Verdict::Unsupported => Some(Problem::Unsupported),
             Verdict::TooCostly => Some(Problem::TooLarge),
-            Verdict::Faulty => Some(Problem::Worker),
+            Verdict::Unencodable | Verdict::Faulty | Verdict::Quarantined => Some(Problem::Worker),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! [`crate::flight`] and nowhere else.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::ledger::{Change, Flight, Ledger, Lock, Made};
 use crate::library::{Identity, Library, LibraryPath, Missing};
 use crate::looks::Looks;
 use crate::metrics::Metrics;
-use crate::quarantine::Quarantine;
+use crate::quarantine::{Death, Quarantine};
 use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
 /// A job may take this many times the CPU time its plan was estimated at …
@@ -37,6 +37,9 @@ const WAIT_FACTOR: u64 = 4;
 const WAIT_FLOOR_MS: u64 = 500;
 /// How often it is looked for.
 const WAIT_LOOK: Duration = Duration::from_millis(20);
+
+/// How long a failure counts that may have had no other cause than a busy machine.
+const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
 /// What is to be made, and of what.
 #[derive(Clone, Debug)]
@@ -58,6 +61,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether it makes a better variant of what a request gets already.
+    fn is_improvement(&self) -> bool {
+        self.pace == Pace::Idle || self.replaces.is_some()
+    }
+
     fn made(&self, cpu_us: u64) -> Made {
         Made {
             key: self.key,
@@ -89,6 +97,24 @@ pub enum Outcome {
     Changed,
     /// The host refused us memory, processes or descriptors; may go better next time.
     Refused,
+    /// The job was ended before it was done, as [`Terms::cancel`] asked for.
+    Cancelled,
+}
+
+/// On which terms a conversion runs, beside its plan.
+pub struct Terms<'a> {
+    /// Ends the job when it becomes readable.
+    pub cancel: Option<BorrowedFd<'a>>,
+    /// Asks for so many bytes of memory in the place of what the plan was estimated at, and waits for them. False where
+    /// they cannot be had in time; then none are held.
+    pub claim: &'a mut dyn FnMut(u64) -> bool,
+}
+
+/// A job without an answer.
+struct Ended {
+    failure: Failure,
+    /// A busy machine may have been the cause.
+    is_postponed: bool,
 }
 
 /// The parts of the house that a conversion passes through.
@@ -127,8 +153,8 @@ impl Drop for Held<'_> {
 
 impl Converter {
     /// Does `task`, however it ends.
-    pub fn convert(&self, task: &Task) -> Outcome {
-        let mut outcomes = self.convert_all(std::slice::from_ref(task));
+    pub fn convert(&self, task: &Task, terms: &mut Terms<'_>) -> Outcome {
+        let mut outcomes = self.convert_all(std::slice::from_ref(task), terms);
         outcomes.pop().expect("an outcome a task")
     }
 
@@ -136,7 +162,7 @@ impl Converter {
     ///
     /// # Panics
     /// When there are none, or more than [`ORDER_PLANS_MAX`], or they are of several originals: a bug of the caller.
-    pub fn convert_all(&self, tasks: &[Task]) -> Vec<Outcome> {
+    pub fn convert_all(&self, tasks: &[Task], terms: &mut Terms<'_>) -> Vec<Outcome> {
         let first = &tasks[0];
         let same = |task: &Task| (&task.path, task.identity) == (&first.path, first.identity);
         assert!(tasks.iter().all(same), "tasks of several originals");
@@ -165,10 +191,8 @@ impl Converter {
         let missing = (0..tasks.len()).filter(|at| outcomes[*at].is_none());
         for group in shared_decodes(tasks, missing.collect()) {
             let group_tasks: Vec<&Task> = group.iter().map(|at| &tasks[*at]).collect();
-            for (at, outcome) in group
-                .iter()
-                .zip(self.convert_group(&group_tasks, &original))
-            {
+            let group_outcomes = self.convert_group(&group_tasks, &original, terms);
+            for (at, outcome) in group.iter().zip(group_outcomes) {
                 outcomes[*at] = Some(outcome);
             }
         }
@@ -204,35 +228,51 @@ impl Converter {
     }
 
     /// Does tasks that one decode serves.
-    fn convert_group(&self, tasks: &[&Task], original: &File) -> Vec<Outcome> {
-        if self.is_quarantined(original, &tasks[0].identity) {
-            let faulty = tasks.iter().map(|task| {
-                self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
-                Outcome::Kept(self.remember(task, Verdict::Faulty))
-            });
-            return faulty.collect();
+    fn convert_group(
+        &self,
+        tasks: &[&Task],
+        original: &File,
+        terms: &mut Terms<'_>,
+    ) -> Vec<Outcome> {
+        let improves = tasks.iter().all(|task| task.is_improvement());
+        if self.is_quarantined(original, &tasks[0].identity, improves) {
+            let each = tasks.iter();
+            return each.map(|task| self.leave_alone(task)).collect();
         }
-        match self.run(tasks, original) {
+        match self.run(tasks, original, terms) {
             Ok(bodies) => {
                 let each = tasks.iter().zip(bodies);
                 each.map(|(task, body)| self.take(task, body)).collect()
             }
             // What is too much together may go one by one.
-            Err(failure)
+            Err(Ended { failure, .. })
                 if 1 < tasks.len()
-                    && matches!(failure.kind, FailureKind::TooLarge | FailureKind::TimedOut) =>
+                    && matches!(
+                        failure.kind,
+                        FailureKind::TooLarge | FailureKind::TimedOut | FailureKind::Unencodable
+                    ) =>
             {
                 let each = tasks.iter();
-                each.flat_map(|task| self.convert_group(&[*task], original))
+                each.flat_map(|task| self.convert_group(&[*task], original, terms))
                     .collect()
             }
-            Err(failure) => {
+            Err(ended) => {
                 let Task { path, identity, .. } = tasks[0];
-                self.suspect(original, path, identity, &failure);
+                self.suspect(original, path, identity, &ended.failure, improves);
                 let each = tasks.iter();
-                each.map(|task| self.judge(task, &failure)).collect()
+                each.map(|task| self.judge(task, &ended)).collect()
             }
         }
+    }
+
+    /// Does not try a task whose original killed too many cells.
+    fn leave_alone(&self, task: &Task) -> Outcome {
+        self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
+        if task.is_improvement() {
+            // What there is stays the best, until encoders or original change.
+            return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
+        }
+        Outcome::Kept(self.remember(task, Verdict::Quarantined))
     }
 
     /// Keeps what was made for a task, if it is worth that.
@@ -256,9 +296,16 @@ impl Converter {
         outcome
     }
 
-    /// Whether the original killed so many cells that no more are spent on it.
-    pub(crate) fn is_quarantined(&self, original: &File, identity: &Identity) -> bool {
-        let held = self.quarantine.holds(original, identity.size_bytes);
+    /// Whether the original killed so many cells that no more are spent on it, or none on improving it.
+    pub(crate) fn is_quarantined(
+        &self,
+        original: &File,
+        identity: &Identity,
+        improves: bool,
+    ) -> bool {
+        let held = self
+            .quarantine
+            .holds(original, identity.size_bytes, improves);
         // One that cannot be read has a better reason to fail.
         held.is_ok_and(|held| held)
     }
@@ -270,11 +317,17 @@ impl Converter {
         path: &LibraryPath,
         identity: &Identity,
         failure: &Failure,
+        improves: bool,
     ) {
         if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
             return;
         }
-        if let Err(err) = self.quarantine.note(original, identity.size_bytes) {
+        let death = Death {
+            path: path.as_path(),
+            cause: failure.to_string(),
+            improves,
+        };
+        if let Err(err) = self.quarantine.note(original, identity.size_bytes, &death) {
             let path = path.as_path().display();
             tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
         }
@@ -286,18 +339,46 @@ impl Converter {
         }
     }
 
-    /// A body for each task; and notes what the original looks like, where nobody knew.
-    fn run(&self, tasks: &[&Task], original: &File) -> Result<Vec<Sealed>, Failure> {
+    /// A body for each task; and notes what the original looks like, where nobody knew. A task alone that ran out of memory
+    /// runs once more, with all that a job may have.
+    fn run(
+        &self,
+        tasks: &[&Task],
+        original: &File,
+        terms: &mut Terms<'_>,
+    ) -> Result<Vec<Sealed>, Ended> {
         let identity = &tasks[0].identity;
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan).collect();
         let order = Order::new(&plans, self.looks.find(identity).is_none());
-        let (sealed, look) = run_order(
-            &self.pool,
-            &order,
-            original,
-            self.wall_ms_max,
-            tasks[0].pace,
-        )?;
+        let attempt = |memory_bytes_max| {
+            let bounds = Bounds {
+                wall_ms_max: self.wall_ms_max,
+                memory_bytes_max,
+                pace: tasks[0].pace,
+                cancel: terms.cancel,
+            };
+            run_order(&self.pool, &order, original, &bounds)
+        };
+        let most_bytes = self.pool.limits().max_work_memory_bytes;
+        let estimated_bytes = memory_bytes_max(&plans).min(most_bytes);
+        let mut ended = attempt(estimated_bytes);
+        let mut is_postponed = false;
+        if let (Err(failure), [_]) = (&ended, tasks)
+            && failure.kind == FailureKind::TooLarge
+            && estimated_bytes < most_bytes
+        {
+            is_postponed = !(terms.claim)(most_bytes);
+            if !is_postponed {
+                self.metrics.retried.fetch_add(1, Ordering::Relaxed);
+                ended = attempt(most_bytes);
+            }
+        }
+        let (sealed, look) = ended.map_err(|failure| Ended {
+            // One that only gets the time that others leave may have got none.
+            is_postponed: is_postponed
+                || (tasks[0].pace == Pace::Idle && failure.kind == FailureKind::TimedOut),
+            failure,
+        })?;
         if let Some(look) = look {
             self.looks.keep(identity, look);
         }
@@ -330,11 +411,25 @@ impl Converter {
         self.variants.remember(task.key, verdict, clock::unix_ms())
     }
 
-    fn judge(&self, task: &Task, failure: &Failure) -> Outcome {
+    fn judge(&self, task: &Task, ended: &Ended) -> Outcome {
+        let failure = &ended.failure;
         self.metrics.failed(failure.kind);
+        if failure.kind == FailureKind::Cancelled {
+            return Outcome::Cancelled;
+        }
         match self.verdict(&task.path, failure) {
+            // There is an answer already, and a better one is not worth another cell.
+            Some(Verdict::Faulty) if task.is_improvement() => {
+                self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
+            }
             // Whatever killed one cell would kill the next: for a while the original is not tried again.
             Some(Verdict::Faulty) => Outcome::Kept(self.remember(task, Verdict::Faulty)),
+            Some(Verdict::TooCostly) => {
+                let now_ms = clock::unix_ms();
+                let expires_ms = ended.is_postponed.then_some(now_ms + POSTPONED_MS);
+                let costly = self.variants.remember_costly(task.key, now_ms, expires_ms);
+                Outcome::Kept(costly)
+            }
             Some(verdict) => self.keep(task, Kind::Verdict(verdict), None),
             None => Outcome::Refused,
         }
@@ -347,6 +442,10 @@ impl Converter {
             FailureKind::Undecodable => Verdict::Undecodable,
             FailureKind::Unsupported => Verdict::Unsupported,
             FailureKind::TooLarge | FailureKind::TimedOut => Verdict::TooCostly,
+            FailureKind::Unencodable => {
+                tracing::error!(%path, detail = %failure.detail, "encoder at fault");
+                return Some(Verdict::Unencodable);
+            }
             FailureKind::Crashed | FailureKind::Lied => {
                 tracing::error!(%path, kind = ?failure.kind, detail = %failure.detail, "worker at fault");
                 return Some(Verdict::Faulty);
@@ -355,6 +454,7 @@ impl Converter {
                 tracing::error!(%path, detail = %failure.detail, "no cell for a conversion");
                 return None;
             }
+            FailureKind::Cancelled => return None,
         };
         tracing::info!(%path, ?verdict, detail = %failure.detail, "conversion refused");
         Some(verdict)
@@ -392,7 +492,8 @@ pub struct Sealed {
 }
 
 /// Makes what `plan` says of `original` in a cell of `pool`, and checks that the answer is a picture of that format and
-/// size. Blocks; no job takes longer than `wall_ms_max`, whatever its `pace`.
+/// size. What runs out of memory runs once more, with all that a job of the pool may have. Blocks; no job takes longer than
+/// `wall_ms_max`, whatever its `pace`.
 ///
 /// # Errors
 /// [`Failure`], whose kind says who is at fault.
@@ -404,22 +505,54 @@ pub fn run(
     pace: Pace,
 ) -> Result<Sealed, Failure> {
     let order = Order::new(std::slice::from_ref(plan), false);
-    let (mut sealed, _) = run_order(pool, &order, original, wall_ms_max, pace)?;
+    let attempt = |memory_bytes_max| {
+        let bounds = Bounds {
+            wall_ms_max,
+            memory_bytes_max,
+            pace,
+            cancel: None,
+        };
+        run_order(pool, &order, original, &bounds)
+    };
+    let most_bytes = pool.limits().max_work_memory_bytes;
+    let estimated_bytes = memory_bytes_max(order.plans());
+    let made = match attempt(estimated_bytes) {
+        Err(failure) if failure.kind == FailureKind::TooLarge && estimated_bytes < most_bytes => {
+            attempt(most_bytes)
+        }
+        made => made,
+    };
+    let (mut sealed, _) = made?;
     Ok(sealed.pop().expect("an answer a plan"))
 }
 
-/// The same for several plans, and a look where the order wants one.
+/// Memory for a job that makes all of `plans`: estimates are exceeded now and then.
+fn memory_bytes_max(plans: &[Plan]) -> u64 {
+    let costs = plans.iter().map(|plan| plan.cost().memory_bytes);
+    costs
+        .max()
+        .unwrap_or(0)
+        .saturating_mul(2)
+        .saturating_add(MEMORY_FLOOR_BYTES)
+}
+
+/// Bounds of a job beyond what follows from its plans.
+struct Bounds<'a> {
+    wall_ms_max: u32,
+    memory_bytes_max: u64,
+    pace: Pace,
+    cancel: Option<BorrowedFd<'a>>,
+}
+
+/// Makes several plans, and a look where the order wants one.
 fn run_order(
     pool: &Pool,
     order: &Order,
     original: &File,
-    wall_ms_max: u32,
-    pace: Pace,
+    bounds: &Bounds<'_>,
 ) -> Result<(Vec<Sealed>, Option<Look>), Failure> {
     let plans = order.plans();
-    let costs = plans.iter().map(Plan::cost);
-    let cpu_ms: u64 = costs.clone().map(|cost| cost.cpu_ms).sum();
-    let memory_bytes = costs.map(|cost| cost.memory_bytes).max().unwrap_or(0);
+    let cpu_ms: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
     let cpu_ms_max = u32::try_from(cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
     let (bytes, size_px) = match plans {
         [plan] if !order.look() => {
@@ -430,24 +563,27 @@ fn run_order(
     };
     let limits = job::JobLimits {
         answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + order.extra_bytes(),
-        memory_bytes_max: memory_bytes
-            .saturating_mul(2)
-            .saturating_add(MEMORY_FLOOR_BYTES),
+        memory_bytes_max: bounds.memory_bytes_max,
         cpu_ms_max,
     };
-    let finished = pool.run(cell::Task {
+    let job = cell::Task {
         original: original.as_fd(),
         plan: &bytes,
         size_px,
         limits,
         // Waiting for a busy core is no fault of the job's.
-        wall_ms_max: if pace == Pace::Idle {
-            wall_ms_max
-        } else {
-            wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR))
+        wall_ms_max: match bounds.pace {
+            Pace::Idle => bounds.wall_ms_max,
+            Pace::Awaited => bounds
+                .wall_ms_max
+                .min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
         },
-        idle: pace == Pace::Idle,
-    })?;
+        idle: bounds.pace == Pace::Idle,
+    };
+    let finished = match bounds.cancel {
+        Some(cancel) => pool.run_unless(job, cancel)?,
+        None => pool.run(job)?,
+    };
     let is_single = size_px.is_some();
     verified(order, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::Lied,

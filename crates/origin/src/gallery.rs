@@ -18,7 +18,7 @@ const FOLDERS: &str = "/-/at/";
 /// Where the page to listen at is mounted, if it is.
 const MUSIC: &str = "/-/music";
 /// Nothing but our own pictures and the style in the page itself.
-pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// How many folders of a page are shown by a picture; a disk that rotates takes 10 ms for each. Others are links.
 const FRONTS_MAX: usize = 100;
 /// How many entries of a folder are looked at for that.
@@ -45,19 +45,25 @@ impl Service {
         let below = below.or_else(|| target.strip_prefix(PAGE)).unwrap_or("");
         let folder = match below.trim_matches('/') {
             "" => None,
-            path => Some(LibraryPath::from_target(path).ok_or(Problem::NotFound)?),
+            path => {
+                let path = self.library().path_for_clients(path);
+                Some(path.ok_or(Problem::NotFound)?)
+            }
         };
         let library: Arc<Library> = Arc::clone(self.library());
         let limit = self.settings.limits.gallery_entries_max;
         let looks = Arc::clone(self.looks());
         let has_music = self.mounts.find(MUSIC).is_some();
+        let only = self.settings.only_types.clone();
         let page = move || {
-            let listed = library.list_folder(folder.as_ref(), limit)?;
+            let mut listed = library.list_folder(folder.as_ref(), limit)?;
+            listed.files.retain(|name| only.admits(Path::new(name)));
             let colour = |path: &LibraryPath| {
                 let identity = library.identify(path, Wait::Allowed).ok()?;
                 Some(looks.find(&identity)?.colour())
             };
-            let fronts = fronts(&library, folder.as_ref(), &listed.folders, limit);
+            let is_front = |name: &OsString| is_shown(name) && only.admits(Path::new(name));
+            let fronts = fronts(&library, folder.as_ref(), &listed.folders, limit, is_front);
             Ok(render(folder.as_ref(), &listed, &fronts, has_music, colour))
         };
         match blocking(page).await {
@@ -71,12 +77,13 @@ impl Service {
     }
 }
 
-/// The first picture in each of the `folders` of `folder`, where it has one. At most `entries_max` entries are looked at.
+/// The first picture in each of the `folders` of `folder`, where it has one that may be a front. At most `entries_max` entries are looked at.
 fn fronts(
     library: &Library,
     folder: Option<&LibraryPath>,
     folders: &[OsString],
     entries_max: usize,
+    is_front: impl Fn(&OsString) -> bool,
 ) -> Vec<Option<OsString>> {
     let mut left = entries_max;
     let front = |(index, name): (usize, &OsString)| {
@@ -90,7 +97,7 @@ fn fronts(
         );
         let listed = listed.ok()?;
         left -= listed.folders.len() + listed.files.len();
-        listed.files.into_iter().find(|name| is_shown(name))
+        listed.files.into_iter().find(&is_front)
     };
     folders.iter().enumerate().map(front).collect()
 }
@@ -184,6 +191,11 @@ fn link(out: &mut String, target: &str, label: &str) {
 fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
     let folder = folder.map_or(Path::new(""), LibraryPath::as_path);
     format!("/{}", encode(&folder.join(name)))
+}
+
+/// Where the page of a folder is.
+pub(crate) fn page(folder: &LibraryPath) -> String {
+    format!("{FOLDERS}{}/", encode(folder.as_path()))
 }
 
 /// Where the page of a folder in a folder is.

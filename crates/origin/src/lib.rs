@@ -32,8 +32,15 @@ mod transport;
 mod chunks;
 
 mod answer;
+mod answer_memory;
+pub mod archive;
+mod coding;
 mod core;
+mod favicon;
+mod fields;
+pub mod gate;
 mod head;
+mod parted;
 mod request_id;
 mod trace;
 
@@ -57,10 +64,11 @@ pub mod looks;
 pub mod ledger;
 
 mod describe;
+mod elsewhere;
 mod gallery;
 mod prefetch;
 
-mod quarantine;
+pub mod quarantine;
 
 mod service;
 
@@ -78,6 +86,7 @@ mod clock;
 
 pub use connection::serve;
 pub use core::Core;
+pub use fields::{Cors, Headers};
 pub use h2::Limits as Http2Limits;
 pub use live::{Live, LiveCore};
 pub use prefetch::Tally;

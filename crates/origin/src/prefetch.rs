@@ -8,7 +8,7 @@ use std::thread;
 use picture::{Recipe, Stage};
 
 use crate::clock;
-use crate::convert::{Outcome, Pace, Task};
+use crate::convert::{Outcome, Pace, Task, Terms};
 use crate::library::{Identity, LibraryPath, Mount};
 use crate::service::{Known, Service, look};
 use crate::variants::{Key, Kind};
@@ -111,7 +111,12 @@ impl Service {
             }
         }
         if !tasks.is_empty() {
-            let outcomes = self.flights.converter().convert_all(&tasks);
+            // As many run as there are threads, whatever they take.
+            let mut terms = Terms {
+                cancel: None,
+                claim: &mut |_| true,
+            };
+            let outcomes = self.flights.converter().convert_all(&tasks, &mut terms);
             let counted = outcomes.iter();
             counted.for_each(|outcome| tally.count(&identity, outcome));
         }
@@ -132,7 +137,9 @@ impl Tally {
                 kind if kind == Kind::LARGER => &self.larger,
                 Kind::Verdict(_) => &self.failed,
             },
-            Outcome::Uncached(..) | Outcome::Changed | Outcome::Refused => &self.failed,
+            Outcome::Uncached(..) | Outcome::Changed | Outcome::Refused | Outcome::Cancelled => {
+                &self.failed
+            }
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -35,8 +35,28 @@ pub enum Problem {
     Unsupported,
     /// No part of the requested range exists in a representation of so many bytes.
     RangeNotSatisfiable(u64),
+    /// A login is needed, or the one that was sent fits no user.
+    Unauthorized,
+    /// The user who logged in is not an admin.
+    NotAllowed,
+    /// Too many logins failed.
+    Guessing {
+        /// When the next try is open.
+        retry_after_s: u64,
+    },
+    /// The host that was asked for is none of this server's names.
+    UnknownHost,
+    /// A page of another origin wants to change something.
+    ForeignOrigin,
     /// The player asks for more at a time than is transcoded at a time.
     Busy {
+        /// When to come back.
+        retry_after_s: u64,
+    },
+    /// More files are wanted in one archive than go into one.
+    ArchiveTooLarge,
+    /// Clients have not taken answers of mounts that fill their memory.
+    AnswersWait {
         /// When to come back.
         retry_after_s: u64,
     },
@@ -70,16 +90,21 @@ impl Problem {
         match self {
             Problem::BadRequest { status, .. } => *status,
             Problem::BadParameter(_) => 400,
+            Problem::Unauthorized => 401,
+            Problem::NotAllowed | Problem::ForeignOrigin => 403,
             Problem::NotFound => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
-            Problem::TooLarge => 413,
             Problem::RangeNotSatisfiable(_) => 416,
-            Problem::Misdirected => 421,
-            Problem::Undecodable | Problem::Unsupported => 422,
-            Problem::Busy { .. } => 429,
+            Problem::Misdirected | Problem::UnknownHost => 421,
+            // RFC 9110 §15.5.14: 413 is for what a client sends.
+            Problem::Undecodable
+            | Problem::Unsupported
+            | Problem::TooLarge
+            | Problem::ArchiveTooLarge => 422,
+            Problem::Busy { .. } | Problem::Guessing { .. } => 429,
             Problem::Worker => 500,
-            Problem::Overloaded { .. } | Problem::Host => 503,
+            Problem::Overloaded { .. } | Problem::AnswersWait { .. } | Problem::Host => 503,
         }
     }
 
@@ -98,6 +123,11 @@ impl Problem {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter does not fit",
             Problem::NotFound => "no such picture",
+            Problem::Unauthorized => "a login is needed",
+            Problem::NotAllowed => "only an admin may see this",
+            Problem::Guessing { .. } => "too many logins have failed",
+            Problem::UnknownHost => "the setting `hosts` does not list the name that was asked for",
+            Problem::ForeignOrigin => "the setting `origins` does not list the page's origin",
             Problem::Misdirected => "no certificate here is for this host",
             Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
             Problem::PreconditionFailed => "the representation is not the one expected",
@@ -106,6 +136,8 @@ impl Problem {
             Problem::Undecodable => "the original cannot be decoded",
             Problem::Unsupported => "the original cannot be changed as asked",
             Problem::Overloaded { .. } => "too many conversions are waiting",
+            Problem::ArchiveTooLarge => "these files are too many or too large for one archive",
+            Problem::AnswersWait { .. } => "too many answers wait for clients to take them",
             Problem::Busy { .. } => "as many tracks as may be are being transcoded",
             Problem::Worker => "the conversion failed",
             Problem::Host => "the server cannot read or convert at the moment",

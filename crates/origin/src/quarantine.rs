@@ -1,40 +1,106 @@
-//! Originals that killed cells, told by their bytes: after a few times they are not tried again, under whatever name and
+//! Originals that killed cells, known by their bytes: after a few deaths they are not tried again, under whatever name and
 //! in whatever size they are asked for.
 //!
-//! Only a death costs a hash of the original, and later one for originals of just that many bytes; everybody else pays a
+//! ```text
+//! quarantine/BLAKE3                an original in quarantine: what is known of it, line by line
+//! ```
+//!
+//! The folder is the quarantine: an original whose file is removed is tried again, whoever removed it. A start of a build
+//! with other encoders lifts what another build put there.
+//!
+//! Only a death costs a hash of the original, and later one for originals of just that many bytes; all others cost a
 //! look at a map. One lock, held for map operations.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-/// Deaths after which an original is not tried again.
+use crate::clock;
+use crate::variants::ENCODER_VERSION;
+
+/// Deaths after which an original is not tried again, and improvements that died after which none is.
 const DEATHS_MAX: u32 = 3;
 /// Lengths of originals that are remembered; beyond, the one that was asked for longest ago is forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 /// Originals of one length that are told apart.
 const SUSPECTS_MAX: usize = 8;
+/// Originals in quarantine; beyond, one more is only held until the next start.
+const ENTRIES_MAX: usize = 1_024;
+/// Longest description of an original that is read.
+const ENTRY_BYTES_MAX: u64 = 16 << 10;
+/// First line of a description.
+const TITLE: &str = "pelton quarantine 1";
 
 /// What killed cells so far.
 #[derive(Debug)]
 pub(crate) struct Quarantine {
+    folder: PathBuf,
     by_length: Mutex<LruCache<u64, Vec<Suspect>>>,
 }
 
 #[derive(Debug)]
 struct Suspect {
-    hash: [u8; 32],
+    hash: blake3::Hash,
+    /// Cells that died while a request waited.
     deaths: u32,
+    /// Cells that died of improvements.
+    improving_deaths: u32,
+    /// Its description was written, and is what holds it.
+    is_written: bool,
+}
+
+/// A cell that died of an original.
+pub(crate) struct Death<'a> {
+    /// Where the original is in the library.
+    pub(crate) path: &'a Path,
+    /// How the cell died.
+    pub(crate) cause: String,
+    /// The cell made a better variant of what was there already.
+    pub(crate) improves: bool,
+}
+
+/// An original in quarantine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub hash: String,
+    /// Where it was when its last cell died; printable.
+    pub path: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// When it was put there, in seconds since 1970.
+    pub since_unix_s: u64,
+    /// How its last cell died; printable.
+    pub cause: String,
 }
 
 impl Quarantine {
-    pub(crate) fn new() -> Quarantine {
+    /// The quarantine in the data directory `data`.
+    pub(crate) fn open(data: &Path) -> Quarantine {
+        let mut by_length = LruCache::new(LENGTHS_MAX);
+        let folder = folder(data);
+        match read_folder(&folder) {
+            Ok(found) => {
+                for (entry, encoders) in found {
+                    if encoders == ENCODER_VERSION {
+                        hold(&mut by_length, &entry);
+                    } else if let Err(err) = fs::remove_file(folder.join(&entry.hash)) {
+                        tracing::warn!(path = entry.path, %err, "quarantine of another build not lifted");
+                    }
+                }
+            }
+            Err(err) => {
+                tracing::warn!(folder = %folder.display(), %err, "quarantine cannot be read");
+            }
+        }
         Quarantine {
-            by_length: Mutex::new(LruCache::new(LENGTHS_MAX)),
+            folder,
+            by_length: Mutex::new(by_length),
         }
     }
 
@@ -42,35 +108,99 @@ impl Quarantine {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn note(&self, original: &File, bytes: u64) -> io::Result<()> {
+    pub(crate) fn note(&self, original: &File, bytes: u64, death: &Death<'_>) -> io::Result<()> {
         let hash = hash(original, bytes)?;
         let mut by_length = self.lock();
         let suspects = by_length.get_or_insert_mut(bytes, Vec::new);
-        match suspects.iter().position(|suspect| suspect.hash == hash) {
-            Some(at) => suspects[at].deaths += 1,
-            None if suspects.len() < SUSPECTS_MAX => suspects.push(Suspect { hash, deaths: 1 }),
-            None => {}
+        let known = suspects.iter().position(|suspect| suspect.hash == hash);
+        let at = known.unwrap_or(suspects.len());
+        if at == SUSPECTS_MAX {
+            return Ok(());
+        }
+        if known.is_none() {
+            suspects.push(Suspect {
+                hash,
+                deaths: 0,
+                improving_deaths: 0,
+                is_written: false,
+            });
+        }
+        let suspect = &mut suspects[at];
+        if death.improves {
+            suspect.improving_deaths += 1;
+            return Ok(());
+        }
+        suspect.deaths += 1;
+        if suspect.deaths != DEATHS_MAX {
+            return Ok(());
+        }
+        drop(by_length);
+        let entry = Quarantined {
+            hash: hash.to_string(),
+            path: death.path.to_string_lossy().escape_debug().to_string(),
+            bytes,
+            since_unix_s: clock::unix_ms() / 1_000,
+            cause: death.cause.escape_debug().to_string(),
+        };
+        let is_written = self.write(&entry);
+        let mut by_length = self.lock();
+        let mut suspects = by_length.get_mut(&bytes).into_iter().flatten();
+        if let Some(suspect) = suspects.find(|suspect| suspect.hash == hash) {
+            suspect.is_written = is_written;
         }
         Ok(())
     }
 
-    /// Whether `original` has killed enough.
+    /// Writes a description, and says so in the log.
+    fn write(&self, entry: &Quarantined) -> bool {
+        let Quarantined { hash, path, .. } = entry;
+        tracing::error!(
+            path,
+            hash,
+            cause = entry.cause,
+            "original in quarantine after {DEATHS_MAX} crashes: it is sent as it is until `pelton quarantine lift`"
+        );
+        let written = write_entry(&self.folder, entry);
+        written
+            .inspect_err(|err| {
+                let folder = self.folder.display();
+                tracing::warn!(%folder, %err, "quarantine not written: it lasts until the next start");
+            })
+            .is_ok()
+    }
+
+    /// Whether `original` has killed enough, or is not to be improved for the same reason.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn holds(&self, original: &File, bytes: u64) -> io::Result<bool> {
-        let condemned = |suspect: &&Suspect| DEATHS_MAX <= suspect.deaths;
-        let is_looked_at = |suspects: &Vec<Suspect>| suspects.iter().any(|one| condemned(&one));
+    pub(crate) fn holds(&self, original: &File, bytes: u64, improves: bool) -> io::Result<bool> {
+        let condemned = |suspect: &Suspect| {
+            DEATHS_MAX <= suspect.deaths || (improves && DEATHS_MAX <= suspect.improving_deaths)
+        };
+        let is_looked_at = |suspects: &Vec<Suspect>| suspects.iter().any(condemned);
         if !self.lock().get(&bytes).is_some_and(is_looked_at) {
             return Ok(false);
         }
         let hash = hash(original, bytes)?;
+        let name = self.folder.join(hash.to_string());
+        let is_lifted = matches!(name.try_exists(), Ok(false));
         let mut by_length = self.lock();
-        let suspects = by_length.get(&bytes);
-        Ok(suspects.is_some_and(|suspects| {
-            let mut condemned = suspects.iter().filter(condemned);
-            condemned.any(|suspect| suspect.hash == hash)
-        }))
+        let Some(suspects) = by_length.get_mut(&bytes) else {
+            return Ok(false);
+        };
+        if is_lifted {
+            suspects.retain(|suspect| !(suspect.hash == hash && suspect.is_written));
+        }
+        let mut found = suspects.iter().filter(|suspect| condemned(suspect));
+        Ok(found.any(|suspect| suspect.hash == hash))
+    }
+
+    /// How many originals are in quarantine.
+    pub(crate) fn count(&self) -> u64 {
+        let by_length = self.lock();
+        let suspects = by_length.iter().flat_map(|(_, suspects)| suspects);
+        let held = suspects.filter(|suspect| DEATHS_MAX <= suspect.deaths);
+        held.count() as u64
     }
 
     fn lock(&self) -> MutexGuard<'_, LruCache<u64, Vec<Suspect>>> {
@@ -80,7 +210,123 @@ impl Quarantine {
     }
 }
 
-fn hash(original: &File, bytes: u64) -> io::Result<[u8; 32]> {
+/// Every original in quarantine in the data directory `data`, the latest first.
+///
+/// # Errors
+/// Where its folder is there and cannot be listed.
+pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
+    let found = read_folder(&folder(data))?;
+    let mut entries: Vec<_> = found.into_iter().map(|(entry, _)| entry).collect();
+    entries.sort_by(|a, b| (b.since_unix_s, &a.hash).cmp(&(a.since_unix_s, &b.hash)));
+    Ok(entries)
+}
+
+/// Lifts the quarantine of the original with this hash, or of those at this path. A server that runs tries them again, once
+/// it has forgotten its last verdict: within a minute. Returns what was lifted.
+///
+/// # Errors
+/// Where the folder cannot be listed, or a description not be removed.
+pub fn lift(data: &Path, hash_or_path: &str) -> io::Result<Vec<Quarantined>> {
+    let mut entries = list(data)?;
+    let path = hash_or_path.trim_start_matches('/');
+    entries.retain(|entry| entry.hash == hash_or_path || entry.path == path);
+    for entry in &entries {
+        match fs::remove_file(folder(data).join(&entry.hash)) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(err),
+            _ => {}
+        }
+    }
+    Ok(entries)
+}
+
+fn folder(data: &Path) -> PathBuf {
+    data.join("quarantine")
+}
+
+/// Holds an original that an earlier run put into quarantine.
+fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
+    let Ok(hash) = blake3::Hash::from_hex(&entry.hash) else {
+        return;
+    };
+    let suspects = by_length.get_or_insert_mut(entry.bytes, Vec::new);
+    if suspects.len() < SUSPECTS_MAX {
+        suspects.push(Suspect {
+            hash,
+            deaths: DEATHS_MAX,
+            improving_deaths: 0,
+            is_written: true,
+        });
+    }
+}
+
+/// Every description in `folder`, and the version of the encoders that it is about. What is none is left out.
+fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
+    let files = match fs::read_dir(folder) {
+        Ok(files) => files,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(err) => return Err(err),
+    };
+    let mut found = Vec::new();
+    for file in files.take(2 * ENTRIES_MAX) {
+        let file = file?;
+        let mut text = String::new();
+        let read = File::open(file.path())
+            .and_then(|open| open.take(ENTRY_BYTES_MAX).read_to_string(&mut text));
+        match (read, parse_entry(&text)) {
+            (Ok(_), Some((entry, encoders))) if file.file_name() == *entry.hash => {
+                found.push((entry, encoders));
+            }
+            (Err(err), _) => {
+                tracing::warn!(file = %file.path().display(), %err, "quarantine cannot be read");
+            }
+            // Being written, or not ours.
+            (Ok(_), _) => {}
+        }
+    }
+    Ok(found)
+}
+
+fn write_entry(folder: &Path, entry: &Quarantined) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    if ENTRIES_MAX <= fs::read_dir(folder)?.count() {
+        return Err(io::Error::other(format!(
+            "{ENTRIES_MAX} originals are in quarantine already"
+        )));
+    }
+    let part = folder.join(format!("{}.{}.part", entry.hash, std::process::id()));
+    fs::write(&part, format_entry(entry))?;
+    fs::rename(&part, folder.join(&entry.hash))
+}
+
+fn format_entry(entry: &Quarantined) -> String {
+    let Quarantined {
+        hash,
+        path,
+        bytes,
+        since_unix_s,
+        cause,
+    } = entry;
+    format!(
+        "{TITLE}\nencoders {ENCODER_VERSION}\nblake3 {hash}\npath {path}\nbytes {bytes}\nsince {since_unix_s}\ncause {cause}\n"
+    )
+}
+
+/// A description, and the version of the encoders that it is about.
+fn parse_entry(text: &str) -> Option<(Quarantined, u32)> {
+    let mut lines = text.strip_prefix(TITLE)?.strip_prefix('\n')?.lines();
+    let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+    let encoders = field("encoders")?.parse().ok()?;
+    let entry = Quarantined {
+        hash: field("blake3")?.to_owned(),
+        path: field("path")?.to_owned(),
+        bytes: field("bytes")?.parse().ok()?,
+        since_unix_s: field("since")?.parse().ok()?,
+        cause: field("cause")?.to_owned(),
+    };
+    Some((entry, encoders))
+}
+
+fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     let mut piece = vec![0; 64 << 10];
     let mut at = 0;
@@ -94,7 +340,7 @@ fn hash(original: &File, bytes: u64) -> io::Result<[u8; 32]> {
             }
         }
     }
-    Ok(*hasher.finalize().as_bytes())
+    Ok(hasher.finalize())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +13,12 @@ use http1::{Connection, Head, Template, date};
 use http2::hpack::Line;
 
 use crate::choose::{Body, Choice};
+use crate::coding::{CODED_BYTES_MIN, Coding, is_text, tagged, varying};
 use crate::convert::Sealed;
 use crate::head::listed;
-use crate::library::{Identity, LibraryPath};
+use crate::library::{self, Identity, LibraryPath};
 use crate::metrics::Served;
+use crate::mount::Field;
 use crate::service::Service;
 use crate::variants::Variant;
 
@@ -26,11 +29,15 @@ const INERT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 #[derive(Debug)]
 pub struct Representation {
     whole: Template,
-    fields: Vec<(&'static str, String)>,
+    fields: Vec<(String, String)>,
     header_map: OnceCell<HeaderMap>,
     lines: OnceCell<(Vec<Line>, Line)>,
     etag: String,
     modified_unix_s: Option<i64>,
+    /// The target has no other representation, so that its date may tell two versions apart.
+    is_only: bool,
+    /// It is text that also goes out in content codings.
+    pub(crate) is_codable: bool,
     /// Bytes of the body.
     pub length: u64,
     /// Where they are.
@@ -58,9 +65,41 @@ pub enum Bytes {
     Sealed(Arc<Sealed>),
 }
 
+impl Bytes {
+    /// All `length` of them. May sleep.
+    pub(crate) fn read(&self, length: u64) -> io::Result<Arc<[u8]>> {
+        let (file, begin) = match self {
+            Bytes::Memory(bytes) => return Ok(Arc::clone(bytes)),
+            Bytes::File(file) => (&**file, 0),
+            Bytes::Sealed(sealed) => (&*sealed.file, sealed.start),
+        };
+        let mut bytes = vec![0; length as usize];
+        FileExt::read_exact_at(file, &mut bytes, begin)?;
+        Ok(bytes.into())
+    }
+}
+
+/// When an answer is prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// How long a client waited for its making.
+    pub took: Duration,
+    /// What the core's Date says.
+    pub now_unix_s: i64,
+}
+
+/// What the fields of a representation tell.
+struct Described<'a> {
+    choice: &'a Choice,
+    path: &'a LibraryPath,
+    length: u64,
+    etag: &'a str,
+    modified_unix_s: Option<i64>,
+    took: Duration,
+}
+
 impl Service {
-    /// Fetches the bytes of `choice` and prepares its head. Sleeps on disks. `took` is the time a client waited for
-    /// its making.
+    /// Fetches the bytes of `choice` and prepares its head. Sleeps on disks.
     ///
     /// # Errors
     /// Where the bytes are gone by now: choose again.
@@ -68,7 +107,7 @@ impl Service {
         &self,
         choice: &Choice,
         path: &LibraryPath,
-        took: Duration,
+        moment: Moment,
     ) -> io::Result<Representation> {
         let bytes = match &choice.body {
             Body::Variant(variant, _)
@@ -80,7 +119,7 @@ impl Service {
             Body::Uncached(sealed, ..) => Bytes::Sealed(Arc::clone(sealed)),
             Body::Original(_) => self.original_bytes(path, &choice.identity)?,
         };
-        self.represent(choice, bytes, took)
+        self.represent(choice, path, bytes, moment)
     }
 
     fn original_bytes(&self, path: &LibraryPath, identity: &Identity) -> io::Result<Bytes> {
@@ -93,16 +132,22 @@ impl Service {
             return Ok(Bytes::File(Arc::new(file)));
         }
         let mut bytes = vec![0; identity.size_bytes as usize];
-        std::os::unix::fs::FileExt::read_exact_at(&file, &mut bytes, 0)?;
+        FileExt::read_exact_at(&file, &mut bytes, 0)?;
+        // It may have been overwritten while it was read.
+        if library::identity(&file).map_err(|_| changed())? != *identity {
+            return Err(changed());
+        }
         Ok(Bytes::Memory(bytes.into()))
     }
 
     fn represent(
         &self,
         choice: &Choice,
+        path: &LibraryPath,
         bytes: Bytes,
-        took: Duration,
+        moment: Moment,
     ) -> io::Result<Representation> {
+        let Moment { took, now_unix_s } = moment;
         let length = match &bytes {
             Bytes::Memory(bytes) => bytes.len() as u64,
             Bytes::File(file) => file.metadata()?.len(),
@@ -115,27 +160,37 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A better variant will replace this one without the original changing, so its date would prove nothing.
-        let modified_unix_s = (!choice.provisional).then_some(choice.identity.modified_s);
-        let fields = self.fields(choice, length, &etag, took);
-        let whole = Template::new(200, |head| {
-            let head = fields
-                .iter()
-                .fold(head, |head, (name, value)| head.field(name, value));
-            head.content_length(length)
-        });
+        // A better variant will replace this one without the original changing, so its date would prove nothing. RFC 9110
+        // §8.8.2.1: a date to come is replaced by that of the answer.
+        let modified_s = choice.identity.modified_s;
+        let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
+        let is_codable = is_text(choice.body.media_type())
+            && (CODED_BYTES_MIN..=self.settings.limits.coded_bytes_max).contains(&length);
+        let fields = self.fields(
+            &Described {
+                choice,
+                path,
+                length,
+                etag: &etag,
+                modified_unix_s,
+                took,
+            },
+            is_codable,
+        );
         let served = match (&choice.body, choice.made) {
             (Body::Original(_), _) => Served::Original,
             (_, true) => Served::Miss,
             (_, false) => Served::Hit,
         };
         Ok(Representation {
-            whole,
+            whole: template(&fields, length),
             fields,
             header_map: OnceCell::new(),
             lines: OnceCell::new(),
             etag,
             modified_unix_s,
+            is_only: choice.is_only && modified_s <= now_unix_s && !is_codable,
+            is_codable,
             length,
             bytes,
             variant,
@@ -146,17 +201,16 @@ impl Service {
         })
     }
 
-    fn fields(
-        &self,
-        choice: &Choice,
-        length: u64,
-        etag: &str,
-        took: Duration,
-    ) -> Vec<(&'static str, String)> {
-        let (media_type, active) = match &choice.body {
-            Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => (*media_type, false),
-            Body::Original(known) => (known.media_type(), known.may_be_active()),
-        };
+    fn fields(&self, described: &Described<'_>, is_codable: bool) -> Vec<(String, String)> {
+        let Described {
+            choice,
+            path,
+            length,
+            etag,
+            modified_unix_s,
+            took,
+        } = *described;
+        let media_type = choice.body.media_type();
         let age_s = if choice.provisional {
             self.settings.provisional_age_s
         } else {
@@ -168,7 +222,7 @@ impl Service {
             (_, true) => ("Pelton; fwd=uri-miss; stored", Some(took)),
             (_, false) => ("Pelton; hit", None),
         };
-        let mut fields = vec![
+        let mut fields: Vec<(&str, String)> = vec![
             ("content-type", media_type.to_owned()),
             ("etag", etag.to_owned()),
             ("cache-control", format!("public, max-age={age_s}")),
@@ -183,33 +237,92 @@ impl Service {
             "server-timing",
             format!("cache;desc={found}{}", convert.unwrap_or_else(String::new)),
         ));
-        if choice.negotiated {
-            fields.push(("vary", "Accept".to_owned()));
-        }
-        if !choice.provisional {
-            let date = date::format(choice.identity.modified_s);
+        if let Some(modified_unix_s) = modified_unix_s {
+            let date = date::format(modified_unix_s);
             fields.push((
                 "last-modified",
                 date.iter().copied().map(char::from).collect(),
             ));
         }
-        if active {
+        fields.extend(self.policies(choice, path, is_codable));
+        let own = fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        // How long a quick answer is kept is not the operator's to say.
+        let is_set = |name: &str| !(choice.provisional && name == "cache-control");
+        self.settings.headers.over(own.collect(), is_set)
+    }
+
+    /// What an answer depends on, and what browsers may do with it.
+    fn policies(
+        &self,
+        choice: &Choice,
+        path: &LibraryPath,
+        is_codable: bool,
+    ) -> Vec<(&'static str, String)> {
+        let settings = &self.settings;
+        let mut fields = Vec::new();
+        let varies = [
+            (choice.negotiated, "Accept"),
+            (is_codable, "Accept-Encoding"),
+            (settings.cors.is_reflected(), "Origin"),
+        ];
+        let varies = varies.into_iter().filter(|(varies, _)| *varies);
+        let vary = varies.fold(String::new(), |vary, (_, name)| varying(&vary, name));
+        if !vary.is_empty() {
+            fields.push(("vary", vary));
+        }
+        let may_be_active = match &choice.body {
+            Body::Original(known) => known.may_be_active(),
+            Body::Variant(..) | Body::Uncached(..) => false,
+        };
+        if may_be_active && !settings.active_types.admits(path.as_path()) {
             fields.push(("content-security-policy", INERT.to_owned()));
         }
+        fields.extend(settings.cors.fields());
+        let resource_policy = settings.resource_policy;
+        fields.extend(resource_policy.map(|it| ("cross-origin-resource-policy", it.to_owned())));
         fields
     }
+}
+
+fn template(fields: &[(String, String)], length: u64) -> Template {
+    Template::new(200, |head| {
+        let fields = fields.iter();
+        fields
+            .fold(head, |head, (name, value)| head.field(name, value))
+            .content_length(length)
+    })
 }
 
 impl Representation {
     /// What preconditions and ranges are judged by.
     #[must_use]
-    pub fn validators(&self) -> Validators<'_> {
+    pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
+        // RFC 9110 §8.8.2.2: the file may change again within the second that its date names. Where formats are negotiated
+        // or variants replaced, a date tells nothing apart at all.
+        let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
             etag: &self.etag,
             last_modified_unix_s: self.modified_unix_s,
-            // Formats are negotiated and variants replaced: a date never tells two representations apart.
-            last_modified_is_strong: false,
+            last_modified_is_strong: self.is_only && self.modified_unix_s.is_some_and(is_past),
         }
+    }
+
+    /// Returns whether it is music.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.field("content-type").starts_with("audio/")
+    }
+
+    /// How caches may keep it.
+    pub(crate) fn cache_control(&self) -> &str {
+        self.field("cache-control")
+    }
+
+    /// The value of a field; empty where there is none of this name.
+    fn field(&self, name: &str) -> &str {
+        let found = self.fields.iter().find(|(other, _)| *other == name);
+        found.map_or("", |(_, value)| value)
     }
 
     /// Appends the head of a 200.
@@ -240,12 +353,16 @@ impl Representation {
     pub(crate) const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
 
     /// Fields that many representations have alike, so that a client of HTTP/2 is to remember them.
-    const SHARED: [&str; 8] = [
+    const SHARED: [&str; 12] = [
         "accept-ranges",
+        "access-control-allow-origin",
+        "access-control-expose-headers",
         "cache-control",
         "cache-status",
+        "content-encoding",
         "content-security-policy",
         "content-type",
+        "cross-origin-resource-policy",
         "server-timing",
         "vary",
         "x-content-type-options",
@@ -255,7 +372,7 @@ impl Representation {
     pub(crate) fn lines(&self) -> &(Vec<Line>, Line) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
-                let line = match Representation::SHARED.contains(name) {
+                let line = match Representation::SHARED.contains(&&**name) {
                     true => Line::shared,
                     false => Line::single,
                 };
@@ -271,14 +388,14 @@ impl Representation {
     pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &Line> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
-            .filter(|((name, _), _)| Representation::KEPT.contains(name))
+            .filter(|((name, _), _)| Representation::KEPT.contains(&&**name))
             .map(|(_, line)| line)
     }
 
     /// The fields of a 200 as a map, put together by the first who asks.
     pub(crate) fn header_map(&self) -> &HeaderMap {
         self.header_map.get_or_init(|| {
-            let fields = self.fields.iter().map(|(name, text)| (*name, &**text));
+            let fields = self.fields.iter().map(|(name, text)| (&**name, &**text));
             let mut fields = listed(fields);
             fields.insert(CONTENT_LENGTH, HeaderValue::from(self.length));
             fields
@@ -290,10 +407,53 @@ impl Representation {
         let kept = self
             .fields
             .iter()
-            .filter(|(name, _)| Representation::KEPT.contains(name));
+            .filter(|(name, _)| Representation::KEPT.contains(&&**name));
         let begun = Head::begin(out, 304).date(date);
         kept.fold(begun, |head, (name, value)| head.field(name, value))
             .finish(connection);
+    }
+
+    /// Its media type.
+    pub(crate) fn media_type(&self) -> &str {
+        let mut fields = self.fields.iter();
+        let found = fields.find(|(name, _)| name == "content-type");
+        found.map_or("application/octet-stream", |(_, value)| value)
+    }
+
+    /// The fields of a 206 with several parts.
+    pub(crate) fn parted_fields(&self, boundary: &str, length: u64) -> Vec<Field> {
+        let fields = self.fields.iter().map(|(name, value)| match &**name {
+            "content-type" => {
+                let value = format!("multipart/byteranges; boundary={boundary}");
+                (name.clone().into(), value.into())
+            }
+            _ => (name.clone().into(), value.clone().into()),
+        });
+        let length = ("content-length".into(), length.to_string().into());
+        fields.chain([length]).collect()
+    }
+
+    /// The same in `coding`, which makes `bytes` of its body.
+    pub(crate) fn coded(&self, coding: Coding, bytes: Arc<[u8]>) -> Representation {
+        let etag = tagged(&self.etag, coding);
+        let length = bytes.len() as u64;
+        let fields = self.fields.iter().map(|(name, value)| match &**name {
+            "etag" => (name.clone(), etag.clone()),
+            _ => (name.clone(), value.clone()),
+        });
+        let named = ("content-encoding".to_owned(), coding.name().to_owned());
+        let fields: Vec<_> = fields.chain([named]).collect();
+        Representation {
+            whole: template(&fields, length),
+            fields,
+            header_map: OnceCell::new(),
+            lines: OnceCell::new(),
+            etag,
+            length,
+            bytes: Bytes::Memory(bytes),
+            variant: self.variant.clone(),
+            ..*self
+        }
     }
 
     /// Bytes of memory it holds, as far as they grow with its body.

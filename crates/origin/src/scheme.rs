@@ -19,6 +19,8 @@ pub enum Scheme {
     Redirect(Https),
     /// HTTP/1.1 and HTTP/2 over TLS, as ALPN decides.
     Https(Arc<Tls>),
+    /// As [`Scheme::Http`], for the administration: metrics, status and the API need no login there.
+    Admin,
 }
 
 /// Where TLS is spoken.
@@ -31,7 +33,7 @@ pub struct Https {
 }
 
 /// What a host's own probes ask for, which know neither names nor TLS.
-const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
+pub(crate) const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
 
 impl Core {
     /// Sends a client to `https`, where this is not what answers it.
@@ -75,7 +77,7 @@ impl Core {
 }
 
 /// The host of a valid authority; an IPv6 address keeps its brackets.
-fn without_port(authority: &str) -> &str {
+pub(crate) fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
         _ => authority,

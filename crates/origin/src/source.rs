@@ -1,4 +1,4 @@
-//! A file as [`picture::probe`] wants to read it.
+//! A file as readers of pictures and music read it.
 
 use std::fs::File;
 use std::io;
@@ -7,6 +7,12 @@ use std::os::unix::fs::FileExt;
 /// Positioned reads of an open file.
 #[derive(Debug)]
 pub struct FileSource<'f>(pub &'f File);
+
+impl tags::ReadAt for FileSource<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        FileExt::read_at(self.0, buf, offset)
+    }
+}
 
 impl picture::ReadAt for FileSource<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {

@@ -212,22 +212,19 @@ impl Transport for Conn<Secured> {
     }
 
     async fn linger(mut self) {
-        self.deadline.arm(Wait::Linger);
-        let bytes_max = self.core.limits().linger_bytes_max;
         let Conn {
             stream, deadline, ..
         } = &mut self;
+        let mut linger = deadline.linger();
         let lingering = async {
             poll_fn(|context| Pin::new(&mut *stream.tls).poll_shutdown(context)).await?;
-            let mut left = bytes_max;
-            while 0 < left {
-                match poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?
-                {
-                    0 => break,
-                    read => left = left.saturating_sub(read),
+            loop {
+                let read =
+                    poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?;
+                if !linger.came(read) {
+                    return io::Result::Ok(());
                 }
             }
-            io::Result::Ok(())
         };
         drop(deadline.within(lingering).await);
     }

@@ -28,7 +28,7 @@ use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-const ENCODER_VERSION: u32 = 5;
+pub(crate) const ENCODER_VERSION: u32 = 6;
 /// The same for plans of sound.
 const SOUND_VERSION: u32 = 1;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
@@ -103,10 +103,31 @@ pub enum Verdict {
     Undecodable,
     /// The original uses what no decoder here handles.
     Unsupported,
-    /// It took more memory or time than a job may.
+    /// It took more memory or time than a job may. Never written: the next start may allow more.
     TooCostly,
+    /// The encoder failed on it with these settings, or an improvement killed its worker.
+    Unencodable,
     /// The worker crashed, hung or lied over it. Never written: it may have been our fault, and is tried again.
     Faulty,
+    /// The original killed so many workers that it is not tried. Never written: it can be lifted.
+    Quarantined,
+}
+
+impl Verdict {
+    /// Whether it is about one way to encode, so that another format may do.
+    #[must_use]
+    pub fn is_of_format(self) -> bool {
+        matches!(self, Verdict::TooCostly | Verdict::Unencodable)
+    }
+
+    /// Whether the worker is at fault, so that the original is the better answer than none.
+    #[must_use]
+    pub fn is_of_worker(self) -> bool {
+        matches!(
+            self,
+            Verdict::Unencodable | Verdict::Faulty | Verdict::Quarantined
+        )
+    }
 }
 
 /// What is remembered under a key.
@@ -124,12 +145,14 @@ impl Kind {
     /// The verdict that is no failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
-    const VERDICTS: [(Verdict, &'static str); 5] = [
+    const VERDICTS: [(Verdict, &'static str); 7] = [
         (Verdict::Larger, "larger"),
         (Verdict::Undecodable, "undecodable"),
         (Verdict::Unsupported, "unsupported"),
         (Verdict::TooCostly, "costly"),
+        (Verdict::Unencodable, "unencodable"),
         (Verdict::Faulty, "faulty"),
+        (Verdict::Quarantined, "quarantined"),
     ];
 
     pub(crate) fn extension(self) -> &'static str {
@@ -162,7 +185,7 @@ pub struct Variant {
     pub kind: Kind,
     /// Length of its bytes; zero for a verdict.
     pub bytes: u64,
-    /// Milliseconds since 1970 after which it counts no longer; only for verdicts that the disk does not hold.
+    /// Milliseconds since 1970 after which it counts no longer; only for some verdicts that the disk does not hold.
     expires_ms: Option<u64>,
     /// Milliseconds since 1970 of its last use, which orders eviction.
     used_ms: AtomicU64,
@@ -420,6 +443,10 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
+            // An earlier release wrote these, which outlived the limits that they were due to.
+            Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
+                report_removal(&entry.path(), fs::remove_file(entry.path()));
+            }
             Some(variant) if variant.bytes == meta.len() => {
                 let mut index = self.index();
                 // What this run made is newer than what the directory held when it was listed.
@@ -502,6 +529,22 @@ impl Variants {
         variant.expires_ms = Some(now_ms + REMEMBER_MS);
         let variant = Arc::new(variant);
         self.insert(Arc::clone(&variant));
+        variant
+    }
+
+    /// Remembers that `key` is too costly: in memory, since the next start may allow more, and until `expires_ms` if that
+    /// is said.
+    pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
+        let costly = |expires_ms| {
+            let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
+            variant.expires_ms = expires_ms;
+            Arc::new(variant)
+        };
+        // Other processes may allow more, too, and are told for a while only.
+        let shared = costly(Some(now_ms + REMEMBER_MS));
+        self.note(|| Change::Kept(shared));
+        let variant = costly(expires_ms);
+        self.enter(Arc::clone(&variant));
         variant
     }
 

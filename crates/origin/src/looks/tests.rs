@@ -42,6 +42,8 @@ fn identity(inode: u64) -> Identity {
         size_bytes: 3,
         modified_s: 4,
         modified_ns: 5,
+        inode_changed_s: 6,
+        inode_changed_ns: 7,
     }
 }
 

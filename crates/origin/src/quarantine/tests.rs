@@ -1,9 +1,39 @@
 //! Originals that kill.
 
-use super::{DEATHS_MAX, Quarantine, SUSPECTS_MAX};
+use super::{DEATHS_MAX, Death, Quarantine, Quarantined, SUSPECTS_MAX, folder, lift, list};
 use rustix::fs::{MemfdFlags, memfd_create};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A data directory of its own for one test, gone afterwards.
+struct Data(PathBuf);
+
+impl Data {
+    fn new() -> Data {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("pelton-quarantine-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("temporary directory");
+        Data(path)
+    }
+
+    fn open(&self) -> Quarantine {
+        Quarantine::open(&self.0)
+    }
+
+    fn listed(&self) -> Vec<Quarantined> {
+        list(&self.0).expect("the folder can be listed")
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("own directory");
+    }
+}
 
 fn original(text: &str) -> (File, u64) {
     let memory = memfd_create("original", MemfdFlags::CLOEXEC);
@@ -13,19 +43,35 @@ fn original(text: &str) -> (File, u64) {
     (file, text.len() as u64)
 }
 
-fn holds(quarantine: &Quarantine, text: &str) -> bool {
+fn holds_back(quarantine: &Quarantine, text: &str, improves: bool) -> bool {
     let (file, bytes) = original(text);
-    quarantine.holds(&file, bytes).expect("memory can be read")
+    let held = quarantine.holds(&file, bytes, improves);
+    held.expect("memory can be read")
+}
+
+fn holds(quarantine: &Quarantine, text: &str) -> bool {
+    holds_back(quarantine, text, false)
+}
+
+fn note_one(quarantine: &Quarantine, text: &str, improves: bool) {
+    let (file, bytes) = original(text);
+    let death = Death {
+        path: Path::new("folder/\u{1b}odd\n.jpg"),
+        cause: "cell: crashed: died by signal 11".to_owned(),
+        improves,
+    };
+    let noted = quarantine.note(&file, bytes, &death);
+    noted.expect("memory can be read");
 }
 
 fn note(quarantine: &Quarantine, text: &str) {
-    let (file, bytes) = original(text);
-    quarantine.note(&file, bytes).expect("memory can be read");
+    note_one(quarantine, text, false);
 }
 
 #[test]
 fn n12_what_killed_often_enough_is_held_whatever_it_is_called() {
-    let quarantine = Quarantine::new();
+    let data = Data::new();
+    let quarantine = data.open();
     for _ in 0..DEATHS_MAX {
         assert!(!holds(&quarantine, "evil"));
         note(&quarantine, "evil");
@@ -33,11 +79,13 @@ fn n12_what_killed_often_enough_is_held_whatever_it_is_called() {
     assert!(holds(&quarantine, "evil"));
     assert!(!holds(&quarantine, "good"), "as long, but another one");
     assert!(!holds(&quarantine, "evil and long"));
+    assert_eq!(quarantine.count(), 1);
 }
 
 #[test]
 fn no_number_of_suspects_grows_it_without_bound() {
-    let quarantine = Quarantine::new();
+    let data = Data::new();
+    let quarantine = data.open();
     for number in 0..100 {
         for _ in 0..DEATHS_MAX {
             note(&quarantine, &format!("{number:04}"));
@@ -45,4 +93,89 @@ fn no_number_of_suspects_grows_it_without_bound() {
     }
     let held = (0..100).filter(|number| holds(&quarantine, &format!("{number:04}")));
     assert_eq!(held.count(), SUSPECTS_MAX);
+}
+
+#[test]
+fn improvements_that_die_end_improvements_and_nothing_else() {
+    let data = Data::new();
+    let quarantine = data.open();
+    for _ in 0..10 * DEATHS_MAX {
+        note_one(&quarantine, "odd", true);
+    }
+    assert!(holds_back(&quarantine, "odd", true));
+    assert!(!holds(&quarantine, "odd"), "requests go on");
+    assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
+    for _ in 0..DEATHS_MAX {
+        note(&quarantine, "odd");
+    }
+    assert!(holds(&quarantine, "odd"));
+}
+
+#[test]
+fn what_is_held_is_listed_and_outlives_the_process() {
+    let data = Data::new();
+    let quarantine = data.open();
+    for _ in 0..DEATHS_MAX {
+        note(&quarantine, "evil");
+    }
+    let [entry] = &data.listed()[..] else {
+        panic!("{:?}", data.listed());
+    };
+    assert_eq!(entry.path, "folder/\\u{1b}odd\\n.jpg");
+    assert_eq!(entry.cause, "cell: crashed: died by signal 11");
+    assert_eq!(entry.bytes, 4);
+    assert_eq!(entry.hash, blake3::hash(b"evil").to_string());
+    let next = data.open();
+    assert!(holds(&next, "evil"));
+    assert!(!holds(&next, "good"));
+}
+
+#[test]
+fn what_is_lifted_is_tried_again_by_a_server_that_runs() {
+    for by_path in [true, false] {
+        let data = Data::new();
+        let quarantine = data.open();
+        for _ in 0..DEATHS_MAX {
+            note(&quarantine, "evil");
+        }
+        let entry = data.listed().remove(0);
+        let name = if by_path { &entry.path } else { &entry.hash };
+        assert_eq!(lift(&data.0, "another").expect("can be read"), []);
+        assert!(holds(&quarantine, "evil"));
+        let lifted = lift(&data.0, name).expect("can be removed");
+        assert_eq!(lifted, std::slice::from_ref(&entry));
+        assert!(!holds(&quarantine, "evil"));
+        assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
+        // It has as many lives as any other.
+        for _ in 0..DEATHS_MAX {
+            assert!(!holds(&quarantine, "evil"));
+            note(&quarantine, "evil");
+        }
+        assert!(holds(&quarantine, "evil"));
+    }
+}
+
+#[test]
+fn what_other_encoders_died_of_is_tried_by_these() {
+    let data = Data::new();
+    let quarantine = data.open();
+    for _ in 0..DEATHS_MAX {
+        note(&quarantine, "evil");
+    }
+    let file = folder(&data.0).join(blake3::hash(b"evil").to_string());
+    let text = fs::read_to_string(&file).expect("was written");
+    let line = text.lines().nth(1).expect("it has a second line");
+    let older = text.replace(line, "encoders 0");
+    fs::write(&file, older).expect("own directory");
+    assert!(!holds(&data.open(), "evil"));
+    assert_eq!(data.listed(), []);
+}
+
+#[test]
+fn what_is_no_description_holds_nothing() {
+    let data = Data::new();
+    fs::create_dir_all(folder(&data.0)).expect("own directory");
+    fs::write(folder(&data.0).join("note"), "pelton quarantine 1\npath").expect("own directory");
+    assert_eq!(data.listed(), []);
+    assert_eq!(data.open().count(), 0);
 }

@@ -230,3 +230,36 @@ fn a_disk_that_takes_nothing_is_an_error_and_changes_nothing() {
         .expect("writable again");
     assert!(variants.find(&key(1), 0).expect("loaded").is_some());
 }
+
+#[test]
+fn what_was_too_costly_is_tried_again_by_the_next_process() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    variants.remember_costly(key(1), 1_000, None);
+    let costly = Kind::Verdict(Verdict::TooCostly);
+    let known = variants.find(&key(1), u64::MAX).expect("is loaded");
+    assert_eq!(known.map(|known| known.kind), Some(costly));
+    // An earlier release wrote it down.
+    let shelf = data.0.join("variants/02/02");
+    fs::create_dir_all(&shelf).expect("own directory");
+    let name = format!("{}-0.costly", key(2));
+    fs::write(shelf.join(name), "").expect("own directory");
+    let next = data.loaded(1 << 20);
+    for number in [1, 2] {
+        let known = next.find(&key(number), 1_000).expect("is loaded");
+        assert!(known.is_none());
+    }
+    assert_eq!(data.files(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_busy_machine_did_not_get_done_is_tried_again_later() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    variants.remember_costly(key(1), 1_000, Some(5_000));
+    let is_known = |now_ms| {
+        let known = variants.find(&key(1), now_ms).expect("is loaded");
+        known.is_some()
+    };
+    assert_eq!((is_known(4_999), is_known(5_000)), (true, false));
+}
