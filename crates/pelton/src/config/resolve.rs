@@ -9,10 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use picture::Grammar;
+
 use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};
 use super::source::{Assignment, Note, NoteKind, Source};
-use super::value::{Raw, Value, Wrong};
+use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
 use crate::report::Error;
 
@@ -23,6 +25,9 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_UPGRADE",
     "PELTON_WORKER",
 ];
+
+/// The row of [`wsg::OTHER_DEFAULTS`] for a default that is neither its nor ours.
+const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// What was given, apart from the defaults.
 #[derive(Default)]
@@ -50,6 +55,16 @@ impl Resolved {
     pub(crate) fn source(&self, key: &Key) -> &Source {
         self.sources.get(key.name).unwrap_or(&Source::Default)
     }
+
+    /// Takes a value for a setting that nothing else gave one.
+    pub(crate) fn complete(&mut self, one: Assignment) -> Result<(), Error> {
+        if self.sources.contains_key(one.key.name) {
+            return Ok(());
+        }
+        (one.key.set)(&mut self.config, &one.raw).map_err(|wrong| refused(&one, wrong))?;
+        self.sources.insert(one.key.name, one.source);
+        Ok(())
+    }
 }
 
 /// Resolves the configuration, or tells everything that is wrong with it.
@@ -60,6 +75,7 @@ pub(crate) fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
         notes: Vec::new(),
         errors: Vec::new(),
         wsg_file: None,
+        wsg_source: None,
     };
     if let Some((path, text)) = inputs.file {
         resolver.file(path, &text);
@@ -79,6 +95,8 @@ struct Resolver {
     errors: Vec<Error>,
     /// The file, when it is WebP Server Go's.
     wsg_file: Option<Arc<PathBuf>>,
+    /// Where the first setting of WebP Server Go's was given.
+    wsg_source: Option<Source>,
 }
 
 impl Resolver {
@@ -104,6 +122,8 @@ impl Resolver {
             notes,
             errors,
         } = given.meaning(self.config.listen);
+        let first = assignments.first().map(|one| one.source.clone());
+        self.wsg_source = self.wsg_source.take().or(first);
         assignments.into_iter().for_each(|one| self.assign(one));
         self.notes.extend(notes);
         self.errors.extend(errors);
@@ -137,25 +157,38 @@ impl Resolver {
 
     /// Keys that nobody gave, and for which a user of WebP Server Go expects another default.
     fn other_defaults(&self) -> Vec<Note> {
-        let Some(path) = &self.wsg_file else {
-            return Vec::new();
-        };
-        let not_given = wsg::OTHER_DEFAULTS
-            .iter()
-            .filter(|(name, ..)| !self.sources.contains_key(name));
-        let note = |(name, there, default): &(&str, &str, &str)| {
-            let key = Key::named(name).expect("the table in `wsg` names our keys");
-            let here = (key.show)(&self.config);
-            let path = path.display();
-            Note {
-                kind: NoteKind::Taken,
-                text: format!("{path}: {there} is left out: {name} is {here} then, not {default}"),
-            }
-        };
-        not_given.map(note).collect()
+        let rows = wsg::OTHER_DEFAULTS.iter();
+        rows.filter_map(|row| self.other_default(row)).collect()
+    }
+
+    fn other_default(&self, (name, there, default): &(&str, &str, &str)) -> Option<Note> {
+        let path = self.wsg_file.as_ref()?.display();
+        if self.sources.contains_key(name) {
+            return None;
+        }
+        let key = Key::named(name).expect("the tables of `wsg` name our keys");
+        let here = (key.show)(&self.config);
+        Some(Note {
+            kind: NoteKind::Taken,
+            text: format!("{path}: {there} is left out: {name} is {here} then, not {default}"),
+        })
+    }
+
+    /// Reads queries as WebP Server Go does where its settings are used and say no more: pages were written for that.
+    fn queries_of_wsg(&mut self) {
+        let is_given = |name| self.sources.contains_key(name);
+        if let Some(source) = &self.wsg_source
+            && !is_given("queries")
+            && !is_given("strict_query")
+        {
+            self.config.queries = Queries(Grammar::WebpServerGo);
+            self.notes.extend(self.other_default(&QUERIES_OF_WSG));
+            self.sources.insert("queries", source.clone());
+        }
     }
 
     fn finish(mut self) -> Result<Resolved, Vec<Error>> {
+        self.queries_of_wsg();
         if self.errors.is_empty() {
             self.errors.extend(contradictions(&self.config));
         }

@@ -8,16 +8,19 @@ use std::time::Duration;
 
 use catalog::CoverRules;
 use cell::{Backend, Isolation};
+use origin::Headers;
 use origin::access::Sink;
-use picture::Target;
+use origin::gate::RequireLogin;
 use picture::quality::DEFAULT_QUALITY_PCT;
+use picture::{Grammar, Target};
 use reactor::Steering;
 use tags::Splits;
 
 use super::programs::Programs;
 use super::value::{
-    AccessLog, Bytes, CellBackend, Files, Formats, Freshness, LogLevel, Mappings, MaybeAddress,
-    MaybeFolder, MaybeUrl, MinIsolation, Networks, PerCore, Quality, Raw, Redirect, Sides, Sources,
+    AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, Freshness, HeaderFields, Hosts,
+    LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation,
+    Networks, Origins, PerCore, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, Sources,
     SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
@@ -143,6 +146,22 @@ settings! {
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
         /// Extensions of files that are served although they are neither pictures nor audio.
         allowed_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Extensions of files that are served at all, pictures and audio too.
+        only_types: Types = Types::Every, "extensions";
+        /// Extensions of allowed files that browsers may run: others are sent with a policy that keeps them from it.
+        active_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Fields more in every answer, or instead of the server's.
+        headers: HeaderFields = HeaderFields(Headers::default()), "fields";
+        /// Origins whose pages may read what the library answers, such as https://example.org; * is every one.
+        cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";
+        /// Whose pages may show what the library answers: same-origin, same-site or cross-origin
+        /// (Cross-Origin-Resource-Policy).
+        resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
+        /// Which parameters of a query are read: pelton, where unknown ones are ignored; webp-server-go, where those
+        /// whose values make no sense are, too; or meta-only, where no size can be asked for.
+        queries: Queries = Queries(Grammar::Pelton), "grammar";
+        /// Whether a query is refused that has an unknown parameter, whatever `queries` says.
+        strict_query: bool = false, "true or false";
         /// Directories beside the root, by the prefix of the paths that they serve.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
         /// Programs that are routes of the server, each in cells of its own; docs/cells.md lists their keys.
@@ -159,6 +178,20 @@ settings! {
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
         /// Addresses that may have any number of connections: proxies that speak for many clients, and this host.
         proxies: Networks = Networks::loopback(), "addresses";
+        /// What clients must log in for, as a user of `pelton user`: nothing but players (off), music with its pages,
+        /// covers and the API (music), or everything but probes (all).
+        require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
+        /// Names by which clients ask for this server. Where there are none, files answer to every name; pages, metrics
+        /// and the API answer to addresses, to names without a dot or in .local, .localhost, .internal and .home.arpa, and
+        /// to those of certificates.
+        hosts: Hosts = Hosts(Vec::new()), "names";
+        /// Origins whose pages may ask the API, beside those of this server.
+        origins: Origins = Origins(Vec::new()), "origins";
+        /// Where metrics, status and the API answer without a login; elsewhere they then need one.
+        admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// File with a token that lets a program in to metrics, status and the API, as `Authorization: Bearer TOKEN`;
+        /// without it they then need a login.
+        admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Where a line of JSON goes for each answer: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
         /// Least severe events that are logged.
@@ -215,8 +248,10 @@ settings! {
     struct Transcoding as transcoding {
         /// Tracks at the same time; auto is one for every two cores.
         concurrency: PerCore = PerCore::Auto, "tracks";
-        /// Tracks that may wait for their turn; beyond, the answer is 429.
-        waiting_max: u32 = 4, "tracks";
+        /// Tracks that may wait for their turn, users taking turns; beyond, the user with the most of them gets 429.
+        waiting_max: u32 = 256, "tracks";
+        /// Time that a track may wait for its turn; beyond, the answer is 429.
+        max_queue_time: Timeout = Timeout::seconds(60), "time";
         /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. No track may take more
         /// than cell.max_request_time.
         longest: Freshness = Freshness::seconds(3_600), "time";
@@ -308,6 +343,8 @@ settings! {
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
         hot_answers_max: u32 = 4_096, "answers";
+        /// Text that is compressed for clients that read it so; larger text is sent as it is.
+        coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
         /// How long an answer is given without asking whether its original has changed.
@@ -335,7 +372,7 @@ settings! {
         /// Request line and fields of one request, in all.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Fields of one request.
-        fields_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "fields";
+        fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
         /// Path and query of one request.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Body of a request that is skipped so that its connection can go on.
@@ -344,6 +381,8 @@ settings! {
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Such bodies of all requests that are not answered yet, over all cores; beyond, the answer is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
+        /// Answers of music players, of the library's API and of programs that clients have not taken yet; beyond, 503.
+        mount_answers_bytes: Bytes = Bytes::mib(256), "bytes";
         /// One chunk's size line in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Fields behind the last chunk of a body, in all.
@@ -388,10 +427,12 @@ settings! {
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Slowest client.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time that a refused client gets to read its answer before its connection is closed.
+        /// Time that a client which was answered early may be silent before its connection is closed.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
+        /// Time in all that such a client may go on sending, so that it comes to read its answer.
+        linger_time_max: Timeout = Timeout::seconds(30), "time";
         /// What it may still send in that time.
-        linger_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time that open requests get to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
         /// Time that a new process gets until it serves, when it is to take over.

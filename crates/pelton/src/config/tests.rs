@@ -114,6 +114,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 70  from WEBP_QUALITY
+            queries = webp-server-go  from WEBP_QUALITY
             Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
@@ -125,6 +126,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 30  from PELTON_QUALITY
+            queries = webp-server-go  from WEBP_QUALITY
             Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
@@ -136,6 +138,7 @@ fn each_way_overrides_the_ones_before() {
         },
         expect![[r#"
             quality = 40  from --quality
+            queries = webp-server-go  from WEBP_QUALITY
             Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
         "#]],
     );
@@ -235,6 +238,21 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("quality", "82", "82"),
     ("formats", "[\"webp\"]", "webp"),
     ("allowed_types", "[\"pdf\", \"txt\"]", "pdf,txt"),
+    ("only_types", "[\"jpg\", \"pdf\"]", "jpg,pdf"),
+    ("active_types", "[\"html\"]", "html"),
+    (
+        "headers",
+        "{ \"X-Frame-Options\" = \"DENY\" }",
+        "x-frame-options: DENY",
+    ),
+    (
+        "cors_origins",
+        "[\"https://example.org\"]",
+        "https://example.org",
+    ),
+    ("resource_policy", "\"same-site\"", "same-site"),
+    ("queries", "\"meta-only\"", "meta-only"),
+    ("strict_query", "true", "true"),
     (
         "img_map",
         "{ \"/a\" = \"/srv/a\", \"/a/b/\" = \"b\" }",
@@ -251,6 +269,23 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("cores", "3", "3"),
     ("steering", "\"incoming-cpu\"", "incoming-cpu"),
     ("proxies", "[\"10.0.0.0/8\", \"::1\"]", "10.0.0.0/8,::1"),
+    ("require_login", "\"music\"", "music"),
+    (
+        "hosts",
+        "[\"music.example.org\", \"*.example.net\"]",
+        "music.example.org,*.example.net",
+    ),
+    (
+        "origins",
+        "[\"https://player.example.org\"]",
+        "https://player.example.org",
+    ),
+    ("admin_listen", "\"127.0.0.1:9090\"", "127.0.0.1:9090"),
+    (
+        "admin_token_file",
+        "\"/etc/pelton.token\"",
+        "/etc/pelton.token",
+    ),
     ("access_log", "\"/var/log/a.log\"", "/var/log/a.log"),
     ("log_level", "\"debug\"", "debug"),
     ("tls.cert", "[\"/a.pem\", \"b.pem\"]", "/a.pem,b.pem"),
@@ -300,6 +335,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("library.covers_bytes_max", "\"1MiB\"", "1MiB"),
     ("transcoding.concurrency", "3", "3"),
     ("transcoding.waiting_max", "7", "7"),
+    ("transcoding.max_queue_time", "\"9s\"", "9s"),
     ("transcoding.longest", "\"2h\"", "2h"),
     ("transcoding.max_memory", "\"64MiB\"", "64MiB"),
     ("limits.variants_bytes_max", "\"1TiB\"", "1TiB"),
@@ -315,6 +351,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.looks_max", "100", "100"),
     ("limits.memory_body_bytes_max", "\"16KiB\"", "16KiB"),
     ("limits.hot_answers_max", "100", "100"),
+    ("limits.coded_bytes_max", "\"1MiB\"", "1MiB"),
     ("limits.gallery_entries_max", "50", "50"),
     ("limits.trust_time", "\"50ms\"", "50ms"),
     ("limits.original_bytes_max", "1000", "1000"),
@@ -333,6 +370,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.body_bytes_max", "0", "0"),
     ("limits.request_body_bytes", "\"2MiB\"", "2MiB"),
     ("limits.request_bodies_bytes", "\"9MiB\"", "9MiB"),
+    ("limits.mount_answers_bytes", "\"9MiB\"", "9MiB"),
     ("limits.chunk_line_bytes_max", "128", "128"),
     ("limits.trailer_bytes_max", "0", "0"),
     ("limits.access_log_bytes", "\"64KiB\"", "64KiB"),
@@ -356,6 +394,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.write_timeout", "\"5s\"", "5s"),
     ("limits.write_rate_min", "100", "100"),
     ("limits.linger_timeout", "\"1s\"", "1s"),
+    ("limits.linger_time_max", "\"9s\"", "9s"),
     ("limits.linger_bytes_max", "\"4KiB\"", "4KiB"),
     ("limits.drain_timeout", "\"1d\"", "1d"),
     ("limits.upgrade_timeout", "\"2min\"", "2min"),

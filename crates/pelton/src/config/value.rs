@@ -1,9 +1,11 @@
 //! The types of settings: how each is written and how it is shown. What is shown can be pasted into the file.
 
+mod gate;
 mod library;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use gate::{Hosts, LoginNeed, MaybeFile, Origins};
 pub(crate) use library::{Sides, Sources, Texts, WatchMeans};
 
 use std::ffi::OsString;
@@ -14,8 +16,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cell::{Backend, Isolation};
+use origin::Headers;
 use origin::access::Sink;
-use picture::Target;
+use picture::{Grammar, Target};
 use reactor::{Network, Steering};
 
 /// A value as it arrived, before its key says what it should be.
@@ -405,7 +408,140 @@ impl Value for Formats {
     }
 }
 
-/// Which files are served although they are neither pictures nor audio, by extension.
+/// How queries are read. The strict way is a setting of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queries(pub(crate) Grammar);
+
+impl Queries {
+    const NAMED: [(&str, Grammar); 3] = [
+        ("pelton", Grammar::Pelton),
+        ("webp-server-go", Grammar::WebpServerGo),
+        ("meta-only", Grammar::MetaOnly),
+    ];
+}
+
+impl Value for Queries {
+    const EXPECTED: &'static str = "\"pelton\", \"webp-server-go\" or \"meta-only\"";
+
+    fn read(raw: &Raw) -> Result<Queries, Wrong> {
+        let mut named = Queries::NAMED.into_iter();
+        let found = named.find(|(name, _)| raw.text() == Some(name));
+        let (_, grammar) = found.ok_or_else(|| Wrong::found(raw))?;
+        Ok(Queries(grammar))
+    }
+
+    fn show(&self) -> String {
+        let mut named = Queries::NAMED.into_iter();
+        let found = named.find(|(_, grammar)| *grammar == self.0);
+        let (name, _) = found.expect("every grammar that can be set has a name");
+        name.to_owned()
+    }
+}
+
+/// Fields of answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderFields(pub(crate) Headers);
+
+impl Value for HeaderFields {
+    const EXPECTED: &'static str = "fields, in a file { \"X-Frame-Options\" = \"DENY\" }, elsewhere \"X-Frame-Options: DENY\" with | between several";
+
+    fn read(raw: &Raw) -> Result<HeaderFields, Wrong> {
+        let pairs: Vec<(String, String)> = match raw {
+            Raw::Table(pairs) => {
+                let pair = |(name, value): &(String, Raw)| {
+                    let text = value.text().ok_or_else(|| Wrong::found(value))?;
+                    Ok((name.to_ascii_lowercase(), text.to_owned()))
+                };
+                pairs.iter().map(pair).collect::<Result<_, Wrong>>()?
+            }
+            Raw::Word(_) => {
+                let text = raw.text().ok_or_else(|| Wrong::found(raw))?;
+                let lines = text
+                    .split('|')
+                    .map(str::trim)
+                    .filter(|line| !line.is_empty());
+                let pair = |line: &str| {
+                    let (name, value) = line.split_once(':').ok_or_else(|| Wrong::found(raw))?;
+                    Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+                };
+                lines.map(pair).collect::<Result<_, Wrong>>()?
+            }
+            _ => return Err(Wrong::found(raw)),
+        };
+        Headers::new(pairs)
+            .map(HeaderFields)
+            .map_err(Wrong::Because)
+    }
+
+    fn show(&self) -> String {
+        let fields = self
+            .0
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"));
+        fields.collect::<Vec<_>>().join("|")
+    }
+}
+
+/// Origins of web pages, as browsers tell them; `*` is every one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CorsOrigins(pub(crate) Vec<String>);
+
+impl Value for CorsOrigins {
+    const EXPECTED: &'static str =
+        "a list of origins such as \"https://example.org\", or \"*\" alone";
+
+    fn read(raw: &Raw) -> Result<CorsOrigins, Wrong> {
+        let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
+        let read = |element: &Raw| {
+            let text = element.text().unwrap_or("");
+            let host = text.split_once("://").map_or("", |(_, host)| host);
+            let is_origin = !host.is_empty()
+                && host
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && byte != b'/');
+            match is_origin || text == "*" {
+                true => Ok(text.to_ascii_lowercase()),
+                false => Err(Wrong::found(element)),
+            }
+        };
+        elements
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(CorsOrigins)
+    }
+
+    fn show(&self) -> String {
+        self.0.join(",")
+    }
+}
+
+/// Whose pages may show what is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResourcePolicy(pub(crate) Option<&'static str>);
+
+impl Value for ResourcePolicy {
+    const EXPECTED: &'static str = "\"off\", \"same-origin\", \"same-site\" or \"cross-origin\"";
+
+    fn read(raw: &Raw) -> Result<ResourcePolicy, Wrong> {
+        const POLICIES: [&str; 3] = ["same-origin", "same-site", "cross-origin"];
+        match raw.text() {
+            Some("off") => Ok(ResourcePolicy(None)),
+            text => {
+                let found = POLICIES.into_iter().find(|policy| text == Some(policy));
+                found
+                    .map(|policy| ResourcePolicy(Some(policy)))
+                    .ok_or_else(|| Wrong::found(raw))
+            }
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.unwrap_or("off").to_owned()
+    }
+}
+
+/// Extensions of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     /// All of them.

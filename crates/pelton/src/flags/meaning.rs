@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,13 @@ use picture::Target;
 
 use super::settings::SettingFlags;
 use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
+use crate::players;
 use crate::report::Error;
 
 /// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "pelton.toml";
+/// The setting that `pelton user add` asks for.
+pub(crate) const REQUIRE_LOGIN: &str = "require_login";
 /// Size of a configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -32,11 +36,40 @@ pub(crate) fn settle(
             Ok(file) => Some(file),
         },
     };
-    resolve(Inputs {
+    let mut resolved = resolve(Inputs {
         file,
         variables,
         flags: flags.assignments,
-    })
+    })?;
+    match answered(&resolved.config.data) {
+        Ok(Some(answer)) => resolved.complete(answer).map_err(|err| vec![err])?,
+        Ok(None) => {}
+        Err(err) => return Err(vec![err]),
+    }
+    Ok(resolved)
+}
+
+/// The file beside users that holds what was answered when the first of them was added.
+pub(crate) fn answer_file(data: &Path) -> PathBuf {
+    data.join(players::FOLDER).join(REQUIRE_LOGIN)
+}
+
+/// What that file says.
+fn answered(data: &Path) -> Result<Option<Assignment>, Error> {
+    let path = answer_file(data);
+    match read(&path) {
+        Ok((path, text)) => Ok(Some(Assignment {
+            key: Key::named(REQUIRE_LOGIN).expect("the table of settings has it"),
+            raw: Raw::Word(text.trim().into()),
+            source: Source::File {
+                path: path.into(),
+                line: 1,
+                name: REQUIRE_LOGIN.to_owned(),
+            },
+        })),
+        Err(err) if matches!(err.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(err) => Err(Error::host(format!("read {}: {err}", path.display()))),
+    }
 }
 
 /// The same flags with ROOT, which says what `--root` says.

@@ -406,3 +406,49 @@ fn names_of_answers() {
     "#]]
     .assert_eq(&targets.concat());
 }
+
+#[test]
+fn flags_of_webp_server_go_are_told_what_does_the_same() {
+    let mut told = String::new();
+    for line in [
+        "pelton -config config.json",
+        "pelton --config config.json",
+        "pelton -config=config.json -prefetch -jobs 4",
+        "pelton -prefetch",
+        "pelton --prefetch",
+        "pelton serve -dump-config",
+        "pelton -dump-systemd",
+        "pelton serve --config config.json --lisen :80",
+    ] {
+        match parse(line.split(' ').map(Into::into)) {
+            Err(err) => writeln!(told, "{line}\n{err}").unwrap(),
+            Ok(_) => panic!("{line} is taken"),
+        }
+    }
+    expect![[r#"
+        pelton -config config.json
+        pelton: unexpected argument '-c' found
+        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        pelton --config config.json
+        pelton: unexpected argument '--config' found
+        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        pelton -config=config.json -prefetch -jobs 4
+        pelton: unexpected argument '-c' found
+        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        pelton -prefetch
+        pelton: unexpected argument '-p' found
+        hint:   what -prefetch is in WebP Server Go is pelton prefetch ROOT
+        pelton --prefetch
+        pelton: unexpected argument '--prefetch' found
+        hint:   what -prefetch is in WebP Server Go is pelton prefetch ROOT
+        pelton serve -dump-config
+        pelton: unexpected argument '-d' found
+        hint:   what -dump-config is in WebP Server Go is pelton check, which lists every key with its value
+        pelton -dump-systemd
+        pelton: unexpected argument '-d' found
+        hint:   what -dump-systemd is in WebP Server Go is dist/pelton.service in the sources, which is a unit to install
+        pelton serve --config config.json --lisen :80
+        pelton: unexpected argument '--lisen' found
+        hint:   a similar argument exists: '--listen'
+    "#]].assert_eq(&told);
+}

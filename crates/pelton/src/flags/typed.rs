@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Prefetch(Prefetch),
     Scan(Scan),
     User(User),
+    Quarantine(Quarantine),
     Run(Run),
     Check(Check),
     Cell(Cell),
@@ -236,6 +237,48 @@ pub(crate) struct Labelled {
     pub(crate) settings: SettingFlags,
 }
 
+/// List or lift what crashed its sandbox again and again.
+///
+/// A picture or track that crashed three sandboxes is not converted any more: it is sent as it is. A server that runs on
+/// the data directory tries an original whose quarantine was lifted again within a minute.
+#[derive(Args)]
+pub(crate) struct Quarantine {
+    #[command(subcommand)]
+    pub(crate) does: QuarantineDoes,
+}
+
+/// What is to be done with the quarantine.
+#[derive(Subcommand)]
+pub(crate) enum QuarantineDoes {
+    /// List originals in quarantine: BLAKE3, bytes, time in seconds since 1970, path and cause, with tabs between
+    List(Everybody),
+    /// Lift the quarantine of an original
+    #[command(after_help = "Examples:
+  pelton quarantine lift photos/odd.jpg
+  pelton quarantine lift 0c6b…             (a whole BLAKE3 of the list)")]
+    Lift(Lift),
+}
+
+impl QuarantineDoes {
+    /// The settings that were typed with it.
+    pub(crate) fn settings(&self) -> &SettingFlags {
+        match self {
+            QuarantineDoes::List(typed) => &typed.settings,
+            QuarantineDoes::Lift(typed) => &typed.settings,
+        }
+    }
+}
+
+/// An original in quarantine.
+#[derive(Args)]
+pub(crate) struct Lift {
+    /// Its BLAKE3, or its path in the library
+    #[arg(value_name = "BLAKE3 | PATH", id = "ORIGINAL")]
+    pub(crate) original: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
 /// Run a program in a cell.
 ///
 /// PROGRAM is a static program for Linux on x86-64. It gets standard input whole, and what it writes to standard output
@@ -337,7 +380,8 @@ pub(crate) enum Parsed {
 
 /// Parses the whole command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Error> {
-    match Typed::try_parse_from(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    match Typed::try_parse_from(&words) {
         Ok(typed) => Ok(Parsed::Command(typed.command)),
         Err(err) => match err.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -346,9 +390,44 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 Err(Error::usage("no command was given").hint(HELP))
             }
-            _ => Err(in_our_words(&err)),
+            _ => Err(match of_wsg(&words) {
+                Some(hint) => in_our_words(&err).hint(hint),
+                None => in_our_words(&err),
+            }),
         },
     }
+}
+
+/// Flags of WebP Server Go, which takes them with one dash or two, and what does the same here.
+const OF_WSG: [(&str, &str); 6] = [
+    ("config", "pelton serve --config FILE"),
+    ("prefetch", "pelton prefetch ROOT"),
+    ("jobs", "pelton prefetch ROOT --cell-concurrency JOBS"),
+    (
+        "dump-config",
+        "pelton check, which lists every key with its value",
+    ),
+    (
+        "dump-systemd",
+        "dist/pelton.service in the sources, which is a unit to install",
+    ),
+    ("verbose", "pelton serve --log-level debug"),
+];
+
+/// What does here what the first flag of WebP Server Go among `words` does there.
+fn of_wsg(words: &[OsString]) -> Option<String> {
+    let same = |(index, word): (usize, &OsString)| {
+        let word = word.to_str()?;
+        let (name, is_ours) = match word.strip_prefix("--") {
+            // Behind a command it is our own flag.
+            Some(name) => (name, 1 < index && name.starts_with("config")),
+            None => (word.strip_prefix('-')?, false),
+        };
+        let name = name.split_once('=').map_or(name, |(name, _)| name);
+        let known = OF_WSG.iter().find(|(known, _)| *known == name && !is_ours);
+        known.map(|(name, same)| format!("what -{name} is in WebP Server Go is {same}"))
+    };
+    words.iter().enumerate().skip(1).find_map(same)
 }
 
 /// clap's complaint in the form of all others: `error: …` first, then perhaps `tip: …`, then the usage.

@@ -32,11 +32,12 @@ fn a_stock_file() {
             quality = 70  from config.json:4
             formats = webp  from config.json:9
             allowed_types = heic,nef,jxl  from config.json:8
+            only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
+            queries = meta-only  from config.json:11
             img_map =   from config.json:7
             Taken: config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
             Taken: config.json:6: EXHAUST_PATH is taken as data: what WebP Server Go left there is neither used nor removed
             Taken: config.json:8: ALLOWED_TYPES lists heic, nef, jxl: served untouched, not converted yet
-            NoEffect: config.json:11: ENABLE_EXTRA_PARAMS has no effect: sizes can always be asked for
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: crops keep the centre
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: config.json:14: CONCURRENCY has no effect, as in WebP Server Go
@@ -66,13 +67,14 @@ fn a_full_file() {
             quality = 100  from config.json:2
             formats = avif,webp  from config.json:6
             allowed_types = pdf  from config.json:5
+            only_types = jpg,pdf  from config.json:5
+            queries = webp-server-go  from config.json:8
             img_map = /a/b=/srv/b,/a=/srv/a  from config.json:4
             limits.variants_bytes_max = 500MiB  from config.json:9
             Unsupported: config.json:2: QUALITY asks for lossless answers, which are not supported yet: quality 100 is taken
             NoEffect: config.json:3: METADATA_PATH has no effect: Pelton keeps no files beside the pictures' own
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
             NoEffect: config.json:4: IMG_MAP skips "photos", as in WebP Server Go: a prefix begins with a slash
-            Taken: config.json:5: ALLOWED_TYPES does not hold pictures back: jpeg, png, gif, bmp, webp, avif, svg are served too
             Unsupported: config.json:6: ENABLE_JXL asks for jxl: answers in JPEG XL are not supported yet
             Unsupported: config.json:7: STRIP_METADATA is not supported: converted pictures carry no EXIF or XMP, and their true colours
             Unsupported: config.json:8: EXTRA_PARAMS_CROP_INTERESTING is not supported yet: crops keep the centre
@@ -125,6 +127,8 @@ fn formats() {
         r#"{ "CONVERT_TYPES": ["avif"], "ENABLE_WEBP": true }"#,
         expect![[r#"
             formats = avif,webp  from config.json:1
+            queries = webp-server-go  from config.json:1
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
         "#]],
@@ -133,6 +137,8 @@ fn formats() {
         r#"{ "ENABLE_AVIF": true }"#,
         expect![[r#"
             formats = avif,webp  from config.json:1
+            queries = webp-server-go  from config.json:1
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
         "#]],
@@ -141,6 +147,8 @@ fn formats() {
         r#"{ "ENABLE_AVIF": false }"#,
         expect![[r#"
             formats = webp  from config.json:1
+            queries = webp-server-go  from config.json:1
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
         "#]],
@@ -149,6 +157,8 @@ fn formats() {
         r#"{ "CONVERT_TYPES": [] }"#,
         expect![[r#"
             formats =   from config.json:1
+            queries = webp-server-go  from config.json:1
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
         "#]],
@@ -173,7 +183,9 @@ fn formats() {
         },
         expect![[r#"
             formats = avif  from WEBP_CONVERT_TYPES
+            queries = webp-server-go  from config.json:1
             Unsupported: WEBP_CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
         "#]],
@@ -237,6 +249,7 @@ fn variables() {
             data = /srv/exhaust  from WEBP_EXHAUST_PATH
             formats = avif,webp  from WEBP_CONVERT_TYPES
             allowed_types = *  from WEBP_ALLOWED_TYPES
+            queries = webp-server-go  from WEBP_IMG_PATH
             limits.variants_bytes_max = 2GiB  from WEBP_MAX_CACHE_SIZE
             NoEffect: WEBP_METADATA_PATH has no effect: it is no variable of WebP Server Go
             NoEffect: WEBP_MAX_CACHE has no effect: it is no variable of WebP Server Go
@@ -271,6 +284,7 @@ fn host_and_port_are_parts_of_one_key() {
         },
         expect![[r#"
             listen = 10.0.0.1:2000  from WEBP_PORT
+            queries = webp-server-go  from WEBP_PORT
         "#]],
     );
     check(
@@ -284,6 +298,8 @@ fn host_and_port_are_parts_of_one_key() {
         },
         expect![[r#"
             listen = [::1]:1000  from WEBP_HOST
+            queries = webp-server-go  from config.json:2
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
             Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
         "#]],
@@ -296,6 +312,8 @@ fn of_a_key_given_twice_the_last_holds() {
         "{ \"IMG_PATH\": \"a\",\n\"img_path\": \"b\" }",
         expect![[r#"
             root = b  from config.json:2
+            queries = webp-server-go  from config.json:1
+            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
             Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
         "#]],

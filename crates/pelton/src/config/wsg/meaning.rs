@@ -11,7 +11,7 @@ use crate::config::source::{Assignment, Note, NoteKind, Source};
 use crate::config::value::{Raw, Value, is_remote};
 use crate::report::Error;
 
-/// Extensions of the pictures that Pelton serves whether or not they are listed, since it tells them by content.
+/// Extensions of the pictures that Pelton tells by content, so that they need not be allowed.
 const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg"];
 /// Extensions that WebP Server Go converts and Pelton does not.
 const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
@@ -52,7 +52,7 @@ impl Given {
                 Meaning::Switch(format) => formats.switch(&entry, format, &mut taken),
                 Meaning::ImgMap => img_map(entry, &mut taken),
                 Meaning::CacheSize => cache_size(entry, &mut taken),
-                Meaning::ExtraParams => extra_params(&entry, &mut taken),
+                Meaning::ExtraParams => extra_params(entry, &mut taken),
                 Meaning::Crop => crop(&entry, resizes, &mut taken),
                 Meaning::StripMetadata => strip_metadata(&entry, &mut taken),
                 Meaning::Nothing(text) => taken.note(NoteKind::NoEffect, &entry, text),
@@ -286,15 +286,6 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
         taken.assign("allowed_types", Raw::Text("*".to_owned()), entry.source);
         return;
     }
-    let held_back: Vec<&str> = PICTURES
-        .into_iter()
-        .filter(|picture| !listed.iter().any(|extension| extension == picture))
-        .collect();
-    if !held_back.is_empty() {
-        let held_back = held_back.join(", ");
-        let text = format!("does not hold pictures back: {held_back} are served too");
-        taken.note(NoteKind::Taken, &entry, &text);
-    }
     let unconverted: Vec<&str> = UNCONVERTED
         .into_iter()
         .filter(|other| listed.iter().any(|extension| extension == other))
@@ -305,11 +296,14 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
         taken.note(NoteKind::Taken, &entry, &text);
     }
     // Not first in the list, "*" admits nothing there.
-    let others = listed
-        .into_iter()
-        .filter(|extension| extension != "*" && !PICTURES.contains(&extension.as_str()))
-        .map(Raw::Text);
-    taken.assign("allowed_types", Raw::List(others.collect()), entry.source);
+    let admitted: Vec<String> = listed.into_iter().filter(|it| it != "*").collect();
+    let others = admitted
+        .iter()
+        .filter(|it| !PICTURES.contains(&it.as_str()));
+    let others = Raw::List(others.cloned().map(Raw::Text).collect());
+    taken.assign("allowed_types", others, entry.source.clone());
+    let admitted = Raw::List(admitted.into_iter().map(Raw::Text).collect());
+    taken.assign("only_types", admitted, entry.source);
 }
 
 fn img_map(entry: Entry, taken: &mut Taken) {
@@ -346,10 +340,14 @@ fn cache_size(entry: Entry, taken: &mut Taken) {
     }
 }
 
-fn extra_params(entry: &Entry, taken: &mut Taken) {
-    if taken.boolean(entry) == Some(false) {
-        let text = "has no effect: sizes can always be asked for";
-        taken.note(NoteKind::NoEffect, entry, text);
+fn extra_params(entry: Entry, taken: &mut Taken) {
+    if let Some(resizes) = taken.boolean(&entry) {
+        let queries = if resizes {
+            "webp-server-go"
+        } else {
+            "meta-only"
+        };
+        taken.assign("queries", Raw::Text(queries.to_owned()), entry.source);
     }
 }
 
