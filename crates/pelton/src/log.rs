@@ -1,13 +1,18 @@
 //! The log, on stderr or in a file: text where someone watches, a JSON object a line otherwise.
+//!
+//! No thread but the log's own waits for a line to be written, and none ends because it cannot be.
 
+mod outlet;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use outlet::{Handover, Outlet};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::set_global_default;
@@ -16,8 +21,13 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::reload;
 
+use crate::report::Error;
+
 /// Sets the level of the log that was started.
 static SET_LEVEL: OnceLock<Box<dyn Fn(Level) + Send + Sync>> = OnceLock::new();
+
+/// Where the lines of this process go.
+static OUTLET: Outlet = Outlet::new();
 
 /// Form of the log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +36,7 @@ enum Form {
     Json,
 }
 
-/// Starts the log of this process; events less severe than `level` are not written.
+/// Starts the log of this process; events less severe than `level` are not written. Lines wait until [`begin`].
 ///
 /// # Panics
 /// When called twice.
@@ -36,7 +46,7 @@ pub(crate) fn start(level: Level) {
     } else {
         Form::Json
     };
-    set_global_default(subscriber(form, level, io::stderr)).expect("`main` starts the log once");
+    install(form, level);
 }
 
 /// The same, with the lines appended to `file`, which is opened for each of them so that it can be moved away.
@@ -48,14 +58,41 @@ pub(crate) fn start(level: Level) {
 /// When called twice.
 pub(crate) fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
     append(&file)?;
-    let out = move || -> Box<dyn io::Write> {
-        match append(&file) {
-            Ok(file) => Box::new(file),
-            Err(_) => Box::new(io::stderr()),
-        }
-    };
-    set_global_default(subscriber(Form::Json, level, out)).expect("`main` starts the log once");
+    OUTLET.set_sink(Box::new(move || match append(&file) {
+        Ok(file) => Box::new(file),
+        Err(_) => Box::new(io::stderr()),
+    }));
+    install(Form::Json, level);
     Ok(())
+}
+
+fn install(form: Form, level: Level) {
+    let lines = subscriber(form, level, || Handover(&OUTLET));
+    set_global_default(lines).expect("`main` starts the log once");
+}
+
+/// Starts the thread that writes lines. A process that forks does so before.
+///
+/// # Errors
+/// The host gives no thread.
+pub(crate) fn begin() -> Result<(), Error> {
+    let begun = OUTLET.begin();
+    begun.map_err(|err| Error::host(format!("start the log's thread: {err}")))
+}
+
+/// Drops lines that wait, since the other side of a fork writes them.
+pub(crate) fn forget() {
+    OUTLET.forget();
+}
+
+/// Adds a line as it is, for people.
+pub(crate) fn say(line: &dyn Display) {
+    OUTLET.push(format!("{line}\n").as_bytes());
+}
+
+/// Waits until all lines are written; for a second where nobody reads them. Called at the end of the process.
+pub(crate) fn finish() {
+    OUTLET.finish();
 }
 
 /// From here on events less severe than `level` are not written.
@@ -74,6 +111,8 @@ where
 {
     let lines = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
+        // It would tell of a failed write on stderr, and panic where that fails too.
+        .log_internal_errors(false)
         .with_writer(out);
     match form {
         Form::Text => limited(lines.with_target(false).with_ansi(false).finish(), level),

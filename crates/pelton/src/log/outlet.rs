@@ -1,0 +1,184 @@
+//! The log's way out: threads leave their lines in memory and go on; one thread writes them.
+//!
+//! ```text
+//! any thread ── whole lines ─► waiting ─┐ swapped with an empty buffer
+//! thread `log`                          └─► write, which may take for ever
+//! ```
+//!
+//! A pipe that nobody reads, a terminal that was stopped or a disk that hangs keeps this one thread alone. Meanwhile lines
+//! are dropped and counted once [`WAITING_BYTES_MAX`] are waiting, and the next line that can be written gives their number.
+
+use std::io::{self, Write};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Most bytes of lines that wait.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of one write, so that progress is seen.
+const WRITE_BYTES_MAX: usize = 4 << 10;
+/// How long the end of the process waits for a reader that takes nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where lines go: gives what the next ones are written to.
+type Sink = Box<dyn FnMut() -> Box<dyn Write> + Send>;
+
+/// Lines on their way out of this process.
+pub(super) struct Outlet {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+struct Queue {
+    waiting: Vec<u8>,
+    sink: Option<Sink>,
+    has_thread: bool,
+    is_writing: bool,
+    /// Bytes written, ever.
+    written: u64,
+    /// Lines dropped since one could be written.
+    lost: u64,
+}
+
+impl Outlet {
+    pub(super) const fn new() -> Outlet {
+        Outlet {
+            queue: Mutex::new(Queue {
+                waiting: Vec::new(),
+                sink: None,
+                has_thread: false,
+                is_writing: false,
+                written: 0,
+                lost: 0,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Has lines go elsewhere than to stderr; before the first of them is written.
+    pub(super) fn set_sink(&self, sink: Sink) {
+        self.lock().sink = Some(sink);
+    }
+
+    /// Starts the thread. Until then lines wait.
+    pub(super) fn begin(&'static self) -> io::Result<()> {
+        let mut queue = self.lock();
+        if !queue.has_thread {
+            let mut sink = queue
+                .sink
+                .take()
+                .unwrap_or_else(|| Box::new(|| Box::new(io::stderr())));
+            thread::Builder::new()
+                .name("log".to_owned())
+                .spawn(move || self.write(&mut sink))?;
+            queue.has_thread = true;
+        }
+        Ok(())
+    }
+
+    /// Takes a whole line, or drops it where too many wait. Never waits itself.
+    pub(super) fn push(&self, line: &[u8]) {
+        let mut queue = self.lock();
+        if WAITING_BYTES_MAX < queue.waiting.len() + line.len() {
+            queue.lost += 1;
+            return;
+        }
+        queue.waiting.extend_from_slice(line);
+        drop(queue);
+        self.changed.notify_all();
+    }
+
+    /// Forgets what waits: another process writes it.
+    pub(super) fn forget(&self) {
+        self.lock().waiting.clear();
+    }
+
+    /// Waits until all lines are written, as long as the reader takes some within [`PATIENCE`].
+    pub(super) fn finish(&'static self) {
+        if self.begin().is_err() {
+            // Without a thread this one waits for the reader.
+            let waiting = std::mem::take(&mut self.lock().waiting);
+            self.write_to(&mut io::stderr(), &waiting);
+            return;
+        }
+        let mut queue = self.lock();
+        let (mut seen, mut since) = (queue.written, Instant::now());
+        while !queue.waiting.is_empty() || queue.is_writing {
+            let left = PATIENCE.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(queue, left);
+            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if queue.written != seen {
+                (seen, since) = (queue.written, Instant::now());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread.
+    fn write(&self, sink: &mut Sink) {
+        let mut taken = Vec::new();
+        loop {
+            let mut queue = self.lock();
+            queue.is_writing = false;
+            self.changed.notify_all();
+            while queue.waiting.is_empty() {
+                let waited = self.changed.wait(queue);
+                queue = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+            std::mem::swap(&mut queue.waiting, &mut taken);
+            queue.is_writing = true;
+            drop(queue);
+            let is_written = self.write_to(&mut *sink(), &taken);
+            let lines = taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+            taken.clear();
+            let mut queue = self.lock();
+            let lost = match is_written {
+                true => std::mem::take(&mut queue.lost),
+                false => {
+                    queue.lost += lines;
+                    0
+                }
+            };
+            drop(queue);
+            if 0 < lost {
+                tracing::warn!(
+                    lines = lost,
+                    "lines of this log could not be written and are lost"
+                );
+            }
+        }
+    }
+
+    /// Writes in pieces, and counts them. Returns whether all was taken.
+    fn write_to(&self, out: &mut dyn Write, bytes: &[u8]) -> bool {
+        for piece in bytes.chunks(WRITE_BYTES_MAX) {
+            if out.write_all(piece).is_err() {
+                return false;
+            }
+            self.lock().written += piece.len() as u64;
+            self.changed.notify_all();
+        }
+        out.flush().is_ok()
+    }
+}
+
+/// A line that a thread hands over.
+#[derive(Clone, Copy)]
+pub(super) struct Handover(pub(super) &'static Outlet);
+
+impl Write for Handover {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.push(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
