@@ -61,6 +61,7 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
             .filter_map(|mapping| readable("img_map", &mapping.directory)),
     );
     findings.extend(house::limits(config).err());
+    findings.extend(house::gate(config).err());
     findings.extend(programs::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {

@@ -12,7 +12,7 @@ use picture::{Facts, Plan, Recipe, Stage};
 use crate::config::Config;
 use crate::flags::{self, Convert};
 use crate::house;
-use crate::report::{EXIT_OK, Error};
+use crate::report::{self, EXIT_OK, Error};
 
 /// Converts IN to OUT, which appears whole or not at all.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
@@ -35,14 +35,18 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
                 FailureKind::TimedOut => {
                     Error::finding(what).hint("--cell-max-request-time allows a job longer")
                 }
-                FailureKind::Crashed | FailureKind::Lied | FailureKind::Host => Error::host(what),
+                FailureKind::Unencodable
+                | FailureKind::Crashed
+                | FailureKind::Lied
+                | FailureKind::Host
+                | FailureKind::Cancelled => Error::host(what),
             }
         })?;
     write(&typed.output, &sealed)
         .map_err(|err| Error::host(format!("write {}: {err}", typed.output.display())))?;
     let original_bytes = original.metadata().map_or(0, |meta| meta.len());
     let size = plan.target;
-    eprintln!(
+    report::line(format_args!(
         "{}: {} x {} pixels, {} bytes, {:.2} of the original, {} ms CPU",
         typed.output.display(),
         size.width_px,
@@ -50,7 +54,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
         sealed.bytes,
         sealed.bytes as f64 / original_bytes.max(1) as f64,
         sealed.cpu_us / 1000,
-    );
+    ));
     Ok(EXIT_OK)
 }
 
@@ -93,7 +97,9 @@ fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     let mut file = File::create_new(&beside)?;
     let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
-        .and_then(|_| fs::rename(&beside, output))
+        // A power cut must not leave half a picture in the place of a whole one.
+        .and_then(|_| file.sync_data())
+        .and_then(|()| fs::rename(&beside, output))
         .inspect_err(|_| {
             // The error that led here is the one to tell.
             drop(fs::remove_file(&beside));

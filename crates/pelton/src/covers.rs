@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
 use origin::Service;
+use origin::gate::Part;
 use origin::library::{Library, LibraryPath, Wait};
 use origin::looks::Looks;
 use origin::mount::{Mount, Reply, Visit};
@@ -175,8 +176,17 @@ impl CoverMount {
 }
 
 impl Mount for CoverMount {
+    fn part(&self) -> Part {
+        Part::Music
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
+    }
+
+    /// Covers inside music.
+    fn reaches_internal(&self) -> bool {
+        true
     }
 
     fn metrics(&self, out: &mut String) {

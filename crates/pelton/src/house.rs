@@ -1,17 +1,18 @@
 //! From the configuration to the parts of the house: what each of them is told.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use origin::gate::{Gate, Token};
 use origin::ledger::Store;
 use origin::library::Mount;
 use origin::media_type::AllowedTypes;
 use origin::mount::Mounts;
-use origin::{Service, Settings};
-use picture::{Accepts, Target};
-use reactor::Counters;
+use origin::{Cors, Service, Settings};
+use picture::{Accepts, Grammar, Target};
+use reactor::{Counters, DirLock, LockError, Sharing};
 use tags::Splits;
 
 use crate::config::{Config, PerCore, Timeout, Types};
@@ -160,10 +161,20 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
         formats: Accepts {
             avif: reads(Target::Avif),
             webp: reads(Target::Webp),
+            named: true,
         },
         quality: config.quality.0,
         improve: config.improve,
-        allowed_types: allowed_types(&config.allowed_types),
+        allowed_types: types(&config.allowed_types),
+        only_types: types(&config.only_types),
+        active_types: types(&config.active_types),
+        headers: config.headers.0.clone(),
+        cors: Cors::new(config.cors_origins.0.iter().cloned()),
+        resource_policy: config.resource_policy.0,
+        grammar: match config.strict_query {
+            true => Grammar::Strict,
+            false => config.queries.0,
+        },
         max_age_s: config.max_age.0.as_secs() as u32,
         provisional_age_s: config.max_age_quick.0.as_secs() as u32,
         http: http_limits(config),
@@ -176,6 +187,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             concurrency,
             waiting_max: limits.queue_max as usize,
             waiting_cpu_ms_max: u64::from(millis(limits.queue_time_max)),
+            waiting_ms_max: u64::from(millis(limits.queue_time_max)),
             memory_bytes_max: limits.convert_bytes_max.0,
             waiters_max: limits.waiters_max as usize,
             improving_max: limits.improving_max as usize,
@@ -183,6 +195,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
         transcode: origin::transcode::Limits {
             concurrency: transcodings(config)?,
             waiting_max: config.transcoding.waiting_max as usize,
+            waiting_ms_max: u64::from(millis(config.transcoding.max_queue_time)),
             waiters_max: limits.waiters_max as usize,
             memory_bytes_max: config.transcoding.max_memory.0,
         },
@@ -193,7 +206,43 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
         },
         ledger: origin::ledger::Limits::default(),
+        gate: gate(config)?,
     })
+}
+
+/// Shortest token; one of 16 letters cannot be guessed.
+const TOKEN_BYTES_MIN: usize = 16;
+
+/// Who gets what.
+pub(crate) fn gate(config: &Config) -> Result<Gate, Error> {
+    let token = config
+        .admin_token_file
+        .0
+        .as_deref()
+        .map(token)
+        .transpose()?;
+    Ok(Gate {
+        login: config.require_login.0,
+        hosts: config.hosts.0.clone(),
+        origins: config.origins.0.clone(),
+        token,
+        has_admin_listener: config.admin_listen.0.is_some(),
+    })
+}
+
+/// Reads the token in a file, which is all there is in it.
+fn token(path: &Path) -> Result<Token, Error> {
+    let unfit = |why: &dyn std::fmt::Display| {
+        let what = format!("admin_token_file: {}: {why}", path.display());
+        Error::usage(what).hint("openssl rand -hex 24 > FILE makes one")
+    };
+    let text = std::fs::read_to_string(path).map_err(|err| unfit(&err))?;
+    match text.trim() {
+        token if token.len() < TOKEN_BYTES_MIN => Err(unfit(&format_args!(
+            "the token is shorter than {TOKEN_BYTES_MIN} letters"
+        ))),
+        token => Ok(Token::new(token)),
+    }
 }
 
 fn caches(config: &Config) -> Result<origin::Limits, Error> {
@@ -209,6 +258,7 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         core_body_bytes_max: limits.hot_bytes_max.0 / cores as u64,
         core_answers_max: at_least_one(limits.hot_answers_max / cores as u32),
         core_trust_ms: u64::from(millis(limits.trust_time)),
+        coded_bytes_max: limits.coded_bytes_max.0,
         gallery_entries_max: limits.gallery_entries_max as usize,
         original_bytes_max: limits.original_bytes_max.0,
         handshakes_max: limits.handshakes_max.get() as usize,
@@ -225,7 +275,47 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         conversion_wall_ms_max: millis(config.cell.max_request_time),
         request_body_bytes: limits.request_body_bytes.0 as usize,
         core_request_body_bytes: limits.request_bodies_bytes.0 as usize / cores,
+        mount_answers_bytes: limits.mount_answers_bytes.0 as usize,
     })
+}
+
+/// Holds a directory that `what` writes to, as long as the lock is kept. Where the host gives no lock there is a warning.
+pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<DirLock>, Error> {
+    match DirLock::take(dir, sharing) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held(holder)) => {
+            let what = format!("{what}: {} is in use by process {holder}", dir.display());
+            Err(Error::host(what)
+                .hint("give each server a directory of its own, or end that process"))
+        }
+        Err(LockError::Host(path, err)) => {
+            unlocked(&path, &err);
+            Ok(None)
+        }
+    }
+}
+
+/// Holds a directory once the process that holds it has ended, until this process ends.
+pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'static str) {
+    let wait = move || match DirLock::wait(&dir, sharing) {
+        Ok(mut lock) => {
+            lock.sign(what);
+            std::mem::forget(lock);
+        }
+        Err(LockError::Held(_)) => unreachable!("it waits"),
+        Err(LockError::Host(path, err)) => unlocked(&path, &err),
+    };
+    let started = std::thread::Builder::new()
+        .name("lock".to_owned())
+        .spawn(wait);
+    if let Err(err) = started {
+        tracing::warn!(%err, "other servers are not kept out of the data directory");
+    }
+}
+
+fn unlocked(path: &Path, err: &std::io::Error) {
+    let path = path.display();
+    tracing::warn!(%path, %err, "other servers are not kept out of this directory");
 }
 
 /// The index's folder in the data directory.
@@ -275,6 +365,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
         .map(|mapping| Mount {
             prefix: mapping.prefix.clone(),
             directory: mapping.directory.clone(),
+            is_internal: false,
         })
         .collect();
     for (folder, path, what) in [
@@ -286,6 +377,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
             Ok(()) => mounts.push(Mount {
                 prefix: path.trim_matches('/').to_owned(),
                 directory,
+                is_internal: true,
             }),
             Err(err) => {
                 tracing::warn!(folder = %directory.display(), %err, "{what} are not shown");
@@ -295,16 +387,14 @@ fn mounts(config: &Config) -> Vec<Mount> {
     mounts.push(Mount {
         prefix: String::new(),
         directory: config.root.clone(),
+        is_internal: false,
     });
     mounts
 }
 
-fn allowed_types(types: &Types) -> AllowedTypes {
+fn types(types: &Types) -> AllowedTypes {
     match types {
-        Types::Every => AllowedTypes {
-            all: true,
-            ..AllowedTypes::default()
-        },
+        Types::Every => AllowedTypes::every(),
         Types::Only(extensions) => AllowedTypes {
             all: false,
             extensions: extensions.iter().cloned().collect(),
@@ -339,6 +429,7 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
         write_stall_ms: u64::from(millis(limits.write_timeout)),
         write_bytes_per_s_min: limits.write_rate_min.0,
         linger_ms: u64::from(millis(limits.linger_timeout)),
+        linger_ms_max: u64::from(millis(limits.linger_time_max)),
         linger_bytes_max: limits.linger_bytes_max.0 as usize,
         drain_ms_max: u64::from(millis(limits.drain_timeout)),
         unsent_bytes_max: u32::try_from(limits.unsent_bytes_max.0).unwrap_or(u32::MAX),

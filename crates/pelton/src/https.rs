@@ -57,10 +57,15 @@ fn refused(err: &tls::Error) -> Error {
     error.hint(err.hint())
 }
 
-/// Where to listen: for HTTP, and for HTTPS if there are certificates.
+/// Where to listen: for HTTP, for HTTPS if there are certificates, and for the administration if it is apart.
 pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketAddr> {
     let https = loaded.map(|_| config.tls.listen);
-    [config.listen].into_iter().chain(https).collect()
+    let admin = config.admin_listen.0;
+    [config.listen]
+        .into_iter()
+        .chain(https)
+        .chain(admin)
+        .collect()
 }
 
 /// What is spoken at `bound`, which were [`addresses`] before the kernel chose their ports.
@@ -69,8 +74,9 @@ pub(crate) fn schemes(
     tls: Option<Arc<Tls>>,
     bound: &[SocketAddr],
 ) -> Box<[Scheme]> {
+    let admin = config.admin_listen.0.map(|_| Scheme::Admin);
     let Some(tls) = tls else {
-        return Box::new([Scheme::Http]);
+        return [Scheme::Http].into_iter().chain(admin).collect();
     };
     let port = match config.tls.redirect {
         Redirect::Off => None,
@@ -81,7 +87,8 @@ pub(crate) fn schemes(
         let tls = Arc::clone(&tls);
         Scheme::Redirect(Https { tls, port })
     });
-    Box::new([http, Scheme::Https(tls)])
+    let public = [http, Scheme::Https(tls)];
+    public.into_iter().chain(admin).collect()
 }
 
 /// The URLs at which `addresses` are served, each as its scheme says.
@@ -89,7 +96,7 @@ pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<Strin
     let pairs = addresses.iter().zip(schemes);
     pairs
         .map(|(address, scheme)| match scheme {
-            Scheme::Http | Scheme::Redirect(_) => format!("http://{address}/"),
+            Scheme::Http | Scheme::Redirect(_) | Scheme::Admin => format!("http://{address}/"),
             Scheme::Https(_) => format!("https://{address}/"),
         })
         .collect()

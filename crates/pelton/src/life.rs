@@ -20,6 +20,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::https;
+use crate::log;
 use crate::notify;
 use crate::reload::Configured;
 use crate::report::{EXIT_OK, Error};
@@ -109,7 +110,7 @@ impl Life {
                 SIGUSR1 => self.reopen(),
                 SIGUSR2 => self.upgrade(),
                 // Who asks twice does not want to wait.
-                _ if self.stop.is_triggered() => std::process::exit(i32::from(EXIT_OK)),
+                _ if self.stop.is_triggered() => end_at_once(),
                 _ => self.end(signal),
             }
         }
@@ -157,6 +158,11 @@ impl Life {
     }
 }
 
+fn end_at_once() -> ! {
+    log::finish();
+    std::process::exit(i32::from(EXIT_OK))
+}
+
 /// Heeds TERM and INT alone, for what neither reloads nor is replaced.
 pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
     let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
@@ -173,7 +179,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
         }
         // Who asks twice does not want to wait.
         if asked.next().is_some() {
-            std::process::exit(i32::from(EXIT_OK));
+            end_at_once();
         }
     };
     std::thread::Builder::new()

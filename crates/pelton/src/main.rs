@@ -5,6 +5,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// They panic where the line cannot be written, and wait where nobody reads it.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod life;
 mod notify;
@@ -25,6 +27,8 @@ mod scan;
 
 mod user;
 
+mod quarantine;
+
 mod run;
 
 mod check;
@@ -43,27 +47,30 @@ mod flags;
 mod config;
 
 mod log;
+mod panics;
 mod report;
 
-use std::alloc::System;
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use config::Resolved;
 use flags::{Command, Parsed};
-use reactor::CountingAllocator;
+use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error};
 
 /// Cores count what they allocate, so that it can be seen that a hit allocates nothing.
 #[global_allocator]
-static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
+static ALLOCATOR: CountingAllocator<Jemalloc> = CountingAllocator(Jemalloc);
 
 fn main() -> ExitCode {
-    match run() {
+    panics::abort_on_panic();
+    let code = match run() {
         Ok(code) => ExitCode::from(code),
         Err(errors) => report::fail(&errors),
-    }
+    };
+    log::finish();
+    code
 }
 
 fn run() -> Result<u8, Vec<Error>> {
@@ -97,6 +104,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::User(typed) => {
             let settings = typed.does.settings().clone();
             user::run(&typed.does, &flags::settle(settings, variables)?)
+        }
+        Command::Quarantine(typed) => {
+            let settings = typed.does.settings().clone();
+            quarantine::run(&typed.does, &flags::settle(settings, variables)?.config)
         }
         Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
         Command::Cell(typed) => {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use origin::Service;
+use origin::gate::Users;
 use origin::mount::Mount;
 use scan::{Keeper, Status, Watch};
 
@@ -52,6 +53,11 @@ impl Music {
             vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
         mounts.extend(self.players.iter().flat_map(Players::mounts));
         mounts
+    }
+
+    /// Those who may log in, where users can be kept.
+    pub(crate) fn users(&self) -> Option<Arc<dyn Users>> {
+        self.players.as_ref().map(Players::users)
     }
 
     /// Ends the scan that runs, if one does; the last whole index stays.

@@ -2,8 +2,10 @@
 //! listen at `/-/music`.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
+use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -12,13 +14,16 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
+use origin::archive::Wanted;
+use origin::gate::{Denied, Login, Part, Users};
 use origin::library::{Library, LibraryPath, Mount as Directory};
 use origin::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 use picture::Look;
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
 use subsonic::{
-    Answer, ApiRequest, House, Limits, Params, Reading, Request, Scanning, Server, Store, Watching,
+    Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
+    Store, Watching,
 };
 
 use crate::config::Config;
@@ -59,6 +64,7 @@ impl Players {
         let root = Directory {
             prefix: String::new(),
             directory: config.root.clone(),
+            is_internal: false,
         };
         let library = Library::open(&[root], &config.data);
         let library = library.inspect_err(|(path, err)| {
@@ -81,16 +87,42 @@ impl Players {
         })
     }
 
+    /// Those who may log in.
+    pub(crate) fn users(&self) -> Arc<dyn Users> {
+        Arc::new(Doorkeeper(Arc::clone(&self.server)))
+    }
+
     /// Where they talk to it.
-    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 3] {
+    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
         let rest: Arc<dyn Mount> = Arc::new(Rest(Arc::clone(&self.server)));
         let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
         let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
+        let shares: Arc<dyn Mount> = Arc::new(Shares(Arc::clone(&self.server)));
         [
             (Rest::PREFIX.to_owned(), rest),
             (Api::PREFIX.to_owned(), api),
             (Page::PREFIX.to_owned(), page),
+            (Shares::PREFIX.to_owned(), shares),
         ]
+    }
+}
+
+/// Verifies logins that come in HTTP's own field.
+struct Doorkeeper(Arc<Server>);
+
+impl Users for Doorkeeper {
+    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, Denied> {
+        let now_ms = unix_ms(SystemTime::now());
+        match self.0.log_in(authorization, peer, now_ms) {
+            Ok(user) => Ok(Login {
+                is_admin: user.is_admin,
+            }),
+            Err(LoginError::Unknown) => Err(Denied::Unknown),
+            Err(LoginError::Guessing { wait_s }) => Err(Denied::Guessing {
+                retry_after_s: wait_s,
+            }),
+            Err(LoginError::Host) => Err(Denied::Host),
+        }
     }
 }
 
@@ -233,7 +265,7 @@ impl Rest {
         let is_json = visit.fields.clone().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")
         });
-        let peer = visit.peer;
+        let (peer, base) = (visit.peer, base(&visit));
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
             let mut params = Params::parse(&query);
@@ -247,6 +279,7 @@ impl Rest {
                 params,
                 body: if is_form { "" } else { &body },
                 peer,
+                base,
                 now_ms,
             });
             reply(answer, busy)
@@ -256,12 +289,30 @@ impl Rest {
 }
 
 impl Mount for Rest {
+    fn part(&self) -> Part {
+        Part::Players
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 
+    fn metrics(&self, out: &mut String) {
+        let (name, damaged) = ("pelton_users_journal_damaged", self.0.damage().stretches);
+        write!(
+            out,
+            "# TYPE {name} counter\n# HELP {name} damaged parts of the users' journal that were skipped\n{name}_total {damaged}\n"
+        )
+        .expect("strings take everything");
+    }
+
     /// The protocol has passwords in them.
     fn has_secret_queries(&self) -> bool {
+        true
+    }
+
+    /// Covers inside music, and users' pictures.
+    fn reaches_internal(&self) -> bool {
         true
     }
 }
@@ -296,6 +347,10 @@ impl Api {
 }
 
 impl Mount for Api {
+    fn part(&self) -> Part {
+        Part::Api
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
@@ -307,7 +362,7 @@ struct Page(Arc<Server>);
 impl Page {
     const PREFIX: &str = "/-/music";
     /// Nothing but our own pictures and music, and the style in the page itself.
-    const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'";
+    const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
     async fn reply(&self, visit: Visit<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
@@ -316,7 +371,8 @@ impl Page {
         let path = visit.path.strip_prefix(Page::PREFIX).unwrap_or("");
         let (path, query) = (path.to_owned(), visit.query.unwrap_or("").to_owned());
         let server = Arc::clone(&self.0);
-        let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query));
+        let now_ms = unix_ms(SystemTime::now());
+        let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
         let mut reply = said(off_core(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
@@ -326,9 +382,62 @@ impl Page {
 }
 
 impl Mount for Page {
+    fn part(&self) -> Part {
+        Part::Music
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
+}
+
+/// `/-/share/ID`: what users share, for all who have the link.
+struct Shares(Arc<Server>);
+
+impl Shares {
+    const PREFIX: &str = "/-/share";
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return not_allowed("GET, HEAD");
+        }
+        let path = visit.path.strip_prefix(Shares::PREFIX).unwrap_or("");
+        let path = path.trim_start_matches('/').to_owned();
+        let server = Arc::clone(&self.0);
+        let now_ms = unix_ms(SystemTime::now());
+        let share = move || server.share(Shares::PREFIX, &path, now_ms);
+        let mut reply = said(off_core(share).await);
+        if let Reply::Whole { fields, .. } = &mut reply {
+            fields.push(("content-security-policy".into(), Page::POLICY.into()));
+            fields.push(("referrer-policy".into(), "no-referrer".into()));
+        }
+        reply
+    }
+}
+
+impl Mount for Shares {
+    /// The link itself is the credential.
+    fn part(&self) -> Part {
+        Part::Players
+    }
+
+    /// Music that is shared needs no login.
+    fn reaches_internal(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+/// Returns the scheme and host that a client sent a request to.
+fn base(visit: &Visit<'_>) -> String {
+    let scheme = if visit.secure { "https" } else { "http" };
+    let mut fields = visit.fields.clone();
+    let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = host.and_then(|(_, value)| str::from_utf8(value).ok());
+    format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
 async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -352,6 +461,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
     match answer {
         Answer::Transcoded {
             target,
+            user,
             plan,
             pieces_do,
             raw_will_do,
@@ -364,6 +474,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             };
             Reply::Transcoded(Transcoding {
                 target,
+                user,
                 plan,
                 pieces_do,
                 raw_will_do,
@@ -374,13 +485,30 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
                 fields: fields(&[ANYWHERE]),
             })
         }
-        other => said(other),
+        other => {
+            let mut reply = said(other);
+            if let Reply::Whole { fields: said, .. } | Reply::Internal { fields: said, .. } =
+                &mut reply
+            {
+                said.extend(fields(&[ANYWHERE]));
+            }
+            reply
+        }
     }
 }
 
 fn said(answer: Answer) -> Reply {
     match answer {
         Answer::Transcoded { .. } => unreachable!("only players have music transcoded"),
+        Answer::Archive { files, disposition } => {
+            let mut fields = fields(&[ANYWHERE]);
+            fields.push(("content-disposition".into(), disposition.into()));
+            let files = files.into_iter().map(|(path, name)| Wanted { path, name });
+            Reply::Archive {
+                files: files.collect(),
+                fields,
+            }
+        }
         Answer::Document {
             status,
             media_type,
@@ -391,7 +519,6 @@ fn said(answer: Answer) -> Reply {
                 ("content-type", media_type),
                 ("cache-control", "no-store"),
                 ("x-content-type-options", "nosniff"),
-                ANYWHERE,
             ]),
             body: body.into(),
         },
@@ -399,7 +526,7 @@ fn said(answer: Answer) -> Reply {
             target,
             disposition,
         } => {
-            let mut fields = fields(&[ANYWHERE]);
+            let mut fields = Vec::new();
             fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
             Reply::Internal { target, fields }
         }

@@ -26,6 +26,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
+    log::begin().map_err(|err| vec![err])?;
     house::readable(&config.root).map_err(|err| vec![err])?;
     let pool = house::conversions(config).map_err(|err| vec![err])?;
     // The next server records what is made here.
@@ -40,7 +41,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
         .count();
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));
-    eprintln!(
+    report::line(format_args!(
         "{files} files, {} covers: {} variants made ({} of {} originals), {} there already, {} no smaller, {} failed",
         wanted.len() - files,
         count(&tally.made),
@@ -49,7 +50,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
         count(&tally.known),
         count(&tally.larger),
         count(&tally.failed),
-    );
+    ));
     Ok(if count(&tally.failed) == 0 {
         EXIT_OK
     } else {

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use origin::gate::Users;
 use origin::mount::{Mount, Mounts};
 
 use crate::config::{Config, Entry, OnError};
@@ -233,12 +234,15 @@ pub(crate) struct Beside {
     pub(crate) programs: Arc<Programs>,
     /// What no reload changes.
     pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
+    /// Those who may log in, which no reload changes either.
+    pub(crate) users: Option<Arc<dyn Users>>,
 }
 
 impl Beside {
     /// As the service takes them.
     pub(crate) fn mounts(&self) -> Mounts {
-        Mounts::new([self.others.clone(), self.programs.mounts()].concat())
+        let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
+        mounts.with_users(self.users.clone())
     }
 
     /// Takes over what another configuration says.

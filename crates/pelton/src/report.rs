@@ -1,9 +1,11 @@
 //! Lines that people read, and exit codes.
 
 use std::fmt;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::config::Note;
+use crate::log;
 
 /// Done, and nothing to complain about.
 pub(crate) const EXIT_OK: u8 = 0;
@@ -99,7 +101,7 @@ impl fmt::Display for Error {
 /// Without an error.
 pub(crate) fn fail(errors: &[Error]) -> ExitCode {
     for error in errors {
-        eprintln!("{error}");
+        log::say(error);
     }
     let gravest = errors.iter().map(Error::code).max();
     ExitCode::from(gravest.expect("a failure comes with an error"))
@@ -108,6 +110,12 @@ pub(crate) fn fail(errors: &[Error]) -> ExitCode {
 /// Writes to stderr what the operator should know although nothing is wrong with it.
 pub(crate) fn notes<'a>(notes: impl IntoIterator<Item = &'a Note>) {
     for note in notes {
-        eprintln!("note:   {note}");
+        log::say(&format_args!("note:   {note}"));
     }
+    log::finish();
+}
+
+/// Writes a line of a command's report to stderr, at the reader's pace. A reader that has gone is no error.
+pub(crate) fn line(text: impl fmt::Display) {
+    drop(writeln!(io::stderr(), "{text}"));
 }

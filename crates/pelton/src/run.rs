@@ -11,14 +11,14 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::config::Config;
 use crate::flags::Run;
-use crate::report::Error;
+use crate::report::{self, Error};
 use crate::{house, print, worker};
 
 /// Runs PROGRAM once.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
     let finished = job(typed, config).map_err(|err| vec![err])?;
     if !finished.remark.is_empty() {
-        eprintln!("{}", finished.remark);
+        report::line(&finished.remark);
     }
     let mut answer = (&finished.body).take(finished.answer_bytes);
     print(|out| io::copy(&mut answer, out).map(drop))

@@ -36,16 +36,22 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     };
     let report = watched(&order).map_err(|err| vec![told(&err)])?;
     for Fault { path, reason } in &report.faults {
-        eprintln!("{}: {reason}", path.escape_ascii());
+        report::line(format_args!("{}: {reason}", path.escape_ascii()));
     }
     for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_TOLD_MAX) {
-        eprintln!("{}: a track all the same: {reason}", path.escape_ascii());
+        report::line(format_args!(
+            "{}: a track all the same: {reason}",
+            path.escape_ascii()
+        ));
     }
     if let Some(more @ 1..) = report.broken_tags.len().checked_sub(BROKEN_TAGS_TOLD_MAX) {
-        eprintln!("{more} more tracks have broken tags");
+        report::line(format_args!("{more} more tracks have broken tags"));
     }
     for (path, target) in &report.missing {
-        eprintln!("{}: not in the library: {target}", path.escape_ascii());
+        report::line(format_args!(
+            "{}: not in the library: {target}",
+            path.escape_ascii()
+        ));
     }
     print(|out| write!(out, "{}", lines(&report)))?;
     Ok(match report.faults.is_empty() {

@@ -1,11 +1,12 @@
 //! `pelton serve`: the library over HTTP until a signal ends it.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use origin::gate::Gate;
 use origin::{Live, LiveCore};
-use reactor::{Listeners, Stop};
+use reactor::{DirLock, Listeners, Sharing, Stop};
 
 use crate::config::{Config, Resolved};
 use crate::flags::SettingFlags;
@@ -16,6 +17,7 @@ use crate::log;
 use crate::music::Music;
 use crate::notify;
 use crate::programs::{Beside, Programs};
+use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
@@ -29,12 +31,14 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
     let config = &resolved.config;
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
+    log::begin().map_err(|err| vec![err])?;
     serve(typed, config).map_err(|err| vec![err])
 }
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let (predecessor, mut inherited) = inherited()?;
     house::readable(&config.root)?;
+    let _held = hold(config, predecessor.is_some())?;
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
@@ -45,7 +49,8 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let music = Music::start(config)?;
     let beside = Beside {
         programs: Programs::start(config, Arc::clone(&pool))?,
-        others: music.mounts(),
+        others: [music.mounts(), vec![quarantine::Api::mount(config)]].concat(),
+        users: music.users(),
     };
     let counters = listeners.counters();
     let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
@@ -72,12 +77,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };
     life.begin()?;
-    // Said when signals are heeded, since whoever reads it may send one.
-    let (cores, pid) = (listeners.counters().len(), std::process::id());
-    let root = config.root.display();
-    for origin in origins {
-        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {origin}");
-    }
+    // Signals are handled by now: a reader of these lines may send one.
+    let cores = listeners.counters().len();
+    announce(config, origins, cores, &posture);
     let not_ready = AtomicUsize::new(cores);
     let drained = reactor::run(listeners, &limits, SHED, &stop, |core| {
         let live = LiveCore::new(&live, core.clone());
@@ -100,6 +102,57 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // leaves half written is told by its name.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
+}
+
+/// Logs each origin at which the library is served.
+fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &cell::Posture) {
+    let (root, pid) = (config.root.display(), std::process::id());
+    for origin in origins {
+        tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {origin}");
+    }
+}
+
+/// Holds the data directory: alone, or beside others where a store elsewhere joins them. The one of a predecessor is held
+/// once that has ended.
+fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error> {
+    const WHAT: &str = "pelton serve";
+    let sharing = match config.store.url.0 {
+        Some(_) => Sharing::Shared,
+        None => Sharing::Alone,
+    };
+    if has_predecessor {
+        house::hold_after_predecessor(config.data.clone(), sharing, WHAT);
+        return Ok(None);
+    }
+    let mut held = house::hold(&config.data, sharing, "serve: data directory")?;
+    held.iter_mut().for_each(|lock| lock.sign(WHAT));
+    Ok(held)
+}
+
+/// Warns of parts that other machines can reach without credentials.
+fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
+    let public = addresses.len() - usize::from(gate.has_admin_listener);
+    let (public, admin) = addresses.split_at(public);
+    let beyond = |addresses: &[SocketAddr]| {
+        let mut addresses = addresses.iter();
+        let address = addresses.find(|it| !it.ip().to_canonical().is_loopback());
+        address.copied()
+    };
+    let open = [
+        (beyond(public), gate.open_parts()),
+        (beyond(admin), Gate::ADMIN_PARTS.to_vec()),
+    ];
+    let open = open.into_iter().filter(|(_, parts)| !parts.is_empty());
+    for (address, parts) in open {
+        let Some(address) = address else { continue };
+        let open = parts.join(", ");
+        tracing::warn!(
+            %address,
+            open,
+            "everybody who reaches this server can read these without a login: \
+             require_login, admin_listen and admin_token_file close them"
+        );
+    }
 }
 
 /// The process that this one replaces, if it does, and the listening sockets of that, or of a service manager.
@@ -127,6 +180,7 @@ fn listen(
         .steer(config.steering.0)
         .map_err(reactor_error)?
         .exempt(config.proxies.0.clone());
+    warn_of_openness(&house::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
         // What the old process listened on and this one does not, that one closes.
         Some(Ok(unasked)) if all => {

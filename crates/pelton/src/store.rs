@@ -1,36 +1,42 @@
 //! `pelton store`: the store over RESP, alone, until a signal or a client ends it.
 
 use kv::{Config, ErrorKind, Limits, LogLevel, Server};
-use reactor::{Side, Stop};
+use reactor::{Sharing, Side, Stop};
 use tracing::Level;
 
+use crate::house;
 use crate::life::stop_on_signal;
 use crate::log;
 use crate::notify;
 use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
 
-/// Memory that was freed and is kept for what comes next.
-const KEPT_BYTES: usize = 64 << 20;
-/// From here on a value is mapped for itself, and its memory goes back with it. glibc's own bound for what it finds out
-/// by itself.
-const BLOCK_BYTES: usize = 32 << 20;
-
 /// Serves what redis-server's command line in `words` says.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
-    let config = Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
+    let mut config =
+        Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
     start_log(&config)?;
+    let sharing = match config.keeps_data() {
+        true => Sharing::Alone,
+        false => Sharing::Shared,
+    };
+    let mut held = house::hold(config.dir(), sharing, "store: directory")?;
     let detaches = config.detaches();
-    reactor::keep_freed(KEPT_BYTES, BLOCK_BYTES);
     // Every client takes a descriptor.
-    reactor::raise_descriptors_max().map_err(reactor_error)?;
+    config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
     let mut server =
         Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
     server.on_log_level(|level| log::set_level(least(level)));
     // The sockets are open, so that whoever starts it has been told what is in the way.
     if detaches && reactor::detach().map_err(reactor_error)? == Side::Starter {
+        log::forget();
         return Ok(EXIT_OK);
+    }
+    log::begin()?;
+    held.iter_mut().for_each(|lock| lock.sign("pelton store"));
+    if let Err(err) = reactor::return_freed_memory() {
+        tracing::warn!(%err, "freed memory goes back to the host only while clients ask for something");
     }
     let stop = Stop::new();
     stop_on_signal(&stop)?;

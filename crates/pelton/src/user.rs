@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use origin::FileSource;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use subsonic::{Store, StoreError, UserError};
+use subsonic::{Damage, Store, StoreError, UserError};
 
-use crate::config::Resolved;
-use crate::flags::UserDoes;
+use crate::config::{Config, Key, Raw, Resolved, Source};
+use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
 use crate::house;
 use crate::players::{self, unix_ms};
 use crate::print;
@@ -27,14 +27,56 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(players::FOLDER);
     let store = Store::open(&folder).map_err(|err| vec![told(&UserError::Store(err))])?;
-    let avatars = resolved.config.data.join(house::AVATARS);
+    let done = carry_out(does, &store, resolved);
+    let Some(found) = damaged(store.damage(), &folder, does) else {
+        return done;
+    };
+    match (done, does) {
+        (Ok(_), UserDoes::List(_)) => Err(vec![found]),
+        (Ok(code), _) => {
+            report::line(&found);
+            Ok(code)
+        }
+        (Err(mut errors), _) => {
+            errors.push(found);
+            Err(errors)
+        }
+    }
+}
+
+/// Describes what could not be read of the journal, if anything.
+fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
+    let Damage { stretches, bytes } = damage;
+    let hint = match does {
+        UserDoes::List(_) => {
+            "the next change keeps the file as journal.bad and goes on without them"
+        }
+        _ => "the file is kept as journal.bad beside it",
+    };
+    (stretches != 0).then(|| {
+        let journal = folder.join("journal");
+        let what = format!("user: damaged parts of {}: {stretches}", journal.display());
+        let cause =
+            format!("{bytes} bytes are no whole records, and what was changed in them is lost");
+        Error::finding(what).because(cause).hint(hint)
+    })
+}
+
+fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+    let avatars = &resolved.config.data.join(house::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
     let failed = |err: UserError| vec![told(&err)];
     match does {
         UserDoes::Add(add) => {
             let password = password().map_err(|err| vec![err])?;
+            let users = store
+                .users()
+                .map_err(|err| vec![told(&UserError::Store(err))])?;
             let added = store.add_user(&add.name, &password, add.admin, now_ms);
             added.map_err(failed)?;
+            if users.is_empty() {
+                decide_openness(resolved).map_err(|err| vec![err])?;
+            }
         }
         UserDoes::Password(whose) => {
             let password = password().map_err(|err| vec![err])?;
@@ -49,14 +91,13 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
         }
         UserDoes::Avatar(portrait) => {
             let name = store.avatar(&portrait.name).map_err(failed)?;
-            keep_avatar(&portrait.file, &avatars, &name).map_err(|err| vec![err])?;
+            keep_avatar(&portrait.file, avatars, &name).map_err(|err| vec![err])?;
         }
         UserDoes::RemoveAvatar(whose) => {
             let path = avatars.join(store.avatar(&whose.name).map_err(failed)?);
             let removed = fs::remove_file(&path);
             removed.map_err(|err| vec![not_there(&whose.name, &err)])?;
         }
-        UserDoes::List(_) => return list(&store),
         UserDoes::Key(key) => {
             let key = store
                 .add_key(&key.name, &key.label, now_ms)
@@ -64,8 +105,63 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
             return print(|out| writeln!(out, "{key}"));
         }
         UserDoes::RemoveKey(key) => store.remove_key(&key.name, &key.label).map_err(failed)?,
+        UserDoes::List(_) => return list(store),
     }
     Ok(EXIT_OK)
+}
+
+/// Keeps what clients must log in for once there are users: the flag's value, or the answer to a question at the terminal.
+/// Settings that the server finds by itself hold as they are.
+fn decide_openness(resolved: &Resolved) -> Result<(), Error> {
+    let key = Key::named(REQUIRE_LOGIN).expect("the table of settings has it");
+    let answer = match resolved.source(key) {
+        // The server does not see this command's flags.
+        Source::Flag(_) => (key.show)(&resolved.config),
+        Source::Default if io::stdin().is_terminal() => ask_openness(key)?,
+        Source::Default => {
+            report::line(
+                "note:   files, /-/music and /-/api need no login: require_login = \"music\" or \"all\" closes them",
+            );
+            return Ok(());
+        }
+        Source::File { .. } | Source::Variable(_) => return Ok(()),
+    };
+    let path = flags::answer_file(&resolved.config.data);
+    fs::write(&path, answer + "\n")
+        .map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
+    report::line(format_args!(
+        "note:   kept in {}; a server takes it up when it starts, or on SIGHUP",
+        path.display()
+    ));
+    Ok(())
+}
+
+/// Asks at the terminal until the answer is one.
+fn ask_openness(key: &Key) -> Result<String, Error> {
+    let failed = |err: io::Error| Error::host(format!("user: read the answer: {err}"));
+    loop {
+        report::line("What must clients log in for?");
+        report::line("  music  music with its pages, its covers and /-/api");
+        report::line("  all    everything, pictures too");
+        report::line(
+            "  off    nothing but players: everybody who reaches the server reads the rest",
+        );
+        io::stderr()
+            .write_all(b"require_login [music]: ")
+            .map_err(failed)?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line).map_err(failed)? == 0 {
+            return Err(Error::usage("user: no answer").hint("--require-login gives it"));
+        }
+        let word = match line.trim() {
+            "" => "music",
+            word => word,
+        };
+        let mut scratch = Config::default();
+        if (key.set)(&mut scratch, &Raw::Word(word.into())).is_ok() {
+            return Ok(word.to_owned());
+        }
+    }
 }
 
 fn not_there(name: &str, err: &io::Error) -> Error {
@@ -95,7 +191,8 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let copied = File::create(&partial).and_then(|mut copy| {
         io::copy(&mut io::Read::take(&picture, bytes), &mut copy)?;
         copy.sync_all()?;
-        fs::rename(&partial, avatars.join(name))
+        fs::rename(&partial, avatars.join(name))?;
+        File::open(avatars)?.sync_all()
     });
     copied.map_err(|err| {
         drop(fs::remove_file(&partial));
@@ -134,15 +231,14 @@ fn password() -> Result<String, Error> {
     let stdin = io::stdin();
     let mut line = String::new();
     if stdin.is_terminal() {
-        eprint!("password: ");
-        io::stderr().flush().map_err(failed)?;
+        io::stderr().write_all(b"password: ").map_err(failed)?;
         let shown = tcgetattr(&stdin).map_err(|err| failed(err.into()))?;
         let mut hidden = shown.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
         tcsetattr(&stdin, OptionalActions::Flush, &hidden).map_err(|err| failed(err.into()))?;
         let read = stdin.lock().read_line(&mut line);
         tcsetattr(&stdin, OptionalActions::Flush, &shown).map_err(|err| failed(err.into()))?;
-        eprintln!();
+        report::line("");
         read.map_err(failed)?;
     } else {
         stdin.lock().read_line(&mut line).map_err(failed)?;

@@ -29,6 +29,42 @@ struct Body {
     content_type: Option<String>,
 }
 
+impl Body {
+    /// Bytes that are what they begin as, whatever was said of them.
+    fn of(bytes: Bytes) -> Body {
+        let content_type = Format::sniff(&bytes).map(|format| format.media_type().into());
+        Body {
+            bytes,
+            content_type,
+        }
+    }
+
+    /// The same bytes, and what the client says they are as far as a browser runs none of it.
+    fn inert(self) -> Body {
+        let content_type = self.content_type.filter(|it| is_inert(it));
+        Body {
+            content_type,
+            ..self
+        }
+    }
+}
+
+/// Whether no browser runs what is of this media type.
+fn is_inert(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or("").trim();
+    let essence = essence.to_ascii_lowercase();
+    let is_media = ["image/", "audio/", "video/"]
+        .iter()
+        .any(|begin| essence.starts_with(begin));
+    essence == "text/plain" || is_media && essence != Format::Svg.media_type()
+}
+
+/// Whether `bytes` begins with a head that is not empty, in whatever case.
+fn begins_alike(bytes: &[u8], head: &[u8]) -> bool {
+    let begin = bytes.get(..head.len());
+    !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
+}
+
 /// Why there is no answer of a program's own.
 enum Stop {
     /// The client's fault.
@@ -67,7 +103,7 @@ impl Route {
         tracing::error!(program = name, detail, "a program has failed");
         let instead = match &self.fallback {
             Fallback::Tell => None,
-            Fallback::Input => Some(document(200, Vec::new(), came)),
+            Fallback::Input => Some(document(200, Vec::new(), came.inert())),
             Fallback::Target(target) => Some(Reply::Internal {
                 target: target.clone(),
                 fields: Vec::new(),
@@ -132,7 +168,7 @@ impl Route {
         let variables = self.variables(visit, body)?;
         let failed = |failure| Stop::Failed(unit.name.clone(), failure);
         let output = unit.run(variables, body.bytes.clone(), wall_max).await;
-        Said::read(&output.map_err(failed)?.bytes).map_err(|malformed| {
+        Said::read(&output.map_err(failed)?.bytes, &visit.body).map_err(|malformed| {
             failed(Failure {
                 kind: FailureKind::Lied,
                 detail: format!("its answer has a head that makes no sense: {malformed:?}"),
@@ -169,8 +205,15 @@ enum Said {
 }
 
 impl Said {
-    fn read(output: &Bytes) -> Result<Said, cgi::Malformed> {
+    /// Reads a program's output. A head with which the request's body begins is the client's own word, which a program
+    /// repeats that knows nothing of CGI: with it any page could have a browser show what it likes in the name of this
+    /// server.
+    fn read(output: &Bytes, sent: &[u8]) -> Result<Said, cgi::Malformed> {
         Ok(match Answer::parse(output, &Limits::default())? {
+            Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {
+                Said::bytes(output)
+            }
+            Answer::Elsewhere(_) if begins_alike(sent, output) => Said::bytes(output),
             Answer::Document {
                 status,
                 fields,
@@ -192,16 +235,12 @@ impl Said {
                 Said::Document(status, others.map(owned).collect(), body)
             }
             Answer::Elsewhere(place) => Said::Elsewhere(place.to_owned()),
-            Answer::Bytes => {
-                let bytes = output.clone();
-                let content_type = Format::sniff(&bytes).map(|format| format.media_type().into());
-                let body = Body {
-                    bytes,
-                    content_type,
-                };
-                Said::Document(200, Vec::new(), body)
-            }
+            Answer::Bytes => Said::bytes(output),
         })
+    }
+
+    fn bytes(output: &Bytes) -> Said {
+        Said::Document(200, Vec::new(), Body::of(output.clone()))
     }
 
     fn reply(self) -> Reply {
@@ -261,6 +300,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     }
     let (Reply::Whole { fields, .. }
     | Reply::Internal { fields, .. }
+    | Reply::Archive { fields, .. }
     | Reply::Transcoded(Transcoding { fields, .. })) = &mut reply;
     fields.push(("server-timing".into(), timing.into()));
     reply
@@ -273,7 +313,11 @@ fn cause(kind: FailureKind) -> &'static str {
         FailureKind::TooLarge => "too large",
         FailureKind::Host => "overloaded",
         FailureKind::Lied => "malformed",
-        FailureKind::Crashed | FailureKind::Undecodable | FailureKind::Unsupported => "crashed",
+        FailureKind::Unencodable
+        | FailureKind::Crashed
+        | FailureKind::Undecodable
+        | FailureKind::Unsupported
+        | FailureKind::Cancelled => "crashed",
     }
 }
 

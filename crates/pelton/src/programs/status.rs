@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use cell::Posture;
+use origin::gate::Part;
 use origin::mount::{Mount, Reply, Visit};
 
 use super::Programs;
@@ -17,6 +18,10 @@ pub(super) const PATH: &str = "/-/status";
 pub(super) struct Status(pub(super) Arc<Programs>);
 
 impl Mount for Status {
+    fn part(&self) -> Part {
+        Part::Admin
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let reply = match visit.method {
             "GET" | "HEAD" => Reply::Whole {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cell::{Posture, Stats};
+use origin::gate::Part;
 use origin::mount::{Mount, Reply, Visit};
 use serde_json::{Value, json};
 
@@ -20,6 +21,10 @@ pub(super) const PATH: &str = "/-/api/cells";
 pub(super) struct Told(pub(super) Arc<Programs>);
 
 impl Mount for Told {
+    fn part(&self) -> Part {
+        Part::Admin
+    }
+
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let reply = match visit.method {
             "GET" | "HEAD" => Reply::Whole {
@@ -112,12 +117,13 @@ fn figures(stats: &Stats) -> Value {
     })
 }
 
-fn stats_kills(stats: &Stats) -> [(&'static str, u64); 6] {
+fn stats_kills(stats: &Stats) -> [(&'static str, u64); 7] {
     [
         ("wall", stats.kills_wall),
         ("cpu", stats.kills_cpu),
         ("memory", stats.kills_memory),
         ("filter", stats.kills_filter),
+        ("cancelled", stats.cancelled),
         ("crash", stats.crashes),
         ("lie", stats.lies),
     ]

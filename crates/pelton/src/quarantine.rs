@@ -1,0 +1,164 @@
+//! Originals that killed cells: `pelton quarantine` and `/-/api/quarantine`.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use origin::gate::Part;
+use origin::mount::{Field, Mount, Reply, Visit};
+use origin::quarantine::{self, Quarantined};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::flags::QuarantineDoes;
+use crate::print;
+use crate::report::{self, EXIT_OK, Error};
+
+/// Lists or lifts, whether or not a server runs.
+pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {
+    match does {
+        QuarantineDoes::List(_) => {
+            let entries = quarantine::list(&config.data).map_err(|err| {
+                vec![Error::host(format!(
+                    "quarantine: list {}: {err}",
+                    config.data.display()
+                ))]
+            })?;
+            print(|out| {
+                entries.iter().try_for_each(|entry| {
+                    let Quarantined {
+                        hash,
+                        path,
+                        bytes,
+                        since_unix_s,
+                        cause,
+                    } = entry;
+                    writeln!(out, "{hash}\t{bytes}\t{since_unix_s}\t{path}\t{cause}")
+                })
+            })
+        }
+        QuarantineDoes::Lift(typed) => {
+            let lifted = quarantine::lift(&config.data, &typed.original).map_err(|err| {
+                vec![Error::host(format!(
+                    "quarantine: lift {}: {err}",
+                    typed.original
+                ))]
+            })?;
+            if lifted.is_empty() {
+                let what = format!("quarantine: {} is not in quarantine", typed.original);
+                let hint = "pelton quarantine list shows what is, with the same --data";
+                return Err(vec![Error::usage(what).hint(hint)]);
+            }
+            for entry in lifted {
+                report::line(format_args!("lifted {} {}", entry.hash, entry.path));
+            }
+            Ok(EXIT_OK)
+        }
+    }
+}
+
+/// `/-/api/quarantine`, and a hash behind it.
+pub(crate) struct Api {
+    data: Arc<PathBuf>,
+}
+
+impl Api {
+    /// Where it is, and what answers there.
+    pub(crate) fn mount(config: &Config) -> (String, Arc<dyn Mount>) {
+        let data = Arc::new(config.data.clone());
+        (Api::PREFIX.to_owned(), Arc::new(Api { data }))
+    }
+
+    const PREFIX: &str = "/-/api/quarantine";
+
+    async fn reply(&self, visit: Visit<'_>) -> Reply {
+        let below = visit.path.strip_prefix(Api::PREFIX).unwrap_or_default();
+        let hash = below.trim_matches('/').to_owned();
+        let data = Arc::clone(&self.data);
+        match (visit.method, hash.is_empty()) {
+            ("GET" | "HEAD", true) => {
+                let listed = tokio::task::spawn_blocking(move || quarantine::list(&data));
+                match listed.await.expect("a panic aborts, and nobody cancels") {
+                    Ok(entries) => {
+                        let entries: Vec<Value> = entries.iter().map(described).collect();
+                        answer(200, &json!({ "quarantine": entries }))
+                    }
+                    Err(err) => unreadable(&err),
+                }
+            }
+            ("DELETE", false) => {
+                let lift = move || quarantine::lift(&data, &hash);
+                let lifted = tokio::task::spawn_blocking(lift);
+                match lifted.await.expect("a panic aborts, and nobody cancels") {
+                    Ok(lifted) if lifted.is_empty() => {
+                        problem(404, "no original with this hash is in quarantine")
+                    }
+                    Ok(lifted) => {
+                        let lifted: Vec<Value> = lifted.iter().map(described).collect();
+                        answer(200, &json!({ "lifted": lifted }))
+                    }
+                    Err(err) => unreadable(&err),
+                }
+            }
+            (_, is_list) => not_allowed(if is_list { "GET, HEAD" } else { "DELETE" }),
+        }
+    }
+}
+
+impl Mount for Api {
+    fn part(&self) -> Part {
+        Part::Admin
+    }
+
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+fn described(entry: &Quarantined) -> Value {
+    json!({
+        "blake3": entry.hash,
+        "path": entry.path,
+        "bytes": entry.bytes,
+        "since_unix_s": entry.since_unix_s,
+        "cause": entry.cause,
+    })
+}
+
+fn answer(status: u16, document: &Value) -> Reply {
+    Reply::Whole {
+        status,
+        fields: fields("application/json"),
+        body: (document.to_string() + "\n").into(),
+    }
+}
+
+fn fields(media_type: &'static str) -> Vec<Field> {
+    vec![
+        ("content-type".into(), media_type.into()),
+        ("cache-control".into(), "no-store".into()),
+        ("x-content-type-options".into(), "nosniff".into()),
+    ]
+}
+
+fn problem(status: u16, title: &str) -> Reply {
+    Reply::Whole {
+        status,
+        fields: fields("application/problem+json"),
+        body: (json!({ "title": title, "status": status }).to_string() + "\n").into(),
+    }
+}
+
+fn unreadable(err: &std::io::Error) -> Reply {
+    tracing::error!(%err, "quarantine cannot be read or lifted");
+    problem(503, "the quarantine cannot be read or lifted at the moment")
+}
+
+fn not_allowed(allow: &'static str) -> Reply {
+    let mut reply = problem(405, "this method is not offered here");
+    if let Reply::Whole { fields, .. } = &mut reply {
+        fields.push(("allow".into(), allow.into()));
+    }
+    reply
+}
