@@ -1,6 +1,7 @@
 //! Originals that change, come and go while the server runs.
 
-use std::fs;
+use std::fs::{self, File};
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::harness::{Answer, Home, Server, eventually, media};
 
@@ -39,6 +40,29 @@ fn a_rewritten_original_is_noticed() {
         let held = format!("accept: image/webp\r\nif-none-match: {}\r\n", first.etag());
         assert_eq!(server.send("GET", target, &held).status, 200);
     }
+    server.stop();
+}
+
+/// Neither size nor time of change tells the two versions apart.
+#[test]
+fn an_original_that_is_overwritten_in_place_is_another_version() {
+    let modified = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let home = Home::new();
+    let put = |bytes: &[u8]| {
+        home.put("song.flac", bytes);
+        let song = File::options()
+            .write(true)
+            .open(home.library().join("song.flac"));
+        song.and_then(|file| file.set_modified(modified))
+            .expect("the original can be changed");
+    };
+    put(b"fLaC, the first");
+    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let first = server.get("/song.flac");
+    put(b"fLaC, the other");
+    let other = changed(&server, "/song.flac", &first);
+    assert_eq!(other.body, b"fLaC, the other");
+    assert_eq!(other.field("last-modified"), first.field("last-modified"));
     server.stop();
 }
 

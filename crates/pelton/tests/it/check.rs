@@ -52,6 +52,13 @@ fn every_key_and_limit_is_listed() {
         quality                         70                                             1-100              default
         formats                         avif,webp                                      formats            default
         allowed_types                   -                                              extensions         default
+        only_types                      *                                              extensions         default
+        active_types                    -                                              extensions         default
+        headers                         -                                              fields             default
+        cors_origins                    -                                              origins            default
+        resource_policy                 off                                            policy or off      default
+        queries                         pelton                                         grammar            default
+        strict_query                    false                                          true or false      default
         img_map                         -                                              prefix=directory   default
         programs                        -                                              tables             default
         improve                         true                                           true or false      default
@@ -60,6 +67,11 @@ fn every_key_and_limit_is_listed() {
         cores                           auto                                           cores              default
         steering                        auto                                           mode               default
         proxies                         127.0.0.0/8,::1                                addresses          default
+        require_login                   off                                            off, music or all  default
+        hosts                           -                                              names              default
+        origins                         -                                              origins            default
+        admin_listen                    off                                            address or off     default
+        admin_token_file                off                                            file or off        default
         access_log                      off                                            file               default
         log_level                       info                                           level              default
         tls.cert                        -                                              files              default
@@ -73,7 +85,7 @@ fn every_key_and_limit_is_listed() {
         library.rescan_time             1d                                             time               default
         library.split_artists           " feat. "," ft. "," featuring ","; "," / "     texts              default
         library.split_genres            ";"," / "                                      texts              default
-        library.split_exceptions        -                                              texts              default
+        library.split_exceptions        "AC / DC","Kairon; IRSE!","LOONA / yyxy"       texts              default
         library.cover_track             embedded,disc                                  sources            default
         library.cover_disc              disc*.*,cd*.*,album                            sources            default
         library.cover_album             cover.*,folder.*,front.*,album.*,embedded,any  sources            default
@@ -81,7 +93,8 @@ fn every_key_and_limit_is_listed() {
         library.cover_sizes             300,600                                        pixels             default
         library.covers_bytes_max        1GiB                                           bytes              default
         transcoding.concurrency         auto                                           tracks             default
-        transcoding.waiting_max         4                                              tracks             default
+        transcoding.waiting_max         256                                            tracks             default
+        transcoding.max_queue_time      1min                                           time               default
         transcoding.longest             1h                                             time               default
         transcoding.max_memory          256MiB                                         bytes              default
         store.listen                    off                                            address or off     default
@@ -120,6 +133,7 @@ fn every_key_and_limit_is_listed() {
         limits.looks_max                65536                                          files              default
         limits.memory_body_bytes_max    64KiB                                          bytes              default
         limits.hot_answers_max          4096                                           answers            default
+        limits.coded_bytes_max          4MiB                                           bytes              default
         limits.gallery_entries_max      1000                                           entries            default
         limits.trust_time               1s                                             time               default
         limits.original_bytes_max       256MiB                                         bytes              default
@@ -133,11 +147,12 @@ fn every_key_and_limit_is_listed() {
         limits.backlog                  4096                                           connections        default
         limits.blocking_threads_max     64                                             threads            default
         limits.head_bytes_max           16KiB                                          bytes              default
-        limits.fields_max               64                                             fields             default
+        limits.fields_max               100                                            fields             default
         limits.target_bytes_max         8KiB                                           bytes              default
         limits.body_bytes_max           64KiB                                          bytes              default
         limits.request_body_bytes       1MiB                                           bytes              default
         limits.request_bodies_bytes     64MiB                                          bytes              default
+        limits.mount_answers_bytes      256MiB                                         bytes              default
         limits.chunk_line_bytes_max     256                                            bytes              default
         limits.trailer_bytes_max        4096                                           bytes              default
         limits.access_log_bytes         1MiB                                           bytes              default
@@ -161,7 +176,8 @@ fn every_key_and_limit_is_listed() {
         limits.write_timeout            1min                                           time               default
         limits.write_rate_min           512                                            bytes/s            default
         limits.linger_timeout           2s                                             time               default
-        limits.linger_bytes_max         64KiB                                          bytes              default
+        limits.linger_time_max          30s                                            time               default
+        limits.linger_bytes_max         1GiB                                           bytes              default
         limits.drain_timeout            30s                                            time               default
         limits.upgrade_timeout          1min                                           time               default
     "#]]
@@ -185,6 +201,7 @@ fn values_tell_where_they_come_from() {
         listen  127.0.0.1:8080  address  PELTON_LISTEN
         quality  80  1-100  pelton.toml:1
         formats  webp  formats  WEBP_CONVERT_TYPES
+        queries  webp-server-go  grammar  WEBP_CONVERT_TYPES
         limits.queue_max  9  jobs  --limits-queue-max
         ---
         ---
@@ -240,9 +257,11 @@ fn webp_server_gos_file_is_taken_with_notes() {
             listen  0.0.0.0:3333  address  config.json:3
             quality  70  1-100  config.json:4
             formats  webp  formats  config.json:6
+            queries  webp-server-go  grammar  config.json:4
             ---
             note:   config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
+            note:   config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
             pelton: config.json:6: CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
             ---
             1

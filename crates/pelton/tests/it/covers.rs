@@ -11,7 +11,7 @@ const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
 const FLAC_HEAD_BYTES: usize = 42;
 
 /// A track whose picture stands before its comments.
-fn with_picture(picture: &[u8]) -> Vec<u8> {
+pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     let mime = b"image/png";
     let mut block = vec![0, 0, 0, 3];
     block.extend((mime.len() as u32).to_be_bytes());

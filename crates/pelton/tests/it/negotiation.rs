@@ -84,9 +84,15 @@ fn accept_decides_what_is_sent() {
     server.stop();
 }
 
-/// What each kind of original is answered with: to no Accept, WebP, AVIF, and both.
+/// What each kind of original is answered with: to no Accept, JPEG, WebP, AVIF, and both.
 fn check(query: &str, expected: Expect) {
-    const ACCEPTS: [&str; 4] = ["", "image/webp", "image/avif", "image/webp,image/avif"];
+    const ACCEPTS: [&str; 5] = [
+        "",
+        "image/jpeg",
+        "image/webp",
+        "image/avif",
+        "image/webp,image/avif",
+    ];
     let mut originals = vec![
         ("photo.jpg", media::photo(96, 64, 1)),
         ("small.jpg", media::small_photo()),
@@ -146,16 +152,16 @@ fn every_kind_of_original_is_answered_with_the_smallest() {
     check(
         "",
         expect![[r#"
-        photo.jpg  jpeg=*  webp*  avif*  avif*
-        small.jpg  jpeg=*  jpeg=*  jpeg=*  jpeg=*
-        screen.png  png=*  webp*  avif*  avif*
-        still.gif  gif=*  gif=*  gif=*  gif=*
-        moving.gif  gif=  gif=  gif=  gif=
-        paint.bmp  bmp=*  webp*  avif*  avif*
-        drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=
-        misnamed.png  jpeg=*  webp*  avif*  avif*
-        photo.webp  jpeg*  webp=*  avif*  avif*
-        photo.avif  jpeg*  webp*  avif=*  avif=*
+        photo.jpg  jpeg=*  jpeg=*  webp*  avif*  avif*
+        small.jpg  jpeg=*  jpeg=*  jpeg=*  jpeg=*  jpeg=*
+        screen.png  png=*  png=*  webp*  avif*  avif*
+        still.gif  gif=*  gif=*  gif=*  gif=*  gif=*
+        moving.gif  gif=  gif=  gif=  gif=  gif=
+        paint.bmp  bmp=*  bmp=*  webp*  avif*  avif*
+        drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=  svg+xml=
+        misnamed.png  jpeg=*  jpeg=*  webp*  avif*  avif*
+        photo.webp  webp=*  jpeg*  webp=*  avif*  avif*
+        photo.avif  avif=*  jpeg*  webp*  avif=*  avif=*
     "#]],
     );
 }
@@ -165,16 +171,16 @@ fn every_kind_of_original_can_be_resized() {
     check(
         "?w=48",
         expect![[r#"
-        photo.jpg  jpeg*  webp*  avif*  avif*
-        small.jpg  jpeg*  webp*  avif*  avif*
-        screen.png  png*  webp*  avif*  avif*
-        still.gif  png*  webp*  avif*  avif*
-        moving.gif  gif=  gif=  gif=  gif=
-        paint.bmp  png*  webp*  avif*  avif*
-        drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=
-        misnamed.png  jpeg*  webp*  avif*  avif*
-        photo.webp  jpeg*  webp*  avif*  avif*
-        photo.avif  jpeg*  webp*  avif*  avif*
+        photo.jpg  jpeg*  jpeg*  webp*  avif*  avif*
+        small.jpg  jpeg*  jpeg*  webp*  avif*  avif*
+        screen.png  png*  png*  webp*  avif*  avif*
+        still.gif  png*  png*  webp*  avif*  avif*
+        moving.gif  gif=  gif=  gif=  gif=  gif=
+        paint.bmp  png*  png*  webp*  avif*  avif*
+        drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=  svg+xml=
+        misnamed.png  jpeg*  jpeg*  webp*  avif*  avif*
+        photo.webp  jpeg*  jpeg*  webp*  avif*  avif*
+        photo.avif  jpeg*  jpeg*  webp*  avif*  avif*
     "#]],
     );
 }

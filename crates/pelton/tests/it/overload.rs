@@ -1,6 +1,8 @@
 //! More work than there is room for: some are told to come back, and hits do not notice.
 
-use crate::harness::{Answer, Client, Home, Metrics, Server, eventually, media};
+use rustix::process::Signal;
+
+use crate::harness::{Answer, Client, Home, Metrics, Server, Workers, eventually, media, signal};
 
 const CLIENTS: usize = 16;
 
@@ -66,6 +68,116 @@ fn work_beyond_the_time_that_may_wait_is_refused() {
     assert!(answers.contains(&200), "a single picture is never refused");
     assert!(answers.contains(&503), "{answers:?}");
     assert!(answers.iter().all(|status| [200, 503].contains(status)));
+    server.stop();
+}
+
+#[test]
+fn nobody_waits_longer_for_their_turn_than_was_chosen() {
+    let home = Home::with(&[
+        ("large.jpg", &media::photo(3000, 2000, 1)),
+        ("small.jpg", &media::photo(96, 64, 1)),
+    ]);
+    let flags = [
+        "--cell-concurrency",
+        "1",
+        "--limits-queue-time-max",
+        "300ms",
+    ];
+    let server = Server::plain(&home, &flags);
+    let mut first = server.connect();
+    first.request("GET", "/large.jpg?w=2900&format=png", "");
+    eventually("a cell is at work", || {
+        (server.metrics().get("pelton_cells_running") == 1).then_some(())
+    });
+    // It stays at work for as long as it takes.
+    let workers = Workers::below(server.pid());
+    for cell in &workers.cells {
+        signal(*cell, Signal::STOP);
+    }
+    let late = server.get("/small.jpg?w=48&format=webp");
+    assert_eq!(late.status, 503, "{}", late.text());
+    let after = late.field("retry-after").expect("it says when");
+    assert!(1 <= after.parse::<u64>().expect("in seconds"), "{after}");
+    assert_eq!(server.metrics().get("pelton_conversions_refused_total"), 1);
+    for cell in &workers.cells {
+        signal(*cell, Signal::CONT);
+    }
+    // What has begun is waited for.
+    assert_eq!(first.answer().status, 200);
+    assert_eq!(server.get("/small.jpg?w=48&format=webp").status, 200);
+    server.stop();
+}
+
+/// The memory of all conversions is one budget, of which an improvement that runs alone may take most.
+#[test]
+fn a_request_gets_the_memory_that_an_improvement_holds() {
+    let home = Home::with(&[
+        ("a.jpg", &media::photo(4000, 3000, 1)),
+        ("b.jpg", &media::photo(4000, 3000, 2)),
+    ]);
+    let flags = [
+        "--limits-convert-bytes-max",
+        "400MB",
+        "--cell-max-work-memory",
+        "400MB",
+    ];
+    let server = Server::start(&home, &flags);
+    assert_eq!(server.get_as("/a.jpg", "image/avif").status, 200);
+    eventually("it is improved", || {
+        let metrics = server.metrics();
+        let running = metrics.get("pelton_conversions_running");
+        (metrics.conversions() == 1 && running == 1).then_some(())
+    });
+    let answer = server.get_as("/b.jpg", "image/avif");
+    assert_eq!((answer.status, answer.content_type()), (200, "image/avif"));
+    let metrics = server.metrics();
+    assert_eq!(metrics.get("pelton_improvements_cancelled_total"), 1);
+    assert_eq!(metrics.sum("pelton_cell_kills_total"), 1);
+    // Nothing is lost: both are improved once there is time.
+    for target in ["/a.jpg", "/b.jpg"] {
+        eventually("it is improved in the end", || {
+            let answer = server.get_as(target, "image/avif");
+            (answer.field("cache-control") == Some("public, max-age=86400")).then_some(())
+        });
+    }
+    assert_eq!(server.metrics().conversions(), 4);
+    server.stop();
+}
+
+#[test]
+fn where_one_format_needs_too_much_memory_the_next_one_answers() {
+    const AVIF: u64 = 113_000_000;
+    const WEBP: u64 = 89_000_000;
+    let photo = media::photo(3000, 2000, 1);
+    let home = Home::with(&[("p.jpg", &photo)]);
+    let budget = ((AVIF + WEBP) / 2).to_string();
+    let flags = [
+        "--limits-convert-bytes-max",
+        &budget,
+        "--cell-max-work-memory",
+        &budget,
+    ];
+    let server = Server::plain(&home, &flags);
+    let next = server.get_as("/p.jpg", "image/avif,image/webp");
+    assert_eq!((next.status, next.content_type()), (200, "image/webp"));
+    let none = server.get_as("/p.jpg", "image/avif");
+    assert_eq!((none.status, none.content_type()), (200, "image/jpeg"));
+    server.stop();
+}
+
+/// A photograph with a film behind it, as phones take them: estimates know the picture only.
+#[test]
+fn what_runs_out_of_memory_runs_again_with_all_that_a_job_may_have() {
+    const FILM_BYTES: usize = 160 << 20;
+    let mut photo = media::photo(96, 64, 1);
+    photo.resize(photo.len() + FILM_BYTES, 0);
+    let home = Home::with(&[("p.jpg", &photo)]);
+    let server = Server::plain(&home, &[]);
+    let answer = server.get_as("/p.jpg?w=48", "image/webp");
+    assert_eq!((answer.status, answer.size()), (200, (48, 32)));
+    let metrics = server.metrics();
+    assert_eq!(metrics.get("pelton_conversions_retried_total"), 1);
+    assert_eq!(metrics.sum("pelton_conversion_failures_total"), 0);
     server.stop();
 }
 

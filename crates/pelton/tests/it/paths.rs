@@ -95,6 +95,59 @@ fn other_ways_out_lead_nowhere() {
     server.stop();
 }
 
+/// Caches and access rules see one path for each file.
+#[test]
+fn a_path_has_one_spelling() {
+    let home = home();
+    home.put("a b.jpg", &media::photo(48, 32, 1));
+    let server = Server::plain(&home, &[]);
+    for (target, leads) in [
+        ("/folder/p.jpg/", "/folder/p.jpg"),
+        ("/folder/p.jpg///", "/folder/p.jpg"),
+        ("//folder/p.jpg", "/folder/p.jpg"),
+        ("///folder//p.jpg?w=20&h=10", "/folder/p.jpg?w=20&h=10"),
+        ("//a%20b.jpg/", "/a%20b.jpg"),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let mut client = server.connect();
+            client.request(method, target, "");
+            let answer = client.head();
+            let told = (answer.status, answer.or_dash("location"));
+            assert_eq!(told, (308, leads), "{method} {target}");
+        }
+        assert_eq!(server.get(leads).status, 200, "{leads}");
+    }
+    for target in [
+        "//missing.jpg",
+        "//",
+        "/folder%2Fp.jpg",
+        "//evil.example/",
+        "/folder/p.jpg/x",
+    ] {
+        let answer = server.get(target);
+        let told = (answer.status, answer.field("location"));
+        assert_eq!(told, (404, None), "{target}");
+    }
+    server.stop();
+}
+
+#[test]
+fn folders_lead_people_to_their_page() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let browser = "accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+    for target in ["/folder", "/folder/", "//folder//"] {
+        let answer = server.send("GET", target, browser);
+        let told = (answer.status, answer.or_dash("location"));
+        assert_eq!(told, (308, "/-/at/folder/"), "{target}");
+        assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
+    }
+    assert_eq!(server.send("GET", "/-/at/folder/", browser).status, 200);
+    assert_eq!(server.send("GET", "/missing/", browser).status, 404);
+    assert_eq!(server.send("GET", "/%2e%2e/", browser).status, 404);
+    server.stop();
+}
+
 #[test]
 fn links_are_followed_inside_the_library_only() {
     let home = home();
@@ -173,6 +226,52 @@ fn hidden_files_and_our_own_data_are_not_served() {
         assert!(!page.text().contains(hidden), "{hidden}");
     }
     assert_eq!(server.get("/pelton-data-too/p.jpg").status, 200);
+    server.stop();
+}
+
+#[test]
+fn our_own_data_is_served_under_no_other_name() {
+    let photo = media::photo(48, 32, 1);
+    let home = Home::with(&[
+        ("p.jpg", &photo),
+        ("own/data/inside.jpg", &photo),
+        ("own/data/users/secret.jpg", &photo),
+    ]);
+    let link = |to: &str, name: &str| {
+        symlink(to, home.library().join(name)).expect("links can be made");
+    };
+    link("own/data", "link");
+    link("own", "above");
+    link("own/data/users", "people");
+    link("own/data/inside.jpg", "inside.jpg");
+    link("own/data/users/secret.jpg", "secret.jpg");
+    link("p.jpg", "other.jpg");
+    let data = home.library().join("own/data");
+    let data = data.to_str().expect("paths of tests are text");
+    let server = Server::plain(&home, &["--data", data, "--allowed-types", "*"]);
+    for target in [
+        "/own/data/inside.jpg",
+        "/link/inside.jpg",
+        "/above/data/inside.jpg",
+        "/link/users/secret.jpg",
+        "/above/data/users/secret.jpg",
+        "/people/secret.jpg",
+        "/inside.jpg",
+        "/inside.jpg?w=8",
+        "/secret.jpg",
+        "/-/at/link/",
+        "/-/at/link/users/",
+        "/-/at/above/data/",
+        "/-/at/people/",
+    ] {
+        // The second time an answer might be ready.
+        for _ in 0..2 {
+            assert_eq!(server.get(target).status, 404, "{target}");
+        }
+    }
+    for target in ["/p.jpg", "/other.jpg", "/-/at/own/", "/-/at/above/"] {
+        assert_eq!(server.get(target).status, 200, "{target}");
+    }
     server.stop();
 }
 

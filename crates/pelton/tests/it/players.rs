@@ -1,6 +1,7 @@
 //! Players: users made on the command line, music over `/rest/`, and what users leave through kills.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
@@ -226,6 +227,78 @@ fn users_and_keys_are_made_listed_and_removed() {
     assert_eq!(user(&home, &["remove", "ann"], "").0, Some(0));
     assert_eq!(user(&home, &["remove", "ann"], "").0, Some(2));
     server.stop();
+}
+
+#[test]
+fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
+    let home = home();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let song = song(&server);
+    let album = song["albumId"].as_str().expect("text");
+    let target = format!("/rest/download?id={album}&{ANN}");
+    let whole = server.get(&target);
+    assert_eq!(
+        (whole.status, whole.content_type()),
+        (200, "application/zip")
+    );
+    let length = whole.body.len().to_string();
+    assert_eq!(whole.field("content-length"), Some(&*length));
+    assert!(whole.body.starts_with(b"PK\x03\x04"));
+    assert!(whole.body.windows(FLAC.len()).any(|bytes| bytes == FLAC));
+    let head = server.send("HEAD", &target, "");
+    assert_eq!(
+        (head.body.len(), head.field("content-length")),
+        (0, Some(&*length))
+    );
+    let mut http2 = Http2::connect(server.address());
+    assert_eq!(http2.send("GET", &target, "").body, whole.body);
+    let id = song["id"].as_str().expect("text");
+    let made = ask(&server, &format!("createShare?id={id}"));
+    let url = made["shares"]["share"][0]["url"].as_str().expect("text");
+    let (_, path) = url.split_once("/-/").expect("a link of this server");
+    let page = server.get(&format!("/-/{path}"));
+    assert_eq!(
+        (page.status, page.content_type()),
+        (200, "text/html; charset=utf-8")
+    );
+    assert_eq!(server.get(&format!("/-/{path}/0")).body, FLAC);
+    assert_eq!(server.get("/-/share/none").status, 404);
+    server.stop();
+}
+
+#[test]
+fn listing_users_of_a_damaged_journal_tells_so_and_writes_nothing() {
+    let home = Home::new();
+    assert_eq!(user(&home, &["list"], ""), (Some(0), String::new()));
+    let folder = home.data().join("users");
+    assert!(!folder.exists(), "listing made a folder");
+    for name in ["ann", "bob", "cid"] {
+        assert_eq!(user(&home, &["add", name], "sesame\n").0, Some(0));
+    }
+    let journal = folder.join("journal");
+    let mut bytes = fs::read(&journal).expect("it is there");
+    let at = bytes.windows(5).position(|word| word == b"\"bob\"");
+    bytes[at.expect("bob is in it") + 1] ^= 1;
+    fs::write(&journal, &bytes).expect("it is ours");
+    let listed = (Some(1), "ann\tadmin\t\ncid\tuser\t\n".to_owned());
+    assert_eq!(user(&home, &["list"], ""), listed);
+    assert_eq!(fs::read(&journal).expect("it is there"), bytes);
+    let server = Server::plain(&home, &[]);
+    let metric = "pelton_users_journal_damaged_total 1";
+    eventually("the damage is counted", || {
+        server
+            .get("/-/metrics")
+            .text()
+            .contains(metric)
+            .then_some(())
+    });
+    server.stop();
+    assert_eq!(fs::read(&journal).expect("it is there"), bytes);
+    assert_eq!(user(&home, &["add", "bob"], "sesame\n").0, Some(0));
+    let kept = fs::read(folder.join("journal.bad"));
+    assert_eq!(kept.expect("it is kept"), bytes);
+    assert_eq!(user(&home, &["list"], "").0, Some(0));
 }
 
 #[test]

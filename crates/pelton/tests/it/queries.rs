@@ -1,5 +1,7 @@
 //! Sizes, qualities and formats that are asked for; the names of WebP Server Go too.
 
+use std::fs;
+
 use crate::harness::{Home, Server, media};
 
 /// A query, and the size it gives of a photograph of 240 × 160 pixels.
@@ -189,7 +191,7 @@ const REFUSALS: [(&str, &str); 33] = [
 #[test]
 fn parameters_that_do_not_fit_are_named() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-    let server = Server::plain(&home, &[]);
+    let server = Server::plain(&home, &["--strict-query", "true"]);
     for (query, named) in REFUSALS {
         let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
         assert_eq!(answer.status, 400, "{query}");
@@ -256,5 +258,83 @@ fn meta_describes_the_picture() {
     assert_eq!(moving["blurhash"], serde_json::Value::Null);
     assert_eq!(server.get("/broken.jpg?meta=full").status, 422);
     assert_eq!(server.get("/missing.jpg?meta=full").status, 404);
+    server.stop();
+}
+
+/// Breakers of caches and counters of visits are on every page there is.
+#[test]
+fn unknown_parameters_change_nothing() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    for known in ["", "w=48"] {
+        let made = server.get_as(&format!("/p.jpg?{known}"), "image/webp");
+        assert_eq!(
+            made.field("cache-status"),
+            Some("Pelton; fwd=uri-miss; stored")
+        );
+        for other in [
+            "v=123",
+            "utm_source=a&utm_medium=b",
+            "fbclid=%ff",
+            "_",
+            "%zz=1",
+        ] {
+            for query in [format!("{known}&{other}"), format!("{other}&{known}")] {
+                let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+                assert_eq!(
+                    (answer.status, answer.etag()),
+                    (200, made.etag()),
+                    "{query}"
+                );
+                assert_eq!(answer.field("cache-status"), Some("Pelton; hit"), "{query}");
+            }
+        }
+    }
+    assert_eq!(server.get("/p.jpg?width=abc").status, 400);
+    assert_eq!((server.metrics().jobs(), home.variants().len()), (2, 2));
+    server.stop();
+}
+
+/// Serves with a `config.json` that has these members.
+fn as_webp_server_go(home: &Home, members: &str) -> Server {
+    let path = home.directory().join("config.json");
+    fs::write(&path, format!("{{{members}}}")).expect("the home can be written");
+    let path = path.to_str().expect("paths of tests are text");
+    Server::plain(home, &["--config", path])
+}
+
+#[test]
+fn webp_server_go_s_configuration_means_what_it_means_there() {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(96, 64, 1)),
+        ("p.png", &media::png(96, 64)),
+    ]);
+    let members = r#""CONVERT_TYPES": ["webp"], "ENABLE_EXTRA_PARAMS""#;
+    let server = as_webp_server_go(&home, &format!("{members}: true"));
+    for (query, size) in [
+        ("width=48", (48, 32)),
+        ("width=abc", (96, 64)),
+        ("width=abc&height=16", (24, 16)),
+        ("width=-1&v=2", (96, 64)),
+        ("w=0", (96, 64)),
+    ] {
+        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!((answer.status, answer.size()), (200, size), "{query}");
+    }
+    server.stop();
+
+    let types = r#""ALLOWED_TYPES": ["jpg", "JPEG"]"#;
+    let server = as_webp_server_go(&home, &format!("{members}: false, {types}"));
+    for query in ["width=48", "w=48", "max_width=20"] {
+        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!((answer.status, answer.size()), (200, (96, 64)), "{query}");
+    }
+    let described = server.get("/p.jpg?meta=full&width=48");
+    assert!(described.text().starts_with("{\"width\":96,"));
+    for target in ["/p.png", "/p.png?meta=full", "//p.png"] {
+        assert_eq!(server.get(target).status, 404, "{target}");
+    }
+    let page = server.get("/-/");
+    assert!(page.text().contains("/p.jpg") && !page.text().contains("/p.png"));
     server.stop();
 }

@@ -1,7 +1,7 @@
 //! Preconditions, ranges and HEAD, on every kind of body: RFC 9110 §8.8, §13, §14.
 
 use std::fs::File;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::harness::{Answer, Home, Server, media};
 
@@ -102,7 +102,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET range: bytes=-0", "416 bytes */LENGTH"),
     // §14.2: what is ignored
     ("HEAD range: bytes=0-3", "200"),
-    ("GET range: bytes=0-1,5-6", "200"),
+    ("GET range: bytes=0-1,5-6", "206 bytes 0-6/LENGTH"),
     ("GET range: bytes=3-1", "200"),
     ("GET range: bytes=+1-2", "200"),
     ("GET range: bytes=", "200"),
@@ -264,5 +264,49 @@ fn provisional_answers_have_no_date_to_be_compared_with() {
     assert_eq!(answer.field("last-modified"), None);
     let since = "accept: image/avif\r\nif-modified-since: Fri, 01 Jan 2100 00:00:00 GMT\r\n";
     assert_eq!(server.send("GET", "/p.jpg", since).status, 200);
+    server.stop();
+}
+
+/// Serves one file that has a single representation, last changed then.
+fn dated(modified: SystemTime) -> (Home, Server) {
+    let home = Home::with(&[("song.flac", b"fLaC and what follows")]);
+    let song = File::options()
+        .write(true)
+        .open(home.library().join("song.flac"));
+    song.and_then(|file| file.set_modified(modified))
+        .expect("the original can be changed");
+    let server = Server::plain(&home, &[]);
+    (home, server)
+}
+
+/// RFC 9110 §13.1.5: a date holds where the target has one representation, and §8.8.2.2: not within its own second.
+#[test]
+fn a_date_joins_two_parts_of_what_has_one_representation() {
+    let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));
+    for (date, status) in [
+        ("Sun, 09 Sep 2001 01:46:40 GMT", 206),
+        ("Sun, 09 Sep 2001 01:46:39 GMT", 200),
+        ("Sun, 09 Sep 2001 01:46:41 GMT", 200),
+        ("yesterday", 200),
+    ] {
+        let fields = format!("range: bytes=5-7\r\nif-range: {date}\r\n");
+        let answer = server.send("GET", "/song.flac", &fields);
+        assert_eq!(answer.status, status, "{date}");
+    }
+    server.stop();
+}
+
+/// RFC 9110 §8.8.2.1: no answer was changed after it was sent.
+#[test]
+fn a_file_of_tomorrow_was_changed_when_it_is_sent() {
+    let (_home, server) = dated(SystemTime::now() + Duration::from_secs(86_400));
+    let answer = server.get("/song.flac");
+    let date = |name| http1::date::parse(answer.or_dash(name).as_bytes()).expect("a date");
+    assert!(date("last-modified") <= date("date"));
+    let range = format!(
+        "range: bytes=5-7\r\nif-range: {}\r\n",
+        answer.or_dash("last-modified")
+    );
+    assert_eq!(server.send("GET", "/song.flac", &range).status, 200);
     server.stop();
 }

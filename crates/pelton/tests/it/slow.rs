@@ -127,6 +127,26 @@ fn slow_bodies_end() {
     drop(home);
 }
 
+/// RFC 9110 §15.5.9: who takes too long is told.
+#[test]
+fn slow_requests_are_told() {
+    let (home, server) = served();
+    for begin in [
+        "GET /p.jpg HTTP/1.1\r\nhost: h\r\nx: ",
+        "POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 60000\r\n\r\nx",
+        "POST /rest/ping HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n5\r\nx",
+    ] {
+        let mut client = server.connect();
+        client.send(begin);
+        let answer = client.answer();
+        let told = (answer.status, answer.or_dash("connection"));
+        assert_eq!(told, (408, "close"), "{begin}");
+        assert!(client.is_ended(), "{begin}");
+    }
+    server.stop();
+    drop(home);
+}
+
 #[test]
 fn slow_readers_end() {
     let (home, server) = served();

@@ -14,21 +14,32 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::{eventually, repetitions, signal};
 
 /// A store on a Unix socket, killed when dropped.
-struct Store {
-    child: Child,
+pub(crate) struct Store {
+    pub(crate) child: Child,
     socket: PathBuf,
 }
 
 impl Store {
-    fn start(dir: &Path, directives: &[&str]) -> Store {
+    pub(crate) fn start(dir: &Path, directives: &[&str]) -> Store {
+        let program = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        Store::start_with(program, dir, directives)
+    }
+
+    /// The same, by a command that takes the program's words, without its log.
+    pub(crate) fn start_with(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
+        program.stderr(Stdio::null());
+        Store::start_as(program, dir, directives)
+    }
+
+    /// The same, with the streams that the command has.
+    pub(crate) fn start_as(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
         let socket = dir.join("store.sock");
-        let child = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        let child = program
             .args(["store", "--port", &free_port(), "--dir"])
             .arg(dir)
             .arg("--unixsocket")
             .arg(&socket)
             .args(directives)
-            .stderr(Stdio::null())
             .spawn()
             .expect("the program");
         let store = Store { child, socket };
@@ -36,12 +47,12 @@ impl Store {
         store
     }
 
-    fn client(&self) -> BufReader<UnixStream> {
+    pub(crate) fn client(&self) -> BufReader<UnixStream> {
         BufReader::new(UnixStream::connect(&self.socket).expect("it listens"))
     }
 
     /// SIGKILL, and the end of it.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
@@ -55,13 +66,13 @@ impl Drop for Store {
     }
 }
 
-fn free_port() -> String {
+pub(crate) fn free_port() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("bound").port().to_string()
 }
 
 /// Sends an inline command, and reads a reply of one line.
-fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Result<String> {
+pub(crate) fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Result<String> {
     client
         .get_mut()
         .write_all(format!("{line}\r\n").as_bytes())?;
@@ -70,10 +81,10 @@ fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Result<String
     Ok(reply.trim_end().to_owned())
 }
 
-struct Dir(PathBuf);
+pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
-    fn new(name: &str) -> Dir {
+    pub(crate) fn new(name: &str) -> Dir {
         let path = std::env::temp_dir().join(format!("pelton-store-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a directory");
         Dir(path)
@@ -486,7 +497,11 @@ fn what_is_logged_can_be_changed_while_it_runs() {
     ] {
         assert_eq!(ask(&mut client, line).expect("a reply"), "+OK");
     }
-    let log = std::fs::read_to_string(dir.0.join("store.log")).expect("it is there");
+    // A thread writes the lines in their order, behind the replies.
+    let log = eventually("the last line is written", || {
+        let log = std::fs::read_to_string(dir.0.join("store.log")).expect("it is there");
+        log.contains("\"third\"").then_some(log)
+    });
     let told = ["first", "second", "third"].map(|word| log.contains(&format!("\"{word}\"")));
     assert_eq!(told, [true, false, true], "{log}");
 }
@@ -574,11 +589,11 @@ fn memory_is_counted_as_the_allocator_gives_it() {
         ("a hash", 150_000, |n| {
             format!("HSET hash field:{n} {}", "x".repeat(40))
         }),
-        ("a set", 200_000, |n| format!("SADD set member:{n}")),
-        ("a sorted set", 150_000, |n| {
-            format!("ZADD zset {} member:{n}", n * 7_919 % 150_000)
+        ("a set", 600_000, |n| format!("SADD set member:{n}")),
+        ("a sorted set", 300_000, |n| {
+            format!("ZADD zset {} member:{n}", n * 7_919 % 300_000)
         }),
-        ("a list", 400_000, |n| format!("RPUSH list element:{n}")),
+        ("a list", 1_400_000, |n| format!("RPUSH list element:{n}")),
         ("blobs", 400, |n| {
             format!("SET key:{n} {}", "x".repeat(20_000 + n * 150))
         }),
@@ -620,4 +635,72 @@ fn framed(line: &str) -> String {
         .iter()
         .map(|word| format!("${}\r\n{word}\r\n", word.len()));
     format!("*{}\r\n{}", words.len(), bulks.collect::<String>())
+}
+
+/// Sends many inline commands at once, with as many replies of one line.
+fn send_all(client: &mut BufReader<UnixStream>, lines: impl Iterator<Item = String>) {
+    let lines: Vec<String> = lines.collect();
+    for part in lines.chunks(10_000) {
+        let commands = part.concat();
+        let mut writer = client.get_ref().try_clone().expect("a descriptor");
+        let sender = std::thread::spawn(move || writer.write_all(commands.as_bytes()));
+        for line in part {
+            let mut reply = String::new();
+            client.read_line(&mut reply).expect("a reply");
+            assert!(reply.starts_with(['+', ':']), "{line}{reply}");
+        }
+        sender.join().expect("a sender").expect("sent");
+    }
+}
+
+/// Returns one number of `INFO memory`.
+fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
+    let head = ask(client, "INFO memory").expect("a reply");
+    let bytes: usize = head[1..].parse().expect("a length");
+    let mut text = vec![0; bytes + 2];
+    client.read_exact(&mut text).expect("the text");
+    let text = String::from_utf8(text).expect("text");
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.expect("the field").parse().expect("a number")
+}
+
+#[test]
+fn memory_of_small_keys_goes_back_to_the_system() {
+    const KEYS: usize = 600_000;
+    // What a process takes more than its data, which the first commands and threads change.
+    const BESIDE: usize = 6 << 20;
+    let dir = Dir::new("memory");
+    let store = Store::start(&dir.0, &["--save", ""]);
+    let mut client = store.client();
+    let base = memory_field(&mut client, "used_memory_rss");
+    let value = "v".repeat(64);
+    send_all(
+        &mut client,
+        (0..KEYS).map(|number| format!("SET key:{number} {value}\r\n")),
+    );
+    let full = memory_field(&mut client, "used_memory_rss") - base;
+    send_all(
+        &mut client,
+        (0..KEYS)
+            .filter(|number| number % 10 != 3)
+            .map(|number| format!("DEL key:{number}\r\n")),
+    );
+    assert_eq!(ask(&mut client, "MEMORY PURGE").expect("a reply"), "+OK");
+    eventually("pages without a key go back", || {
+        let used = memory_field(&mut client, "used_memory");
+        let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);
+        let is_returned = resident * 10 <= used * 13 + 10 * BESIDE;
+        (used < full / 5 && is_returned).then_some(())
+    });
+    let kept = (0..KEYS).filter(|number| number % 10 == 3);
+    let mut kept = kept.map(|number| format!("STRLEN key:{number}"));
+    assert!(kept.all(|line| ask(&mut client, &line).expect("a reply") == ":64"));
+
+    // Without a word it takes as long as freed pages are kept for what comes next.
+    assert_eq!(ask(&mut client, "FLUSHALL").expect("a reply"), "+OK");
+    eventually("the last pages go back", || {
+        let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);
+        (resident <= BESIDE).then_some(())
+    });
 }

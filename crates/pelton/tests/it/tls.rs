@@ -93,6 +93,21 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
     );
 }
 
+/// As without TLS: a client that sends all of a body before it looks at the answer gets it.
+#[test]
+fn answers_to_bodies_that_are_not_read_arrive() {
+    const BODY_BYTES: usize = 4 << 20;
+    let (_home, certificate, server) = served(&[]);
+    let config = trusting(&[&certificate], &["http/1.1"], &[&TLS13]);
+    for (target, status) in [("/p.jpg", 405), ("/rest/ping", 413)] {
+        let mut client = connect(&server, &config);
+        client.request("POST", target, &format!("content-length: {BODY_BYTES}\r\n"));
+        client.send(vec![b'x'; BODY_BYTES]);
+        assert_eq!(client.answer().status, status, "{target}");
+    }
+    server.stop();
+}
+
 #[test]
 fn the_name_asked_for_picks_the_certificate() {
     let home = Home::with(&[("digits.txt", b"0123456789")]);

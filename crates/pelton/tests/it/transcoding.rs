@@ -210,6 +210,44 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
 }
 
 #[test]
+fn players_wait_for_their_turn_and_no_longer_than_they_may() {
+    let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
+    let one_at_a_time = ["--transcoding-concurrency", "1"];
+    let (server, ids) = serve(&home, &one_at_a_time);
+    let target = |name: &str, kbps: u32| {
+        format!(
+            "/rest/stream?id={}&format=opus&maxBitRate={kbps}&{ANN}",
+            ids[name]
+        )
+    };
+    let players = (32..52).map(|kbps| {
+        let mut player = server.connect();
+        player.request("GET", &target("short.wav", kbps), "");
+        player
+    });
+    let players: Vec<_> = players.collect();
+    for mut player in players {
+        assert_eq!(player.answer().status, 200);
+    }
+    server.stop();
+    let impatient = [
+        &one_at_a_time[..],
+        &["--transcoding-max-queue-time", "100ms"],
+    ]
+    .concat();
+    let (server, _) = serve(&home, &impatient);
+    let mut first = server.connect();
+    first.request("GET", &target("long.wav", 32), "");
+    eventually("it is made", || {
+        (server.metrics().get("pelton_transcodings_running") == 1).then_some(())
+    });
+    let busy = server.get(&target("short.wav", 60));
+    assert_eq!(busy.status, 429);
+    assert!(busy.field("retry-after").is_some());
+    server.stop();
+}
+
+#[test]
 fn more_than_may_be_made_at_a_time_is_to_come_again() {
     // Long enough that it is still made when the others have asked.
     let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);

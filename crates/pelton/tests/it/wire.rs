@@ -266,7 +266,7 @@ fn only_get_head_and_options_are_offered() {
 fn broken_requests_are_told_and_closed() {
     let (home, server) = served();
     let long = "x".repeat(20_000);
-    let many = "x: y\r\n".repeat(65);
+    let many = "x: y\r\n".repeat(101);
     let rows: [(&str, String, u16); 22] = [
         ("no host", "GET / HTTP/1.1\r\n\r\n".into(), 400),
         ("two hosts", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n".into(), 400),
@@ -286,7 +286,7 @@ fn broken_requests_are_told_and_closed() {
         ("bad chunk", "POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\nx\r\n".into(), 400),
         ("no chunks at the end", "POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: gzip\r\n\r\n".into(), 400),
         ("unknown coding", "POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: gzip, chunked\r\n\r\n".into(), 501),
-        ("large body", "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 70000\r\n\r\n".into(), 413),
+        ("large body", "POST /rest/ping HTTP/1.1\r\nhost: h\r\ncontent-length: 2000000\r\n\r\n".into(), 413),
         ("long target", format!("GET /{long} HTTP/1.1\r\nhost: h\r\n\r\n"), 414),
         ("long field", format!("GET / HTTP/1.1\r\nhost: h\r\nx: {long}\r\n\r\n"), 431),
         ("many fields", format!("GET / HTTP/1.1\r\nhost: h\r\n{many}\r\n"), 431),
@@ -350,6 +350,7 @@ fn silent_connections_are_ended_and_counted() {
     assert!(silent.is_ended());
     let mut slow = server.connect();
     slow.send("GET /digits.txt HT");
+    assert_eq!(slow.answer().status, 408);
     assert!(slow.is_ended());
     let mut idle = server.connect();
     idle.request("GET", "/digits.txt", "");
@@ -359,6 +360,38 @@ fn silent_connections_are_ended_and_counted() {
     for wait in ["first_byte", "head", "idle"] {
         let name = format!("pelton_timeouts_total{{wait=\"{wait}\"}}");
         assert!(1 <= metrics.get(&name), "{name}");
+    }
+    server.stop();
+    drop(home);
+}
+
+/// RFC 9112 §9.6: many clients look at the answer only once they have sent all of the body, whoever wants it.
+#[test]
+fn answers_to_bodies_that_are_not_read_arrive() {
+    const BODY_BYTES: usize = 8 << 20;
+    let (home, server) = served();
+    let length = format!("content-length: {BODY_BYTES}\r\n");
+    let chunk = format!("{BODY_BYTES:x}\r\n");
+    let rows = [
+        ("POST", "/p.jpg", 405),
+        ("GET", "/digits.txt", 200),
+        ("POST", "/rest/ping", 413),
+    ];
+    for (method, target, status) in rows {
+        for (framing, begin, end) in [
+            (&*length, "", ""),
+            ("transfer-encoding: chunked\r\n", &*chunk, "\r\n0\r\n\r\n"),
+        ] {
+            let mut client = server.connect();
+            client.request(method, target, framing);
+            client.send(begin);
+            client.send(vec![b'x'; BODY_BYTES]);
+            client.send(end);
+            let answer = client.answer();
+            let told = (answer.status, answer.or_dash("connection"));
+            assert_eq!(told, (status, "close"), "{method} {target}, {framing}");
+            assert!(client.is_ended(), "{method} {target}, {framing}");
+        }
     }
     server.stop();
     drop(home);

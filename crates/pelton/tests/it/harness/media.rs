@@ -82,6 +82,30 @@ fn jpeg(rgb: &[u8], (width, height): (u16, u16), quality: u8) -> Vec<u8> {
     jpeg
 }
 
+/// A drawing of few colours: stripes with soft and hard edges on a plain ground.
+pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
+    encoder.set_color(png::ColorType::Rgb);
+    let (width, height) = (u32::from(width), u32::from(height));
+    let pixels = (0..width * height).flat_map(|at| {
+        let (x, y) = (at % width, at / width);
+        match (x + 3 * y / 2) % 23 {
+            0..8 => [30, 60, 30],
+            8 => [60, 110, 50],
+            9..17 => [90, 160, 70],
+            _ => [60, 110, 50],
+        }
+    });
+    let pixels: Vec<u8> = pixels.collect();
+    let mut writer = encoder.write_header().expect("memory takes a header");
+    writer
+        .write_image_data(&pixels)
+        .expect("memory takes the pixels");
+    writer.finish().expect("memory takes the end");
+    png
+}
+
 /// A screenshot: lossless, and of few colours.
 pub(crate) fn png(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();

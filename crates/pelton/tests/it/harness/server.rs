@@ -106,6 +106,16 @@ impl Server {
         self.address
     }
 
+    /// Everywhere it speaks HTTP, in the order in which it says so.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        // Each is a line, and the first was waited for.
+        eventually("the server says where else it serves", || {
+            let lines = self.log.lines();
+            let found: Vec<_> = lines.iter().filter_map(|line| address(line)).collect();
+            (1 < found.len()).then_some(found)
+        })
+    }
+
     /// Where it speaks HTTPS.
     pub(crate) fn secure_address(&self) -> SocketAddr {
         eventually("the server says where it speaks HTTPS", || {

@@ -156,6 +156,46 @@ fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
             ))
         };
         assert_eq!(["a", "b", "c", "d"].map(fallbacks), [1, 1, 1, 0]);
+        for active in [
+            "text/html",
+            "Image/SVG+XML; x=y",
+            "application/xhtml+xml",
+            "",
+        ] {
+            let input = post(&server, "/x/c", active, b"<script>");
+            let told = input.content_type();
+            assert_eq!(told, "application/octet-stream", "{active}");
+        }
+        server.stop();
+    }
+}
+
+/// What a client sends is no head, though a program repeats it that knows nothing of CGI.
+#[test]
+fn a_head_in_the_requests_body_is_not_the_programs() {
+    const HEAD: &[u8] = b"Content-Type: text/html\n\n<script>alert(1)</script>";
+    for backend in backends() {
+        let home = Home::new();
+        let upper = "main_arguments = [\"upper\"]\nwarmup = 0\n";
+        let configuration = program("v", VISITOR, upper) + &program("own", VISITOR, "");
+        let server = serve(&home, backend, &configuration);
+        for body in [
+            HEAD,
+            b"Location: https://evil.example/\n\n",
+            b"Location: /p.jpg\n\n",
+        ] {
+            let answer = post(&server, "/x/v", "text/plain", body);
+            assert_eq!(
+                (answer.status, answer.content_type()),
+                (200, "application/octet-stream"),
+                "{backend}"
+            );
+            assert_eq!(answer.body, body.to_ascii_uppercase());
+        }
+        // One that has a head of its own, and the client's behind it.
+        let own = post(&server, "/x/own", "text/plain", HEAD);
+        assert_eq!(own.content_type(), "text/plain", "{backend}");
+        assert!(own.text().ends_with("<script>alert(1)</script>"));
         server.stop();
     }
 }

@@ -1,0 +1,95 @@
+//! Every picture in every format, at the quick effort and at the better one.
+//!
+//! `cargo xtask conform pictures` takes all pictures of Debian's packages of wallpapers instead of a few of our own.
+
+use std::fs;
+use std::path::Path;
+
+use crate::harness::{Answer, Home, Server, eventually, media};
+
+/// Folders of pictures, with colons between.
+const FOLDERS: &str = "CONFORM_PICTURES";
+
+const FORMATS: [&str; 4] = ["avif", "webp", "jpeg", "png"];
+
+/// A library, and the names of the pictures in it.
+fn library() -> (Home, Vec<String>) {
+    let home = Home::new();
+    let mut names = Vec::new();
+    match std::env::var(FOLDERS) {
+        Ok(folders) => {
+            for folder in folders.split(':') {
+                collect(Path::new(folder), &home, &mut names);
+            }
+            assert!(!names.is_empty(), "{folders}: no pictures");
+        }
+        Err(_) => {
+            for (name, picture) in [
+                ("photo.jpg", media::photo(400, 300, 1)),
+                ("screen.png", media::png(320, 200)),
+                // Taken for a drawing by libaom, whose search for equal blocks took more memory than a job has.
+                ("drawing.png", media::drawing(1700, 1200)),
+            ] {
+                home.put(name, &picture);
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names.sort();
+    (home, names)
+}
+
+/// Copies the pictures below `folder`, named by numbers.
+fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("the folder can be read").path();
+        // Packages link one name to another.
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, home, names);
+            continue;
+        }
+        let bytes = fs::read(&path).expect("the picture can be read");
+        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        if facts.is_ok_and(|facts| facts.unsupported.is_none() && !facts.animated) {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let stem = stem.replace(|char: char| !char.is_ascii_alphanumeric(), "_");
+            let name = format!("{:03}-{stem}", names.len());
+            home.put(&name, &bytes);
+            names.push(name);
+        }
+    }
+}
+
+fn is_final(answer: &Answer) -> bool {
+    answer.field("cache-control") == Some("public, max-age=86400")
+}
+
+#[test]
+fn every_picture_is_made_at_every_effort() {
+    let (home, names) = library();
+    let server = Server::start(&home, &[]);
+    for name in &names {
+        for format in FORMATS {
+            for query in ["", "&w=640"] {
+                let target = format!("/{name}?format={format}{query}");
+                let quick = server.get(&target);
+                assert_eq!(quick.status, 200, "{target}: {}", quick.text());
+                eventually(&target, || is_final(&server.get(&target)).then_some(()));
+            }
+        }
+        let metrics = server.metrics();
+        let failures = metrics.sum("pelton_conversion_failures_total");
+        assert_eq!(failures, 0, "{name}");
+        assert_eq!(metrics.get("pelton_conversions_retried_total"), 0, "{name}");
+    }
+    eprintln!(
+        "{} pictures, {} conversions",
+        names.len(),
+        server.metrics().conversions()
+    );
+    server.stop();
+}
