@@ -1,0 +1,68 @@
+//! The test runs itself in a second process, because the first one must not end.
+
+use std::env;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::{MESSAGE_BYTES_MAX, abort_on_panic};
+
+/// Set in the second process.
+const SECOND: &str = "PELTON_TEST_PANICS";
+
+const SIGABRT: i32 = 6;
+
+/// Panics on a thread that another one waits for, in a process of its own, with `stderr`.
+fn panicking(test: &str, stderr: Stdio) -> Output {
+    if env::var_os(SECOND).is_some() {
+        abort_on_panic();
+        let panicking = thread::Builder::new().name("conversion-1".to_owned());
+        let panicking = panicking.spawn(|| panic!("{}", "an injected bug ".repeat(500)));
+        // Without the hook the join returns, and the process ends with success.
+        drop(panicking.expect("a thread").join());
+        std::process::exit(0);
+    }
+    Command::new(env::current_exe().expect("a path of the test"))
+        .args(["--exact", test, "--nocapture"])
+        .env(SECOND, "1")
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .output()
+        .expect("the second process ran")
+}
+
+#[test]
+fn a_panic_on_any_thread_is_reported_and_ends_the_process() {
+    let output = panicking(
+        "panics::tests::a_panic_on_any_thread_is_reported_and_ends_the_process",
+        Stdio::piped(),
+    );
+    assert_eq!(output.status.signal(), Some(SIGABRT));
+    let report = String::from_utf8(output.stderr).expect("text");
+    let mut lines = report.lines();
+    let message = lines.next().expect("a line with the message");
+    let start = "pelton: panic on thread conversion-1: ";
+    assert!(message.starts_with(&format!("{start}an injected bug")));
+    assert_eq!(message.len(), start.len() + MESSAGE_BYTES_MAX);
+    let place = lines.next().expect("a line with the place");
+    assert!(place.starts_with("cause:  crates/app/pelton/src/panics/tests.rs:"));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|hint| hint.starts_with("hint:   this is a bug"))
+    );
+}
+
+#[test]
+fn a_full_pipe_does_not_keep_the_process_from_ending() {
+    let (_reader, writer) = pipe_with(PipeFlags::NONBLOCK).expect("a pipe");
+    while rustix::io::write(&writer, &[b'x'; 512]).is_ok() {}
+    rustix::io::ioctl_fionbio(&writer, false).expect("a pipe that blocks");
+    let output = panicking(
+        "panics::tests::a_full_pipe_does_not_keep_the_process_from_ending",
+        Stdio::from(writer),
+    );
+    assert_eq!(output.status.signal(), Some(SIGABRT));
+}

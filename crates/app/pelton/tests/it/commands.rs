@@ -1,0 +1,385 @@
+//! The other commands, how `serve` begins and how it ends.
+
+use std::fs;
+use std::net::TcpStream;
+use std::process::{Command, Output};
+
+use crate::harness::{Home, Server, eventually, media, pelton};
+
+/// Half a second of a sine.
+const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
+
+fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = pelton(home, words).output().expect("the program starts");
+    let text = |bytes| String::from_utf8(bytes).expect("the program writes text");
+    let code = status.code().expect("the program was not killed");
+    (code, text(stdout), text(stderr))
+}
+
+/// Format and size of a file.
+fn facts(home: &Home, name: &str) -> (&'static str, (u32, u32)) {
+    let bytes = fs::read(home.directory().join(name)).expect("the file is there");
+    let facts = picture::probe(&bytes[..], bytes.len() as u64).expect("a picture");
+    let size = facts.oriented();
+    (facts.format.extension(), (size.width_px, size.height_px))
+}
+
+#[test]
+fn convert_writes_one_picture() {
+    let home = Home::with(&[
+        ("p.jpg", &media::turned_photo(96, 64, 6)),
+        ("s.png", &media::png(96, 64)),
+    ]);
+    for (input, output, query, made) in [
+        ("p.jpg", "a.avif", "", ("avif", (64, 96))),
+        ("p.jpg", "a.webp", "w=32", ("webp", (32, 48))),
+        (
+            "p.jpg",
+            "a.jpeg",
+            "w=30&h=30&fit=cover&q=50",
+            ("jpg", (30, 30)),
+        ),
+        ("p.jpg", "a.PNG", "max_width=32", ("png", (32, 48))),
+        ("s.png", "a.avif", "w=200&enlarge=1", ("avif", (200, 133))),
+    ] {
+        let input = format!("library/{input}");
+        let mut words = vec!["convert", &input, output];
+        if !query.is_empty() {
+            words.extend(["--query", query]);
+        }
+        let (code, stdout, stderr) = run(&home, &words);
+        assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
+        assert_eq!(facts(&home, output), made, "{query}");
+        let (width, height) = made.1;
+        let begin = format!("{output}: {width} x {height} pixels, ");
+        assert!(stderr.starts_with(&begin), "{stderr}");
+    }
+}
+
+#[test]
+fn convert_says_what_is_wrong() {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(96, 64, 1)),
+        ("broken.jpg", b"\xff\xd8\xff\xe0garbage"),
+        ("bomb.png", &media::png_bomb()),
+        ("notes.txt", b"notes"),
+        ("moving.gif", &media::gif(30, 20, 2)),
+    ]);
+    let rows: [(&[&str], i32, &str); 10] = [
+        (
+            &["missing.jpg", "a.avif"],
+            2,
+            "pelton: read missing.jpg: No such file",
+        ),
+        (
+            &["library/notes.txt", "a.avif"],
+            1,
+            "pelton: read library/notes.txt: not a picture",
+        ),
+        (
+            &["library/broken.jpg", "a.avif"],
+            1,
+            "pelton: read library/broken.jpg: ",
+        ),
+        (
+            &["library/bomb.png", "a.avif"],
+            1,
+            "pelton: convert library/bomb.png: original has 900000000 pixels",
+        ),
+        (
+            &["library/moving.gif", "a.avif"],
+            1,
+            "pelton: convert library/moving.gif: original is animated",
+        ),
+        (
+            &["library/p.jpg", "a.gif"],
+            2,
+            "pelton: OUT: a.gif: no format that can be written",
+        ),
+        (
+            &["library/p.jpg", "a"],
+            2,
+            "pelton: OUT: a: no format that can be written",
+        ),
+        (
+            &["library/p.jpg", "a.avif", "--query", "w=0"],
+            2,
+            "pelton: --query: w: must be",
+        ),
+        (
+            &["library/p.jpg", "a.avif", "--query", "format=webp"],
+            2,
+            "pelton: --query: the name of OUT",
+        ),
+        (
+            &["library/p.jpg", "missing/a.avif"],
+            3,
+            "pelton: write missing/a.avif: ",
+        ),
+    ];
+    for (words, expected, begin) in rows {
+        let (code, stdout, stderr) = run(&home, &[&["convert"], words].concat());
+        assert_eq!((code, &stdout[..]), (expected, ""), "{stderr}");
+        assert!(stderr.starts_with(begin), "{stderr}");
+    }
+    let names: Vec<_> = fs::read_dir(home.directory())
+        .expect("the home can be listed")
+        .map(|entry| entry.expect("the home can be listed").file_name())
+        .collect();
+    assert_eq!(names, ["library"], "nothing was written");
+}
+
+#[test]
+fn what_prefetch_makes_is_what_requests_get() {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(200, 150, 1)),
+        ("folder/s.png", &media::png(96, 64)),
+        ("small.jpg", &media::small_photo()),
+        ("moving.gif", &media::gif(30, 20, 2)),
+        (".hidden.jpg", &media::photo(96, 64, 3)),
+        ("notes.txt", b"notes"),
+    ]);
+    let words = ["prefetch", "library", "--data", "data"];
+    let (code, stdout, stderr) = run(&home, &words);
+    assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
+    let told = stderr.lines().last().expect("it says what it made");
+    assert!(
+        told.starts_with("5 files, 0 covers: 4 variants made ("),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("), 0 there already, 2 no smaller, 0 failed"),
+        "{told}"
+    );
+    assert_eq!(home.variants().len(), 6);
+    let server = Server::start(&home, &[]);
+    for (target, accept, media_type) in [
+        ("/p.jpg", "image/avif", "image/avif"),
+        ("/p.jpg", "image/webp", "image/webp"),
+        ("/folder/s.png", "image/avif", "image/avif"),
+        ("/folder/s.png", "image/webp", "image/webp"),
+        ("/small.jpg", "image/avif", "image/jpeg"),
+        ("/small.jpg", "image/webp", "image/jpeg"),
+    ] {
+        let answer = server.get_as(target, accept);
+        assert_eq!((answer.status, answer.content_type()), (200, media_type));
+        assert_eq!(answer.field("cache-status"), Some("Pelton; hit"));
+        assert_eq!(answer.field("cache-control"), Some("public, max-age=86400"));
+    }
+    let metrics = server.metrics();
+    assert_eq!(
+        (metrics.jobs(), metrics.get("pelton_improvements_waiting")),
+        (0, 0)
+    );
+    server.stop();
+    let (code, _, stderr) = run(&home, &words);
+    let told = stderr.lines().last().expect("it says what it made");
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(
+        told,
+        "5 files, 0 covers: 0 variants made (0 B of 0 B originals), 6 there already, 0 no smaller, 0 failed"
+    );
+}
+
+#[test]
+fn prefetch_shows_on_a_terminal_how_far_it_is() {
+    let home = Home::new();
+    for seed in 0..12 {
+        let name = format!("{seed}.jpg");
+        home.put(&name, &media::photo(400, 300, seed));
+    }
+    let command = pelton(&home, ["prefetch", "library", "--data", "data"]);
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let mut terminal = Command::new("script");
+    terminal
+        .args([
+            "--quiet",
+            "--return",
+            "--command",
+            &words.join(" "),
+            "/dev/null",
+        ])
+        .current_dir(home.directory())
+        .env("TERM", "xterm");
+    let shown = terminal.output().expect("script is part of Debian");
+    let shown = String::from_utf8(shown.stdout).expect("the program writes text");
+    assert!(shown.contains("/12 files, "), "{shown}");
+    assert!(shown.contains(" left, "), "{shown}");
+    assert!(shown.contains("12 files, 0 covers: "), "{shown}");
+}
+
+#[test]
+fn prefetch_goes_on_behind_what_cannot_be_made() {
+    let mut undecodable = media::png(96, 64);
+    let pixels = undecodable.windows(4).position(|name| name == b"IDAT");
+    let pixels = pixels.expect("a picture has pixels");
+    undecodable[pixels + 4..pixels + 40].fill(0xff);
+    let home = Home::with(&[
+        ("a.png", &undecodable),
+        ("b.jpg", &media::photo(96, 64, 1)),
+        ("bomb.png", &media::png_bomb()),
+    ]);
+    let words = ["prefetch", "library", "--data", "data", "--formats", "webp"];
+    let (code, _, stderr) = run(&home, &words);
+    let told = stderr.lines().last().expect("it says what it made");
+    assert_eq!(code, 1, "{stderr}");
+    assert!(
+        told.starts_with("3 files, 0 covers: 1 variants made ("),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("), 0 there already, 0 no smaller, 1 failed"),
+        "{told}"
+    );
+}
+
+#[test]
+fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
+    let home = Home::with(&[
+        ("Band/1999 - Album/01 - Song.flac", FLAC),
+        ("Band/1999 - Album/cover.png", &media::png(96, 64)),
+        ("Band/1999 - Album/02 - Cut.flac", &FLAC[..20]),
+        ("mix.m3u", b"Band/1999 - Album/01 - Song.flac\ngone.flac\n"),
+    ]);
+    let words = ["scan", "library", "--data", "data"];
+    let (code, stdout, stderr) = run(&home, &words);
+    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: not in the library: gone.flac\n";
+    assert_eq!((code, &stderr[..]), (1, fault));
+    let told: Vec<&str> = stdout.lines().collect();
+    assert_eq!(
+        told[0],
+        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries are not in the library)"
+    );
+    let opened =
+        "4 files: 0 as they were, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
+    assert_eq!(told[1], opened);
+    let (code, stdout, stderr) = run(&home, &words);
+    let told: Vec<&str> = stdout.lines().collect();
+    assert_eq!((code, &stderr[..]), (1, fault));
+    let opened =
+        "4 files: 4 as they were, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
+    assert_eq!(told[1], opened);
+    assert!(told[2].ends_with(", as it was"), "{stdout}");
+}
+
+#[test]
+fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
+    let tagged = [b"ID3\x09\0\0\0\0\0\0", FLAC].concat();
+    let names: Vec<String> = (0..103).map(|track| format!("{track:03}.flac")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (&name[..], &tagged[..])).collect();
+    let home = Home::with(&files);
+    let words = ["scan", "library", "--data", "data"];
+    let (code, stdout, stderr) = run(&home, &words);
+    let told: Vec<&str> = stderr.lines().collect();
+    assert_eq!((code, told.len()), (0, 101), "{stderr}");
+    let reason = "a track all the same: an id3 tag of a version nobody knows";
+    assert_eq!(told[0], format!("000.flac: {reason}"));
+    assert_eq!(told[99], format!("099.flac: {reason}"));
+    assert_eq!(told[100], "3 more tracks have broken tags");
+    assert!(stdout.contains("; 103 with broken tags\n"), "{stdout}");
+}
+
+#[test]
+fn cell_proves_its_isolation() {
+    let home = Home::new();
+    let (code, stdout, stderr) = run(&home, &["cell", "--probe"]);
+    assert_eq!((code, &stderr[..]), (0, ""));
+    let lines: Vec<_> = stdout.lines().collect();
+    assert_eq!(lines[0], "backend          process");
+    for told in [
+        "namespaces ",
+        "syscall filter ",
+        "landlock ",
+        "no new privs     yes",
+        "no capabilities  yes",
+        "denied call      kills",
+        "start ",
+        "empty job ",
+        "fresh memory ",
+    ] {
+        assert!(
+            lines.iter().any(|line| line.starts_with(told)),
+            "{told}: {stdout}"
+        );
+    }
+}
+
+#[test]
+fn who_is_told_to_stop_finishes_first() {
+    let home = Home::with(&[("large.jpg", &media::photo(2400, 1600, 1))]);
+    let mut server = Server::plain(&home, &[]);
+    let mut idle = server.connect();
+    idle.request("GET", "/healthz", "");
+    assert_eq!(idle.answer().status, 200);
+    let mut busy = server.connect();
+    busy.request("GET", "/large.jpg?w=2300&format=png", "");
+    eventually("the conversion runs", || {
+        (server.metrics().get("pelton_conversions_running") == 1).then_some(())
+    });
+    assert!(!busy.has_begun(), "still under way");
+    server.ask_to_stop();
+    let answer = busy.answer();
+    assert_eq!((answer.status, answer.size()), (200, (2300, 1533)));
+    assert_eq!(answer.field("connection"), Some("close"));
+    assert!(busy.is_ended());
+    assert!(idle.is_ended());
+    assert_eq!(server.ended().code(), Some(0));
+    assert!(
+        TcpStream::connect(server.address()).is_err(),
+        "nobody listens"
+    );
+    assert_eq!(server.logged("INFO", "stopped"), 1);
+}
+
+#[test]
+fn two_servers_do_not_share_a_port() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let server = Server::plain(&home, &[]);
+    let address = server.address();
+    let words = ["serve", "library", "--listen", &address.to_string()];
+    let (code, stdout, stderr) = run(&home, &words);
+    assert_eq!((code, &stdout[..]), (3, ""));
+    let port = address.port();
+    assert_eq!(
+        stderr,
+        format!(
+            "pelton: listen on {address}: Address already in use (os error 98)\n\
+             hint:   `ss -ltnp 'sport = :{port}'` names who listens there; stop it or choose another port\n"
+        )
+    );
+    assert_eq!(server.get("/p.jpg").status, 200);
+    server.stop();
+}
+
+#[test]
+fn serve_says_what_is_wrong_before_it_serves() {
+    let home = Home::new();
+    let (code, _, stderr) = run(&home, &["serve", "missing", "--listen", "127.0.0.1:0"]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        stderr,
+        "pelton: root: missing: No such file or directory (os error 2)\n\
+         hint:   name the folder to serve, as in pelton serve ~/Pictures\n"
+    );
+}
+
+#[test]
+fn webp_server_gos_configuration_is_served() {
+    let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
+    let config = r#"{
+        "HOST": "127.0.0.1", "PORT": "0", "QUALITY": "80", "IMG_PATH": "library",
+        "EXHAUST_PATH": "data", "CONVERT_TYPES": ["webp"], "ENABLE_EXTRA_PARAMS": true
+    }"#;
+    fs::write(home.directory().join("config.json"), config).expect("the home can be written");
+    let server = Server::run(&mut pelton(&home, ["serve", "--config", "config.json"]));
+    let answer = server.get_as("/p.jpg?max_width=48", "image/avif,image/webp");
+    assert_eq!((answer.status, answer.content_type()), (200, "image/webp"));
+    assert_eq!(answer.size(), (48, 32));
+    assert_eq!(server.get("/healthz").status, 200);
+    server.stop();
+}

@@ -1,0 +1,467 @@
+//! Music in fewer bytes: made in cells, kept, and sent as any file is.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::backends::backends;
+use crate::harness::{Answer, Home, Http2, Server, eventually};
+use crate::players::{ANN, ask, user};
+
+const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
+
+/// A WAV of so many seconds at 8 kHz, of noise.
+fn noise(seconds: u32) -> Vec<u8> {
+    let bytes = seconds * 8_000;
+    let mut file = b"RIFF".to_vec();
+    file.extend((36 + bytes).to_le_bytes());
+    file.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data");
+    file.extend(bytes.to_le_bytes());
+    let mut state = seconds;
+    file.extend((0..bytes).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    }));
+    file
+}
+
+/// A server of a library with one user, and the ids of its songs by the names of their files.
+fn serve(home: &Home, flags: &[&str]) -> (Server, BTreeMap<String, String>) {
+    let (code, _) = user(home, &["add", "ann"], "sesame\n");
+    assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    let server = Server::plain(home, flags);
+    let songs = eventually("the songs are indexed", || {
+        let found = ask(&server, "search3?query=");
+        let songs = found["searchResult3"]["song"].as_array()?.clone();
+        (!songs.is_empty()).then_some(songs)
+    });
+    let text = |song: &Value, name: &str| song[name].as_str().expect("text").to_owned();
+    let ids = songs.iter().map(|song| {
+        let path = text(song, "path");
+        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        (name, text(song, "id"))
+    });
+    let ids = ids.collect();
+    (server, ids)
+}
+
+/// The channels, and the samples at 48 kHz, that a file of Opus in Ogg says it has.
+fn opus(file: &[u8]) -> (u8, u64) {
+    assert!(file.starts_with(b"OggS\0\x02"), "a first page");
+    assert_eq!(&file[28..37], b"OpusHead\x01");
+    let skip = u16::from_le_bytes([file[38], file[39]]);
+    let last = file.windows(5).rposition(|bytes| bytes == b"OggS\0");
+    let last = &file[last.expect("pages")..];
+    assert_eq!(last[5], 4, "a last page");
+    let end = u64::from_le_bytes(*last[6..].first_chunk().expect("a head"));
+    (file[37], end - u64::from(skip))
+}
+
+#[test]
+fn a_track_is_made_once_and_then_is_a_file_like_any_other() {
+    let home = Home::with(&[("1.flac", FLAC)]);
+    let (server, ids) = serve(&home, &[]);
+    let target = format!(
+        "/rest/stream?id={}&format=opus&maxBitRate=64&{ANN}",
+        ids["1.flac"]
+    );
+    let made = server.get(&target);
+    assert_eq!(made.status, 200);
+    assert_eq!(made.content_type(), "audio/ogg; codecs=opus");
+    assert_eq!(
+        made.field("cache-status"),
+        Some("Pelton; fwd=uri-miss; stored")
+    );
+    assert_eq!(opus(&made.body), (1, 24_000));
+    let again = server.get(&target);
+    assert_eq!(again.field("cache-status"), Some("Pelton; hit"));
+    assert_eq!((again.etag(), &again.body), (made.etag(), &made.body));
+    // Ranges, validators and HEAD, over both protocols.
+    let part = server.send("GET", &target, "range: bytes=100-199\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
+    let length = made.body.len();
+    assert_eq!(
+        part.field("content-range"),
+        Some(&*format!("bytes 100-199/{length}"))
+    );
+    let fields = format!("range: bytes=100-199\r\nif-range: {}\r\n", made.etag());
+    assert_eq!(server.send("GET", &target, &fields).status, 206);
+    let other = "range: bytes=100-199\r\nif-range: \"other\"\r\n";
+    assert_eq!(server.send("GET", &target, other).status, 200);
+    let fields = format!("if-none-match: {}\r\n", made.etag());
+    assert_eq!(server.send("GET", &target, &fields).status, 304);
+    let head = server.send("HEAD", &target, "");
+    assert_eq!(
+        (head.status, head.body.len(), head.etag()),
+        (200, 0, made.etag())
+    );
+    assert_eq!(head.field("content-length"), Some(&*length.to_string()));
+    let beyond = server.send("GET", &target, &format!("range: bytes={length}-\r\n"));
+    assert_eq!(beyond.status, 416);
+    let mut http2 = Http2::connect(server.address());
+    let part = http2.send("GET", &target, "range: bytes=100-199\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
+    assert_eq!(server.metrics().get("pelton_transcodings_total"), 1);
+    server.stop();
+    // A new process finds it.
+    let (server, _) = serve(&home, &[]);
+    let kept = server.get(&target);
+    assert_eq!(
+        (kept.field("cache-status"), &kept.body),
+        (Some("Pelton; hit"), &made.body)
+    );
+    server.stop();
+}
+
+#[test]
+fn a_head_alone_tells_what_would_come() {
+    let home = Home::with(&[("1.flac", FLAC)]);
+    let (server, ids) = serve(&home, &[]);
+    let target = format!("/rest/stream?id={}&format=opus&{ANN}", ids["1.flac"]);
+    let head = server.send("HEAD", &target, "");
+    let whole = server.get(&target);
+    assert_eq!(
+        head.field("content-length"),
+        Some(&*whole.body.len().to_string())
+    );
+    assert_eq!(head.etag(), whole.etag());
+    server.stop();
+}
+
+#[test]
+fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_later() {
+    let home = Home::with(&[("1.flac", FLAC)]);
+    let (server, ids) = serve(&home, &[]);
+    let id = &ids["1.flac"];
+    let stream = |words: &str| server.get(&format!("/rest/stream?id={id}{words}&{ANN}"));
+    for words in [
+        "",
+        "&format=raw&maxBitRate=32",
+        "&format=mp3",
+        "&maxBitRate=9999",
+    ] {
+        let raw = stream(words);
+        assert_eq!(
+            (raw.content_type(), &raw.body[..]),
+            ("audio/flac", FLAC),
+            "{words}"
+        );
+    }
+    let download = format!("/rest/download?id={id}&format=opus&maxBitRate=32&{ANN}");
+    assert_eq!(server.get(&download).body, FLAC);
+    assert_eq!(
+        opus(&stream("&format=opus&timeOffset=0.2").body),
+        (1, 14_400)
+    );
+    let behind = stream("&format=opus&timeOffset=1");
+    assert!(behind.text().contains("parameter timeOffset does not fit"));
+    // By way of a decision, which is a document of JSON.
+    let client = r#"{"transcodingProfiles":[{"container":"ogg","audioCodec":"opus"}]}"#;
+    let mut player = server.connect();
+    let fields = format!(
+        "content-type: application/json\r\ncontent-length: {}\r\n",
+        client.len()
+    );
+    let decide = format!("/rest/getTranscodeDecision?mediaId={id}&mediaType=song&{ANN}");
+    player.request("POST", &decide, &fields);
+    player.send(client);
+    let answer: Value = serde_json::from_str(player.answer().text()).expect("JSON");
+    let decision = &answer["subsonic-response"]["transcodeDecision"];
+    assert_eq!(decision["canTranscode"], true, "{answer}");
+    let parameters = decision["transcodeParams"].as_str().expect("text");
+    let made = server.get(&format!(
+        "/rest/getTranscodeStream?mediaId={id}&mediaType=song&offset=0.1&transcodeParams={parameters}&{ANN}"
+    ));
+    assert_eq!(opus(&made.body), (1, 19_200));
+    server.stop();
+}
+
+#[test]
+fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
+    let mut broken = FLAC.to_vec();
+    // The head stays, so that it is a track; no block is left.
+    let frames = broken.windows(2).position(|bytes| bytes == [0xff, 0xf8]);
+    let begin = frames.expect("blocks");
+    broken[begin..].fill(0x55);
+    let home = Home::with(&[("1.flac", &broken)]);
+    let (server, ids) = serve(&home, &[]);
+    let id = &ids["1.flac"];
+    let stream = format!("/rest/stream?id={id}&format=opus&{ANN}");
+    for _ in 0..2 {
+        let raw = server.get(&stream);
+        assert_eq!((raw.status, raw.content_type()), (200, "audio/flac"));
+        assert_eq!(raw.body, broken);
+    }
+    let asked = format!(
+        "/rest/getTranscodeStream?mediaId={id}&mediaType=song&transcodeParams=opus-128-1&{ANN}"
+    );
+    let refused = server.get(&asked);
+    assert_eq!(refused.status, 422);
+    assert!(
+        refused.text().contains("cannot be decoded"),
+        "{}",
+        refused.text()
+    );
+    let metrics = server.metrics();
+    // By the stream; by then the decision's plan has the same rate, and so the same verdict.
+    assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
+    assert_eq!(metrics.get("pelton_transcodings_total"), 0);
+    server.stop();
+}
+
+#[test]
+fn players_wait_for_their_turn_and_no_longer_than_they_may() {
+    let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
+    let one_at_a_time = ["--transcoding-concurrency", "1"];
+    let (server, ids) = serve(&home, &one_at_a_time);
+    let target = |name: &str, kbps: u32| {
+        format!(
+            "/rest/stream?id={}&format=opus&maxBitRate={kbps}&{ANN}",
+            ids[name]
+        )
+    };
+    let players = (32..52).map(|kbps| {
+        let mut player = server.connect();
+        player.request("GET", &target("short.wav", kbps), "");
+        player
+    });
+    let players: Vec<_> = players.collect();
+    for mut player in players {
+        assert_eq!(player.answer().status, 200);
+    }
+    server.stop();
+    let impatient = [
+        &one_at_a_time[..],
+        &["--transcoding-max-queue-time", "100ms"],
+    ]
+    .concat();
+    let (server, _) = serve(&home, &impatient);
+    let mut first = server.connect();
+    first.request("GET", &target("long.wav", 32), "");
+    eventually("it is made", || {
+        (server.metrics().get("pelton_transcodings_running") == 1).then_some(())
+    });
+    let busy = server.get(&target("short.wav", 60));
+    assert_eq!(busy.status, 429);
+    assert!(busy.field("retry-after").is_some());
+    server.stop();
+}
+
+#[test]
+fn more_than_may_be_made_at_a_time_is_to_come_again() {
+    // Long enough that it is still made when the others have asked.
+    let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
+    let flags = [
+        "--transcoding-concurrency",
+        "1",
+        "--transcoding-waiting-max",
+        "0",
+    ];
+    let (server, ids) = serve(&home, &flags);
+    let target = |name: &str, kbps: u32| {
+        let words = format!("format=opus&maxBitRate={kbps}&estimateContentLength=true");
+        format!("/rest/stream?id={}&{words}&{ANN}", ids[name])
+    };
+    let mut first = server.connect();
+    first.request("GET", &target("long.wav", 32), "");
+    eventually("it is made", || {
+        (server.metrics().get("pelton_transcodings_running") == 1).then_some(())
+    });
+    let busy = server.get(&target("short.wav", 32));
+    assert_eq!(busy.status, 429);
+    let seconds: u64 = busy
+        .field("retry-after")
+        .expect("a time")
+        .parse()
+        .expect("a number");
+    assert!((1..=60).contains(&seconds), "{seconds}");
+    let told: Value = serde_json::from_str(busy.text()).expect("what the player asked for");
+    assert_eq!(told["subsonic-response"]["status"], "failed");
+    // What is made already, or asked for as it is, is nobody's to wait for; nor is a picture.
+    let raw = server.get(&format!("/rest/stream?id={}&{ANN}", ids["short.wav"]));
+    assert_eq!(raw.status, 200);
+    // Who asks for the same waits for the same.
+    let mut second = server.connect();
+    second.request("GET", &target("long.wav", 32), "");
+    let (one, other) = (first.answer(), second.answer());
+    assert_eq!((one.status, one.etag()), (200, other.etag()));
+    assert_eq!(opus(&one.body), (1, 1_500 * 48_000));
+    assert_eq!(server.get(&target("short.wav", 32)).status, 200);
+    let metrics = server.metrics();
+    assert_eq!(metrics.get("pelton_transcodings_refused_total"), 1);
+    assert_eq!(metrics.get("pelton_transcodings_total"), 2);
+    server.stop();
+}
+
+/// The body of an answer in chunks, which must come to its end.
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = bytes.windows(2).position(|two| two == b"\r\n");
+        let (size, rest) = bytes.split_at(end.expect("a chunk's size"));
+        let size = usize::from_str_radix(str::from_utf8(size).expect("ASCII"), 16);
+        let size = size.expect("a size");
+        let (data, rest) = rest[2..].split_at(size);
+        body.extend_from_slice(data);
+        bytes = rest.strip_prefix(b"\r\n").expect("a chunk's end");
+        if size == 0 {
+            assert_eq!(bytes, b"");
+            return body;
+        }
+    }
+}
+
+#[test]
+fn a_long_track_is_heard_while_it_is_made() {
+    for backend in backends() {
+        let home = Home::with(&[("long.wav", &noise(900))]);
+        let (server, ids) = serve(&home, &["--cell-backend", backend]);
+        let target = |words: &str| {
+            format!(
+                "/rest/stream?id={}&format=opus&{words}&{ANN}",
+                ids["long.wav"]
+            )
+        };
+        let mut player = server.connect();
+        let fast = target("maxBitRate=64");
+        player.request("GET", &fast, "connection: close\r\n");
+        let head = player.head();
+        assert_eq!(
+            server.metrics().get("pelton_transcodings_running"),
+            1,
+            "{backend}"
+        );
+        assert_eq!(
+            (head.status, head.content_type()),
+            (200, "audio/ogg; codecs=opus")
+        );
+        assert_eq!(head.field("transfer-encoding"), Some("chunked"));
+        assert_eq!(head.field("content-length"), None);
+        let heard = unchunked(&player.rest());
+        assert_eq!(opus(&heard), (1, 900 * 48_000));
+        let told = server.metrics().get("pelton_http_body_bytes_total");
+        assert!(heard.len() as u64 <= told, "{backend}: {told} bytes sent");
+        // What is kept is the same to the byte, and has the tag that was told.
+        let kept = server.get(&fast);
+        assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
+        assert!(kept.body == heard, "{backend}");
+        assert_eq!(kept.etag(), head.etag());
+        // HTTP/2 has no chunks; its streams end by themselves.
+        let slow = target("maxBitRate=48");
+        let mut http2 = Http2::connect(server.address());
+        let heard = http2.send("GET", &slow, "");
+        assert_eq!((heard.status, heard.field("content-length")), (200, None));
+        assert!(server.get(&slow).body == heard.body, "{backend}");
+        // Who wants a part, a condition or a length waits for all of it, and so does HTTP/1.0.
+        let part = server.send("GET", &target("maxBitRate=40"), "range: bytes=0-99\r\n");
+        assert_eq!((part.status, part.body.len()), (206, 100));
+        let whole = server.get(&target("maxBitRate=36&estimateContentLength=true"));
+        assert_eq!(opus(&whole.body), (1, 900 * 48_000));
+        let mut old = server.connect();
+        let request = format!("GET {} HTTP/1.0\r\n\r\n", target("maxBitRate=34"));
+        old.send(request);
+        let answer = old.rest();
+        let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        assert_eq!(
+            opus(&answer[body.expect("a head") + 4..]),
+            (1, 900 * 48_000)
+        );
+        server.stop();
+    }
+}
+
+#[test]
+fn who_goes_while_a_track_is_made_leaves_it_to_the_next() {
+    let home = Home::with(&[("long.wav", &noise(900))]);
+    let (server, ids) = serve(&home, &[]);
+    let target = format!("/rest/stream?id={}&format=opus&{ANN}", ids["long.wav"]);
+    let mut player = server.connect();
+    player.request("GET", &target, "");
+    assert_eq!(player.head().status, 200);
+    drop(player);
+    eventually("it is made all the same, and kept", || {
+        let metrics = server.metrics();
+        (metrics.get("pelton_transcodings_total") == 1
+            && metrics.get("pelton_transcodings_running") == 0)
+            .then_some(())
+    });
+    let made = server.get(&target);
+    assert_eq!(made.field("cache-status"), Some("Pelton; hit"));
+    server.stop();
+}
+
+#[test]
+fn nothing_is_made_where_the_operator_wants_that() {
+    let home = Home::with(&[("1.flac", FLAC)]);
+    let (server, ids) = serve(&home, &["--transcoding-longest", "0s"]);
+    let raw = server.get(&format!(
+        "/rest/stream?id={}&format=opus&{ANN}",
+        ids["1.flac"]
+    ));
+    assert_eq!((raw.status, &raw.body[..]), (200, FLAC));
+    server.stop();
+}
+
+/// N10, for sound.
+#[test]
+fn every_backend_makes_the_same_bytes() {
+    let files: [(&str, &[u8]); 7] = [
+        ("1.flac", FLAC),
+        (
+            "2.mp3",
+            include_bytes!("../../../../library/tags/testdata/sine.mp3"),
+        ),
+        (
+            "3.ogg",
+            include_bytes!("../../../../library/tags/testdata/sine.ogg"),
+        ),
+        (
+            "4.opus",
+            include_bytes!("../../../../library/tags/testdata/sine.opus"),
+        ),
+        (
+            "5.wav",
+            include_bytes!("../../../../library/tags/testdata/sine.wav"),
+        ),
+        (
+            "6.aiff",
+            include_bytes!("../../../../library/tags/testdata/sine.aiff"),
+        ),
+        (
+            "7.m4a",
+            include_bytes!("../../../../library/tags/testdata/sine-alac.m4a"),
+        ),
+    ];
+    let made = backends().iter().map(|backend| {
+        let home = Home::with(&files);
+        let (server, ids) = serve(&home, &["--cell-backend", backend]);
+        let bodies: Vec<Answer> = ids
+            .values()
+            .map(|id| {
+                server.get(&format!(
+                    "/rest/stream?id={id}&format=opus&maxBitRate=24&{ANN}"
+                ))
+            })
+            .collect();
+        for (name, answer) in ids.keys().zip(&bodies) {
+            assert_eq!(answer.status, 200, "{backend}: {name}");
+            assert_eq!(
+                answer.content_type(),
+                "audio/ogg; codecs=opus",
+                "{backend}: {name}"
+            );
+        }
+        assert_eq!(
+            server.metrics().get("pelton_transcodings_total"),
+            7,
+            "{backend}"
+        );
+        server.stop();
+        bodies
+            .into_iter()
+            .map(|answer| answer.body)
+            .collect::<Vec<_>>()
+    });
+    let made: Vec<_> = made.collect();
+    assert!(made.iter().all(|bodies| *bodies == made[0]));
+}

@@ -1,0 +1,61 @@
+use super::{audio, audio_within};
+
+const M4A: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.m4a");
+const MP3: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.mp3");
+const AAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.aac");
+
+fn within(bytes: &[u8], extension: &str) -> Option<&'static str> {
+    let found = audio_within(bytes, bytes.len() as u64, extension);
+    found.expect("memory can be read")
+}
+
+/// The file with the brand of most writers of MP4.
+fn of_brand_isom() -> Vec<u8> {
+    let mut file = M4A.to_vec();
+    file[8..12].copy_from_slice(b"isom");
+    file
+}
+
+#[test]
+fn mp4_of_any_brand_is_music_if_nothing_moves() {
+    let sound = of_brand_isom();
+    assert_eq!(audio(&sound), None);
+    assert_eq!(within(&sound, "m4a"), Some("audio/mp4"));
+    assert_eq!(within(&sound, "mp4"), Some("audio/mp4"));
+    assert_eq!(within(&sound, "mov"), None);
+    // A second track, which has pictures.
+    let mut film = sound.clone();
+    let at = |file: &[u8], kind: &[u8]| {
+        let found = file.windows(4).position(|four| four == kind);
+        found.expect("a box of this kind") - 4
+    };
+    let (moov, trak) = (at(&film, b"moov"), at(&film, b"trak"));
+    let long = |file: &[u8], at: usize| {
+        let bytes = file[at..].first_chunk().expect("a length");
+        u32::from_be_bytes(*bytes)
+    };
+    let trak_bytes = long(&film, trak) as usize;
+    let mut second = film[trak..trak + trak_bytes].to_vec();
+    let handler = second.windows(4).position(|four| four == b"soun");
+    let handler = handler.expect("a handler");
+    second[handler..handler + 4].copy_from_slice(b"vide");
+    let moov_bytes = long(&film, moov) + trak_bytes as u32;
+    film[moov..moov + 4].copy_from_slice(&moov_bytes.to_be_bytes());
+    let end = trak + trak_bytes;
+    film.splice(end..end, second);
+    assert_eq!(within(&film, "mp4"), None);
+    // Chapters of books have pictures.
+    assert_eq!(within(&film, "m4b"), Some("audio/mp4"));
+}
+
+#[test]
+fn a_recorded_stream_is_music_by_its_name_and_its_frames() {
+    for (file, extension, expected) in [(MP3, "mp3", "audio/mpeg"), (AAC, "aac", "audio/aac")] {
+        let recorded = [&[0x55; 500], file].concat();
+        assert_eq!(audio(&recorded), None);
+        assert_eq!(within(&recorded, extension), Some(expected));
+        assert_eq!(within(&recorded, "txt"), None);
+    }
+    assert_eq!(within(b"a secret that is called music", "mp3"), None);
+    assert_eq!(within(b"", "mp3"), None);
+}

@@ -1,0 +1,60 @@
+//! The list of commands in the documentation is the command table.
+
+use std::fmt::Write;
+
+use expect_test::expect_file;
+
+#[test]
+fn commands_are_documented() {
+    let mut text = "# Commands of the store\n\nWritten by the tests from the command table; `cargo xtask test --bless` renews it.\n".to_owned();
+    let mut rows: Vec<_> = keyspace::commands().iter().collect();
+    rows.sort_by_key(|row| (row.group.name(), row.name));
+    let mut group = "";
+    for row in rows {
+        if row.group.name() != group {
+            group = row.group.name();
+            write!(
+                text,
+                "\n## {group}\n\n| command | what it does | since | cost |\n|---|---|---|---|\n"
+            )
+            .expect("a string takes everything");
+        }
+        let mut usage = row.name.replace('|', " ").to_uppercase();
+        if !row.syntax.is_empty() {
+            usage += " ";
+            usage += &untyped(row.syntax).replace('|', "\\|");
+        }
+        writeln!(
+            text,
+            "| `{usage}` | {} | {} | {} |",
+            row.summary, row.since, row.complexity
+        )
+        .expect("a string takes everything");
+    }
+    expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
+}
+
+/// A row's syntax without the types of its names: what they stand for tells a reader enough.
+fn untyped(syntax: &str) -> String {
+    let types = [":integer", ":double", ":string"];
+    types
+        .iter()
+        .fold(syntax.to_owned(), |syntax, kind| syntax.replace(kind, ""))
+}
+
+/// What Redi/S lists as supported in its `Commands.md`.
+const REDI_S: &str = "bgsave client|list client|getname client|setname command command|count dbsize del echo exists expire \
+    expireat keys lastsave monitor pexpire pexpireat ping pttl quit rename renamenx save select swapdb ttl type psubscribe \
+    publish pubsub punsubscribe subscribe unsubscribe append decr decrby get getrange getset incr incrby mget mset msetnx \
+    psetex set setex setnx setrange strlen substr lindex llen lpop lpush lpushx lrange lset rpop rpush rpushx hdel hexists \
+    hget hgetall hincrby hkeys hlen hmget hmset hset hsetnx hstrlen hvals sadd scard sdiff sdiffstore sinter sinterstore \
+    sismember smembers srem sunion sunionstore";
+
+#[test]
+fn all_that_redi_s_has_is_in() {
+    let missing: Vec<_> = REDI_S
+        .split_ascii_whitespace()
+        .filter(|name| keyspace::commands().iter().all(|row| row.name != *name))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}

@@ -1,0 +1,21 @@
+//! Test code with more than one user; nothing of it is ever shipped, and only tests may import it.
+//!
+//! Principal types: [`fuzz::Target`], a parser with everything that must hold of it whatever the bytes, and
+//! [`table::Row`], one line of a table of bytes and verdicts.
+//!
+//! ```text
+//! fuzz/fuzz_targets/* ──┐
+//! proptest in crates  ──┼─► fuzz::Target ─► parser, compared with an obviously right reading
+//! fuzz/corpus, replayed ┘
+//! crates/http/http1/src/tests/*.txt ─► table::rows ─► http1's tests, `conform`
+//! ```
+//!
+//! Errors: none; what does not hold panics and says what. Threads: none.
+
+#![forbid(unsafe_code)]
+
+pub mod fuzz;
+pub mod table;
+
+#[cfg(test)]
+mod tests;

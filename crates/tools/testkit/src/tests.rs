@@ -1,0 +1,56 @@
+use std::fs;
+use std::path::Path;
+
+use crate::fuzz::TARGETS;
+
+/// Files and bytes of one corpus: it is to be read with the tests, not to grow with every hour of fuzzing.
+const CORPUS_FILES_MAX: usize = 200;
+const CORPUS_BYTES_MAX: usize = 200_000;
+
+/// What the fuzzers found worth keeping, crashes among it, replayed without a fuzzer.
+#[test]
+fn every_corpus_holds() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus");
+    for target in TARGETS {
+        let corpus = corpora.join(target.name);
+        let files = fs::read_dir(&corpus).expect("a corpus for each target");
+        let mut count = 0;
+        let mut sum = 0;
+        for file in files {
+            let path = file.expect("a readable folder").path();
+            let bytes = fs::read(&path).expect("a readable file");
+            // Printed only when it fails.
+            println!("{}", path.display());
+            (target.check)(&bytes);
+            count += 1;
+            sum += bytes.len();
+        }
+        let corpus = corpus.display();
+        assert!(
+            (1..=CORPUS_FILES_MAX).contains(&count),
+            "{corpus}: {count} files"
+        );
+        assert!(sum <= CORPUS_BYTES_MAX, "{corpus}: {sum} bytes");
+    }
+}
+
+/// The programs are built only to fuzz, so that nothing else would see one that was forgotten.
+#[test]
+fn every_target_has_a_program() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");
+    let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).expect("a manifest");
+    for name in TARGETS.map(|target| target.name) {
+        let program = fuzz.join(format!("fuzz_targets/{name}.rs"));
+        let program = fs::read_to_string(program).expect("a program");
+        assert!(
+            program.contains(&format!("testkit::fuzz::{name}(bytes)")),
+            "{program}"
+        );
+        assert!(
+            manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")),
+            "{name}"
+        );
+    }
+    let programs = fs::read_dir(fuzz.join("fuzz_targets")).expect("the folder of programs");
+    assert_eq!(programs.count(), TARGETS.len());
+}

@@ -1,0 +1,187 @@
+//! `cargo xtask`: everything a developer, the gate or a first user runs, and nothing else to learn.
+//!
+//! Principal type: [`build::Build`], one way to call cargo. Every crate, test and lint is built in release, for the
+//! host's triple, as a static program, into one target directory outside the checkout, so that the C codecs are built
+//! once for all of them:
+//!
+//! ```text
+//! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab
+//!                                                 └─► clippy, tests
+//! ```
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
+
+#![forbid(unsafe_code)]
+
+mod advisories;
+mod build;
+mod cache;
+mod codecs;
+mod command;
+mod conform;
+mod debian;
+mod demo;
+mod fuzz;
+mod gate;
+mod lab;
+mod media;
+mod stop;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use build::Build;
+use clap::Parser as _;
+use stop::{EXIT_FINDINGS, Stop};
+
+/// What was typed.
+#[derive(clap::Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Builds, runs and tests Pelton"
+)]
+enum Typed {
+    /// Build, then serve DIR, or a demo library of Debian's photographs when none is named
+    Serve {
+        /// Folder to serve
+        dir: Option<PathBuf>,
+        /// Arguments for `pelton serve`
+        #[arg(last = true)]
+        pelton: Vec<OsString>,
+    },
+    /// Build the worker and the server, and print the server's path
+    Build,
+    /// Run everything the gate runs, or one step of it, or the tests of one crate
+    Test {
+        /// A step (fmt, tidy, advisories, codecs, clippy, unit, conform, deny) or a crate
+        name: Option<String>,
+        /// Write what the tests found as what they expect
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Check the rules of the house that no compiler knows
+    Tidy,
+    /// Check the locked crates against the copy of RustSec's advisories, or renew that copy
+    Advisories {
+        /// A checkout of RustSec's advisory-db to make the copy from
+        #[arg(long)]
+        from: Option<PathBuf>,
+    },
+    /// Run an outside suite or oracle, whole
+    Conform {
+        /// Name of the suite
+        name: String,
+        /// Arguments for the suite
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Run parsers under a fuzzer, and keep what it found worth keeping
+    Fuzz {
+        /// A target; each in turn when none is named
+        target: Option<String>,
+        /// How long to run each
+        #[arg(long, default_value_t = 3_600)]
+        seconds: u32,
+    },
+    /// Generate a music library, the same for the same seed, and print its folder
+    Media {
+        /// How many tracks
+        #[arg(long, default_value_t = 16_000)]
+        tracks: u32,
+        /// What everything follows from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where to; a folder of the cache when not named
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// Run a benchmark against its peers
+    Lab {
+        /// Name of the benchmark
+        name: String,
+        /// Arguments for the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Typed::parse()) {
+        Ok(code) => code,
+        Err(stop) => {
+            eprintln!("{stop}");
+            ExitCode::from(stop.exit)
+        }
+    }
+}
+
+fn run(typed: Typed) -> Result<ExitCode, Stop> {
+    let root = root()?;
+    match typed {
+        Typed::Serve { dir, pelton } => serve(root, dir, &pelton),
+        Typed::Build => {
+            let server = ready(root)?.server()?;
+            println!("{}", server.display());
+            Ok(ExitCode::SUCCESS)
+        }
+        Typed::Test { name, bless } => gate::run(ready(root)?, name.as_deref(), bless),
+        Typed::Tidy => Ok(match tidy::run(&root)? {
+            0 => ExitCode::SUCCESS,
+            _ => ExitCode::from(EXIT_FINDINGS),
+        }),
+        Typed::Advisories { from } => {
+            if let Some(checkout) = from {
+                advisories::renew(&root, &checkout)?;
+            }
+            Ok(match advisories::check(&root)? {
+                0 => ExitCode::SUCCESS,
+                _ => ExitCode::from(EXIT_FINDINGS),
+            })
+        }
+        Typed::Conform { name, args } => conform::run(root, &name, &args),
+        Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
+        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::Lab { name, args } => lab::run(root, &name, &args),
+    }
+}
+
+/// The checkout, which cargo names when it runs us.
+fn root() -> Result<PathBuf, Stop> {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest_dir
+        .as_deref()
+        .and_then(|dir| dir.ancestors().nth(3));
+    root.map(Path::to_owned).ok_or_else(|| {
+        Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
+    })
+}
+
+/// A machine that can build everything.
+fn ready(root: PathBuf) -> Result<Build, Stop> {
+    debian::ensure(debian::BUILD)?;
+    Build::open(root)
+}
+
+/// Ends as the server itself, so that signals and exit code are the server's.
+fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let mut build = ready(root)?;
+    let server = build.server()?;
+    let dir = match dir {
+        Some(dir) => dir,
+        None => demo::with_music(build.root())?,
+    };
+    drop(build);
+    eprintln!("xtask: serving {}", dir.display());
+    let failed = Command::new(&server)
+        .arg("serve")
+        .arg(&dir)
+        .args(arguments)
+        .exec();
+    Err(Stop::host(format!("exec {}: {failed}", server.display())))
+}

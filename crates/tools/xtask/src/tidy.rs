@@ -1,0 +1,177 @@
+//! The rules of the house that no compiler knows. Each is a row of a table: a name, a check, and what to do about it.
+
+mod layers;
+mod names;
+mod shape;
+mod source;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::output;
+use crate::stop::{Stop, at};
+use crate::workspace::{Member, Workspace};
+use source::Source;
+
+/// One rule.
+struct Rule {
+    name: &'static str,
+    cure: &'static str,
+    check: fn(&Tree) -> Vec<Finding>,
+}
+
+/// The rules, by what they look at.
+const RULES: &[&[Rule]] = &[layers::RULES, shape::RULES, words::RULES, names::RULES];
+
+/// A place that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    path: String,
+    /// Counted from one; zero when it is about the whole file.
+    line: usize,
+    what: String,
+}
+
+/// What the rules look at.
+#[derive(Debug, Default)]
+struct Tree {
+    workspace: Workspace,
+    files: Vec<TreeFile>,
+}
+
+/// One file that git tracks, or would.
+#[derive(Debug)]
+struct TreeFile {
+    /// Relative to the checkout.
+    path: String,
+    bytes: u64,
+    /// Empty when it is no text.
+    text: String,
+    /// Its syntax, if it is Rust.
+    source: Option<Result<Source, String>>,
+}
+
+/// Checks all rules and prints what they find; returns how many findings there are.
+///
+/// # Errors
+/// When the checkout cannot be read.
+pub(crate) fn run(root: &Path) -> Result<usize, Stop> {
+    let tree = read(root)?;
+    let mut count = 0;
+    for rule in RULES.iter().copied().flatten() {
+        let findings = (rule.check)(&tree);
+        for Finding { path, line, what } in &findings {
+            let line = if *line == 0 {
+                String::new()
+            } else {
+                format!(":{line}")
+            };
+            println!("{path}{line}: {}: {what}", rule.name);
+        }
+        if !findings.is_empty() {
+            println!("    cure: {}", rule.cure);
+        }
+        count += findings.len();
+    }
+    let rules: usize = RULES.iter().map(|group| group.len()).sum();
+    eprintln!(
+        "xtask: tidy: {count} findings by {rules} rules in {} files",
+        tree.files.len()
+    );
+    Ok(count)
+}
+
+fn read(root: &Path) -> Result<Tree, Stop> {
+    let mut git = Command::new("git");
+    git.args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
+    let listed = output(git.current_dir(root)).map_err(Stop::on_host)?;
+    let mut files = Vec::new();
+    for path in listed.split_terminator('\0') {
+        let whole = root.join(path);
+        match fs::read(&whole) {
+            Ok(bytes) => files.push(TreeFile::new(path, bytes)),
+            // Removed, and not yet committed.
+            Err(err) if err.kind() == io::ErrorKind::NotFound => {}
+            Err(err) => return Err(at(&whole)(err)),
+        }
+    }
+    let workspace = Workspace::read(root)?;
+    Ok(Tree { workspace, files })
+}
+
+impl TreeFile {
+    fn new(path: &str, contents: Vec<u8>) -> TreeFile {
+        let bytes = contents.len() as u64;
+        let text = String::from_utf8(contents).unwrap_or_else(|_| String::new());
+        let rust = Path::new(path)
+            .extension()
+            .is_some_and(|extension| extension == "rs");
+        TreeFile {
+            path: path.to_owned(),
+            bytes,
+            source: rust.then(|| Source::parse(&text, is_test(path))),
+            text,
+        }
+    }
+
+    /// Returns the name of the crate that the file belongs to: the third part of `crates/SYSTEM/CRATE/…`.
+    fn crate_name(&self) -> Option<&str> {
+        let mut parts = self.path.strip_prefix("crates/")?.split('/');
+        let (_system, name) = (parts.next()?, parts.next()?);
+        parts.next().map(|_| name)
+    }
+
+    fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
+        let path = self.path.clone();
+        Finding {
+            path,
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+/// Whether a whole file is test code.
+fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.split('/').any(|folder| folder == "tests")
+}
+
+impl Tree {
+    /// Every Rust file that could be read, with its syntax.
+    fn sources(&self) -> impl Iterator<Item = (&TreeFile, &Source)> {
+        self.files
+            .iter()
+            .filter_map(|file| Some((file, file.source.as_ref()?.as_ref().ok()?)))
+    }
+
+    /// Findings of a check that looks at one Rust file at a time.
+    fn each_source(&self, check: impl Fn(&Source) -> Vec<(usize, String)>) -> Vec<Finding> {
+        let found = self.sources().flat_map(|(file, source)| {
+            let found = check(source).into_iter();
+            found.map(|(line, what)| file.finding(line, what))
+        });
+        found.collect()
+    }
+
+    /// The first file of every library and program of these crates; programs for tests are test code.
+    fn roots<'a>(
+        &'a self,
+        members: impl Iterator<Item = &'a Member>,
+    ) -> Vec<(&'a TreeFile, &'a Source)> {
+        let roots: Vec<_> = members.flat_map(|member| &member.roots).collect();
+        self.sources()
+            .filter(|(file, _)| !is_test(&file.path) && roots.contains(&&file.path))
+            .collect()
+    }
+}

@@ -1,0 +1,216 @@
+//! Who may know whom: the layers of the house, and what its upper ones must not touch.
+
+use super::{Finding, Rule, Tree};
+use crate::cache::C_CODECS;
+use crate::workspace::{Import, Member};
+
+/// Every crate and its layer; a crate imports from layers with lower numbers.
+const LAYERS: &[(&str, u8)] = &[
+    ("cgi", 1),
+    ("http1", 1),
+    ("http2", 1),
+    ("job", 1),
+    ("picture", 1),
+    ("resp", 1),
+    ("sound", 1),
+    ("tags", 1),
+    ("catalog", 2),
+    ("checks", 2),
+    ("keyspace", 2),
+    ("audio", 3),
+    ("cell", 3),
+    ("codec", 3),
+    ("host", 3),
+    ("pixel", 3),
+    ("reactor", 3),
+    ("kv", 4),
+    ("origin", 4),
+    ("scan", 4),
+    ("subsonic", 4),
+    ("conform", 5),
+    ("lab", 5),
+    ("pelton", 5),
+    ("worker", 5),
+    ("xtask", 5),
+];
+
+/// Test code with more than one user: a dev-dependency of any crate, a dependency only of a program that is a test.
+const TESTKIT: &str = "testkit";
+const TEST_PROGRAM: &str = "conform";
+
+/// The last layer without clocks, files, sockets and threads.
+const PURE_LAYER_MAX: u8 = 2;
+
+/// What layers without I/O do not name, as ends or beginnings of paths.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "Instant::now",
+    "SystemTime::now",
+    "thread::spawn",
+    "thread::scope",
+    "thread::Builder",
+];
+
+/// The only crates with `unsafe` in them.
+const UNSAFE: &[&str] = &["audio", "cell", "codec", "host", "pixel", "reactor"];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "layer",
+        cure: "move the shared part into a layer above both crates, or let layer 5 wire them together; a new crate \
+               gets its row in crates/tools/xtask/src/tidy/layers.rs and in docs/ARCHITECTURE.md",
+        check: layer,
+    },
+    Rule {
+        name: "codec-apart",
+        cure: "the server links no C codec: let `worker` do it, and send the server a job and its reply",
+        check: codec_apart,
+    },
+    Rule {
+        name: "pure",
+        cure: "layers 1 and 2 do no I/O and read no clock: take bytes, a trait or `now` as an argument",
+        check: pure,
+    },
+    Rule {
+        name: "forbid-unsafe",
+        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to audio, cell, \
+               codec, host, pixel and reactor",
+        check: forbid_unsafe,
+    },
+    Rule {
+        name: "manifest",
+        cure: "versions stand once, in the root manifest: write `name.workspace = true` here, and take out of the root \
+               what no crate uses",
+        check: manifest,
+    },
+];
+
+fn number(name: &str) -> Option<u8> {
+    let row = LAYERS.iter().find(|(member, _)| *member == name);
+    row.map(|(_, layer)| *layer)
+}
+
+fn manifest_finding(member: &Member, what: String) -> Finding {
+    Finding {
+        path: member.manifest.clone(),
+        line: 0,
+        what,
+    }
+}
+
+fn layer(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for member in &tree.workspace.members {
+        if member.name != TESTKIT && number(&member.name).is_none() {
+            findings.push(manifest_finding(
+                member,
+                format!("{} has no layer", member.name),
+            ));
+        }
+        let ours = member
+            .imports
+            .iter()
+            .filter(|import| tree.workspace.has(&import.name));
+        let wrong = ours.filter_map(|import| wrong_import(member, import));
+        findings.extend(wrong.map(|what| manifest_finding(member, what)));
+    }
+    findings
+}
+
+fn wrong_import(member: &Member, import: &Import) -> Option<String> {
+    let Member { name, .. } = member;
+    if import.name == TESTKIT {
+        return (!import.dev && name != TEST_PROGRAM)
+            .then(|| format!("{name} imports {TESTKIT} outside its tests"));
+    }
+    // `testkit` may know every library.
+    let from = if name == TESTKIT { 5 } else { number(name)? };
+    let to = number(&import.name)?;
+    (from <= to).then(|| format!("{name} (layer {from}) imports {} (layer {to})", import.name))
+}
+
+fn codec_apart(tree: &Tree) -> Vec<Finding> {
+    let Some(server) = tree
+        .workspace
+        .members
+        .iter()
+        .find(|member| member.name == "pelton")
+    else {
+        return Vec::new();
+    };
+    let banned = ["codec", "audio", "opusic-sys"].iter().chain(C_CODECS);
+    let chains = banned.filter_map(|name| tree.workspace.chain("pelton", name));
+    chains
+        .map(|chain| manifest_finding(server, format!("links {}", chain.join(" → "))))
+        .collect()
+}
+
+fn pure(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, source) in tree.sources() {
+        let layer = file.crate_name().and_then(number);
+        if layer.is_none_or(|layer| PURE_LAYER_MAX < layer) {
+            continue;
+        }
+        for path in &source.paths {
+            if let Some(banned) = IMPURE.iter().find(|banned| within(&path.text, banned)) {
+                findings.push(file.finding(path.line, format!("uses {banned}")));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `part` is in `path`, by whole names.
+fn within(path: &str, part: &str) -> bool {
+    format!("::{path}::").contains(&format!("::{part}::"))
+}
+
+fn forbid_unsafe(tree: &Tree) -> Vec<Finding> {
+    let members = tree.workspace.members.iter();
+    let safe = members.filter(|member| !UNSAFE.contains(&member.name.as_str()));
+    let roots = tree.roots(safe).into_iter();
+    let silent = roots.filter(|(_, source)| {
+        let mut attributes = source.attributes.iter();
+        !attributes
+            .any(|attribute| attribute.name == "forbid" && attribute.arguments == "unsafe_code")
+    });
+    silent
+        .map(|(file, _)| file.finding(0, "does not forbid unsafe code"))
+        .collect()
+}
+
+fn manifest(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        if file.path == "Cargo.toml" {
+            let unused = declared(&file.text).filter(|(_, name)| {
+                let mut imports = tree
+                    .workspace
+                    .members
+                    .iter()
+                    .flat_map(|member| &member.imports);
+                imports.all(|import| import.name != *name)
+            });
+            findings.extend(
+                unused.map(|(line, name)| file.finding(line, format!("no crate uses {name}"))),
+            );
+        } else if file.path.starts_with("crates/") && file.path.ends_with("/Cargo.toml") {
+            let lines = (1..).zip(file.text.lines());
+            let versions = lines.filter(|(_, line)| line.contains("version = \""));
+            findings.extend(versions.map(|(line, _)| file.finding(line, "states a version")));
+        }
+    }
+    findings
+}
+
+/// Names under `[workspace.dependencies]`, with their lines.
+fn declared(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = (1..).zip(manifest.lines());
+    lines
+        .skip_while(|(_, line)| *line != "[workspace.dependencies]")
+        .skip(1)
+        .take_while(|(_, line)| !line.starts_with('['))
+        .filter_map(|(line, text)| Some((line, text.split_once('=')?.0.trim())))
+}

@@ -1,0 +1,475 @@
+//! One test a rule: what it finds, and what it lets pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::workspace::{Import, Member};
+
+/// Runs one rule on files, given as path and contents.
+fn check(rule: &str, files: &[(&str, &str)], expect: Expect) {
+    check_workspace(rule, Workspace::default(), files, expect);
+}
+
+fn check_workspace(rule: &str, workspace: Workspace, files: &[(&str, &str)], expect: Expect) {
+    let files = files.iter();
+    let files = files.map(|(path, text)| TreeFile::new(path, text.as_bytes().to_vec()));
+    let tree = Tree {
+        workspace,
+        files: files.collect(),
+    };
+    let mut rules = RULES.iter().copied().flatten();
+    let rule = rules
+        .find(|row| row.name == rule)
+        .expect("the rule is in the table");
+    let found = (rule.check)(&tree).into_iter();
+    let found = found.map(|Finding { path, line, what }| format!("{path}:{line} {what}\n"));
+    expect.assert_eq(&found.collect::<String>());
+}
+
+/// Crates of ours, given as name and what they import; `dev:` marks a dev-dependency.
+fn workspace(crates: &[(&str, &[&str])]) -> Workspace {
+    let mut links = BTreeMap::new();
+    let mut members = Vec::new();
+    for (name, imports) in crates {
+        let imports = imports.iter().map(|import| Import {
+            name: import.trim_start_matches("dev:").to_owned(),
+            dev: import.starts_with("dev:"),
+        });
+        let imports: Vec<_> = imports.collect();
+        let linked = imports.iter().filter(|import| !import.dev);
+        let linked: BTreeSet<_> = linked.map(|import| import.name.clone()).collect();
+        links.insert((*name).to_owned(), linked);
+        let roots = vec![format!("crates/any/{name}/src/lib.rs")];
+        members.push(Member {
+            name: (*name).to_owned(),
+            manifest: format!("crates/any/{name}/Cargo.toml"),
+            imports,
+            roots,
+        });
+    }
+    Workspace { members, links }
+}
+
+#[test]
+fn layer() {
+    let crates = workspace(&[
+        ("job", &[]),
+        ("picture", &["job", "dev:proptest"]),
+        ("cell", &["job", "dev:testkit"]),
+        ("origin", &["cell", "testkit", "dev:pelton"]),
+        ("pelton", &["origin", "cell"]),
+        ("testkit", &["origin"]),
+        ("conform", &["testkit"]),
+        ("turbine", &["job"]),
+    ]);
+    check_workspace(
+        "layer",
+        crates,
+        &[],
+        expect![[r#"
+            crates/any/picture/Cargo.toml:0 picture (layer 1) imports job (layer 1)
+            crates/any/origin/Cargo.toml:0 origin imports testkit outside its tests
+            crates/any/origin/Cargo.toml:0 origin (layer 4) imports pelton (layer 5)
+            crates/any/turbine/Cargo.toml:0 turbine has no layer
+        "#]],
+    );
+}
+
+#[test]
+fn codec_apart() {
+    let mut crates = workspace(&[
+        ("codec", &["libwebp-sys"]),
+        ("worker", &["codec"]),
+        ("pelton", &["origin", "dev:codec"]),
+        ("origin", &["thumbnailer"]),
+    ]);
+    check_workspace("codec-apart", crates.clone(), &[], expect![""]);
+
+    let through = BTreeSet::from(["libaom-sys".to_owned()]);
+    crates.links.insert("thumbnailer".to_owned(), through);
+    check_workspace(
+        "codec-apart",
+        crates,
+        &[],
+        expect![[r#"
+            crates/any/pelton/Cargo.toml:0 links pelton → origin → thumbnailer → libaom-sys
+        "#]],
+    );
+}
+
+#[test]
+fn pure() {
+    let impure = "
+        use std::{io, fs::File};
+        use std::thread as strands;
+        pub fn now() -> std::time::Instant { std::time::Instant::now() }
+        pub fn deadline(now: Instant) -> Instant { now }
+        #[cfg(test)]
+        mod tests { fn read() { std::fs::read(\"a\").unwrap(); } }
+    ";
+    check(
+        "pure",
+        &[
+            ("crates/http/http1/src/date.rs", impure),
+            ("crates/http/http1/src/tests.rs", impure),
+            ("crates/http/reactor/src/clock.rs", impure),
+        ],
+        expect![[r#"
+            crates/http/http1/src/date.rs:2 uses std::fs
+            crates/http/http1/src/date.rs:4 uses Instant::now
+        "#]],
+    );
+}
+
+#[test]
+fn forbid_unsafe() {
+    check_workspace(
+        "forbid-unsafe",
+        workspace(&[("job", &[]), ("origin", &[]), ("cell", &[])]),
+        &[
+            ("crates/sandbox/job/src/lib.rs", "#![forbid(unsafe_code)]"),
+            ("crates/http/origin/src/lib.rs", "#![deny(unsafe_code)]"),
+            ("crates/sandbox/cell/src/lib.rs", "mod memory;"),
+        ],
+        expect![[r#"
+            crates/http/origin/src/lib.rs:0 does not forbid unsafe code
+        "#]],
+    );
+}
+
+#[test]
+fn manifest() {
+    let root =
+        "[workspace.dependencies]\nbytes = \"1\"\nrayon = \"1\"\n\n[profile.release]\nlto = true\n";
+    check_workspace(
+        "manifest",
+        workspace(&[("origin", &["bytes", "tokio"])]),
+        &[
+            ("Cargo.toml", root),
+            (
+                "crates/http/origin/Cargo.toml",
+                "version.workspace = true\nbytes.workspace = true\ntokio = { version = \"1\" }\n",
+            ),
+            // A workspace of its own.
+            ("fuzz/Cargo.toml", "libfuzzer-sys = { version = \"0.4\" }\n"),
+        ],
+        expect![[r#"
+            Cargo.toml:3 no crate uses rayon
+            crates/http/origin/Cargo.toml:3 states a version
+        "#]],
+    );
+}
+
+/// A function of so many lines, of which the body's first is `first`.
+fn function(lines: usize, first: &str) -> String {
+    let body = "    step();\n".repeat(lines - 3);
+    format!("fn long() {{\n    {first}\n{body}}}\n")
+}
+
+#[test]
+fn long_function() {
+    check(
+        "long-function",
+        &[
+            ("a.rs", &function(70, "")),
+            ("b.rs", &function(71, "")),
+            (
+                "c.rs",
+                &function(71, "// tidy: long because it is a list of steps"),
+            ),
+            ("d.rs", &format!("#[test]\n{}", function(71, ""))),
+            (
+                "e.rs",
+                &format!("// tidy: long because it is a list\n{}", function(71, "")),
+            ),
+            (
+                "f.rs",
+                &format!("// tidy: long because of g\n\n{}", function(71, "")),
+            ),
+        ],
+        expect![[r#"
+            b.rs:1 `long` has 71 lines
+            f.rs:3 `long` has 71 lines
+        "#]],
+    );
+}
+
+#[test]
+fn excuses() {
+    let long = function(71, "// tidy: long because it is a list of steps");
+    let short = "fn short() {}\n";
+    check(
+        "excuses",
+        &[("a.rs", &long), ("b.rs", &short.repeat(49))],
+        expect![""],
+    );
+    check(
+        "excuses",
+        &[("a.rs", &long), ("b.rs", &short.repeat(48))],
+        expect![[r#"
+            crates:0 1 of 49 functions are longer than 70 lines
+        "#]],
+    );
+}
+
+#[test]
+fn many_parameters() {
+    let text = "
+        fn five(a: u8, b: u8, c: u8, d: u8, e: u8) {}
+        fn six(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) {}
+        extern \"C\" fn called_from_c(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) {}
+        impl Own { fn five(&self, a: u8, b: u8, c: u8, d: u8, e: u8) {} }
+        impl Visit for Own { fn six(&self, a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) {} }
+        trait Visit { fn six(&self, a: u8, b: u8, c: u8, d: u8, e: u8, f: u8); }
+    ";
+    check(
+        "many-parameters",
+        &[("a.rs", text)],
+        expect![[r#"
+            a.rs:3 `six` takes 6 parameters
+            a.rs:7 `six` takes 6 parameters
+        "#]],
+    );
+}
+
+#[test]
+fn long_file() {
+    let lines = "\n".repeat(1000);
+    check(
+        "long-file",
+        &[
+            ("a.rs", &lines),
+            ("b.rs", &format!("//! A table.\n{lines}")),
+            (
+                "c.rs",
+                &format!("//! A table.\n// tidy: long because it is a table\n{lines}"),
+            ),
+        ],
+        expect![[r#"
+            b.rs:0 has 1001 lines
+        "#]],
+    );
+}
+
+#[test]
+fn long_main() {
+    check(
+        "long-main",
+        &[
+            ("crates/tools/lab/src/main.rs", &"\n".repeat(200)),
+            ("crates/app/pelton/src/main.rs", &"\n".repeat(201)),
+            ("crates/app/pelton/src/serve.rs", &"\n".repeat(201)),
+        ],
+        expect![[r#"
+            crates/app/pelton/src/main.rs:0 has 201 lines
+        "#]],
+    );
+}
+
+#[test]
+fn lib_logic() {
+    let text = "mod a;\npub use a::A;\nfn helper() {}\nimpl A {}\n";
+    check(
+        "lib-logic",
+        &[
+            ("crates/sandbox/job/src/lib.rs", text),
+            ("crates/sandbox/job/src/a.rs", text),
+        ],
+        expect![[r#"
+            crates/sandbox/job/src/lib.rs:3 contains `fn helper`
+            crates/sandbox/job/src/lib.rs:4 contains `impl`
+        "#]],
+    );
+}
+
+#[test]
+fn crate_doc() {
+    let full = "//! Messages between server and cell: one job out, one reply back. Bytes only.\n";
+    check_workspace(
+        "crate-doc",
+        workspace(&[("job", &[]), ("origin", &[]), ("pixel", &[])]),
+        &[
+            ("crates/sandbox/job/src/lib.rs", full),
+            ("crates/http/origin/src/lib.rs", "//! Origin.\n"),
+            (
+                "crates/images/pixel/src/lib.rs",
+                "// A comment that is no documentation of this crate, be it as long as it may.\n",
+            ),
+        ],
+        expect![[r#"
+            crates/http/origin/src/lib.rs:0 does not say what the crate is
+            crates/images/pixel/src/lib.rs:0 does not say what the crate is
+        "#]],
+    );
+}
+
+#[test]
+fn safety() {
+    let text = "
+        // SAFETY: `slot` is mapped by nobody else: `recycle` runs only
+        //         when the child that held it was reaped.
+        // SAFETY: good pointer.
+        // SAFETY: we pass valid parameters, as the manual page of the call asks us to do.
+        let text = \"// SAFETY: none\";
+    ";
+    check(
+        "safety",
+        &[("a.rs", &format!("fn f() {{ {text} }}"))],
+        expect![[r#"
+            a.rs:4 proves nothing: good pointer.
+            a.rs:5 proves nothing: we pass valid parameters, as the manual page of the call asks us to do.
+        "#]],
+    );
+}
+
+#[test]
+fn unfinished() {
+    let text = "
+        //! Crate. FIXME: say more
+        /// Reads TODOs from a list.
+        fn read() {
+            let list = \"TODO\"; /* the list,
+                XXX in two lines */
+        }
+    ";
+    check(
+        "unfinished",
+        &[("a.rs", text.trim_start())],
+        expect![[r#"
+            a.rs:1 says FIXME
+            a.rs:5 says XXX
+        "#]],
+    );
+}
+
+#[test]
+fn passing() {
+    check(
+        "passing",
+        &[(
+            "a.rs",
+            "fn f() {\n dbg!(1);\n todo!();\n std::unimplemented!();\n println!(\"dbg!\");\n}",
+        )],
+        expect![[r#"
+            a.rs:2 calls dbg!
+            a.rs:3 calls todo!
+            a.rs:4 calls unimplemented!
+        "#]],
+    );
+}
+
+#[test]
+fn allow_reason() {
+    let text = "
+        #[allow(dead_code)]
+        fn a() {}
+        #[allow(dead_code, reason = \"C calls it\")]
+        fn b() {}
+        #[expect(unused)]
+        fn c() {}
+        #[derive(Debug)]
+        struct D;
+    ";
+    check(
+        "allow-reason",
+        &[("a.rs", text)],
+        expect![[r#"
+            a.rs:2 allow(dead_code) gives no reason
+            a.rs:6 expect(unused) gives no reason
+        "#]],
+    );
+}
+
+#[test]
+fn ignored_test() {
+    check(
+        "ignored-test",
+        &[(
+            "a.rs",
+            "#[test]\n#[ignore]\nfn a() {}\n#[test]\n#[ignore = \"slow\"]\nfn b() {}",
+        )],
+        expect![[r#"
+            a.rs:2 ignores a test
+            a.rs:5 ignores a test
+        "#]],
+    );
+}
+
+#[test]
+fn machine_path() {
+    // Spelled in parts, because the rule reads this file too.
+    let [home, work] = ["home", "work"].map(|folder| format!("/{folder}/x"));
+    check(
+        "machine-path",
+        &[
+            ("a.toml", &format!("root = \"{home}\"\n")),
+            (
+                "b.md",
+                &format!("see https://example.com{work} and art{work}\n"),
+            ),
+            ("c.sh", &format!("cd {work}\n")),
+        ],
+        expect![[r#"
+            a.toml:1 names a path in home
+            c.sh:1 names a path in work
+        "#]],
+    );
+}
+
+#[test]
+fn name() {
+    check(
+        "name",
+        &[
+            ("crates/sandbox/cell/src/helper.rs", "struct Helper;"),
+            ("crates/sandbox/cell/src/pool_helpers.rs", ""),
+            ("crates/misc/src/lib.rs", ""),
+            (
+                "crates/sandbox/cell/src/slot.rs",
+                "struct SlotManager;\ntype Commons = u8;\nenum Commonplace {}",
+            ),
+        ],
+        expect![[r#"
+            crates/sandbox/cell/src/pool_helpers.rs:0 is called pool_helpers
+            crates/misc/src/lib.rs:0 is called misc
+            crates/sandbox/cell/src/slot.rs:1 has a type called SlotManager
+        "#]],
+    );
+}
+
+#[test]
+fn weight() {
+    check(
+        "weight",
+        &[
+            ("a.jpg", &"x".repeat(256 * 1024)),
+            ("b.jpg", &"x".repeat(300 * 1024)),
+        ],
+        expect![[r#"
+            b.jpg:0 has 300 KiB
+        "#]],
+    );
+}
+
+#[test]
+fn syntax() {
+    check(
+        "syntax",
+        &[("a.rs", "fn a() {"), ("b.md", "fn a() {")],
+        expect![[r#"
+            a.rs:0 cannot parse string into token stream
+        "#]],
+    );
+}
+
+#[test]
+fn every_rule_has_a_test_and_a_cure() {
+    let tests = include_str!("tests.rs");
+    for rule in RULES.iter().copied().flatten() {
+        let test = format!("#[test]\nfn {}()", rule.name.replace('-', "_"));
+        assert!(tests.contains(&test), "{} has no test", rule.name);
+        assert!(!rule.cure.is_empty(), "{} has no cure", rule.name);
+    }
+}

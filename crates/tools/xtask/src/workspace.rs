@@ -1,0 +1,188 @@
+//! The workspace as cargo sees it: member crates, what they import, and who links whom.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::command::output;
+use crate::stop::Stop;
+
+/// Member crates and the resolved graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workspace {
+    pub(crate) members: Vec<Member>,
+    /// By package name: which packages a program built from it contains. No dev-dependencies.
+    pub(crate) links: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// One crate of ours.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    /// Path of its manifest, relative to the checkout.
+    pub(crate) manifest: String,
+    pub(crate) imports: Vec<Import>,
+    /// Root files of its library and programs, relative to the checkout.
+    pub(crate) roots: Vec<String>,
+}
+
+/// One line of a crate's manifest.
+#[derive(Clone, Debug)]
+pub(crate) struct Import {
+    pub(crate) name: String,
+    pub(crate) dev: bool,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    ///
+    /// # Errors
+    /// When cargo refuses the manifests.
+    pub(crate) fn read(root: &Path) -> Result<Workspace, Stop> {
+        let mut cargo = Command::new(crate::build::cargo());
+        cargo
+            .args(["metadata", "--format-version", "1"])
+            .current_dir(root);
+        let json = output(&mut cargo)?;
+        let metadata: Metadata = serde_json::from_str(&json)
+            .map_err(|err| Stop::host(format!("cargo metadata: {err}")))?;
+        Ok(metadata.workspace(root))
+    }
+
+    /// Whether a crate of ours has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member.name == name)
+    }
+
+    /// The shortest chain of packages by which a program built from `from` contains `to`.
+    pub(crate) fn chain(&self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut parents = BTreeMap::from([(from, from)]);
+        let mut queue = VecDeque::from([from]);
+        while let Some(name) = queue.pop_front() {
+            if name == to {
+                break;
+            }
+            for next in self.links.get(name).into_iter().flatten() {
+                parents.entry(next).or_insert_with(|| {
+                    queue.push_back(next);
+                    name
+                });
+            }
+        }
+        let mut chain = vec![to.to_owned()];
+        let mut at = to;
+        while at != from {
+            at = parents.get(at)?;
+            chain.push(at.to_owned());
+        }
+        chain.reverse();
+        Some(chain)
+    }
+}
+
+/// What we read of `cargo metadata --format-version 1`.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_members: Vec<String>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    manifest_path: String,
+    dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `dev`, `build`, or null for a normal one.
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: String,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Edge>,
+}
+
+#[derive(Deserialize)]
+struct Edge {
+    pkg: String,
+    dep_kinds: Vec<EdgeKind>,
+}
+
+#[derive(Deserialize)]
+struct EdgeKind {
+    kind: Option<String>,
+}
+
+impl Metadata {
+    fn workspace(self, root: &Path) -> Workspace {
+        let names: BTreeMap<_, _> = self
+            .packages
+            .iter()
+            .map(|package| (package.id.as_str(), package.name.as_str()))
+            .collect();
+        let mut links: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for node in &self.resolve.nodes {
+            let contained = node.deps.iter().filter(|edge| {
+                let mut kinds = edge.dep_kinds.iter();
+                kinds.any(|edge| edge.kind.as_deref() != Some("dev"))
+            });
+            let contained = contained.map(|edge| names[edge.pkg.as_str()].to_owned());
+            let name = names[node.id.as_str()].to_owned();
+            links.entry(name).or_default().extend(contained);
+        }
+        let members = self
+            .packages
+            .iter()
+            .filter(|package| self.workspace_members.contains(&package.id))
+            .map(|package| package.member(root))
+            .collect();
+        Workspace { members, links }
+    }
+}
+
+impl Package {
+    fn member(&self, root: &Path) -> Member {
+        let imports = self.dependencies.iter().map(|dependency| Import {
+            name: dependency.name.clone(),
+            dev: dependency.kind.as_deref() == Some("dev"),
+        });
+        let relative = |path: &str| {
+            let path = Path::new(path).strip_prefix(root).ok()?;
+            Some(path.to_string_lossy().into_owned())
+        };
+        let roots = self.targets.iter().filter_map(|target| {
+            let shipped = target
+                .kind
+                .iter()
+                .any(|kind| kind == "lib" || kind == "bin");
+            relative(&target.src_path).filter(|_| shipped)
+        });
+        Member {
+            name: self.name.clone(),
+            manifest: relative(&self.manifest_path).expect("members are in the checkout"),
+            imports: imports.collect(),
+            roots: roots.collect(),
+        }
+    }
+}
