@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cell::FailureKind;
+use image_plan::{Facts, Plan, Recipe, Stage};
 use origin::FileSource;
 use origin::convert::{Pace, Sealed};
-use picture::{Facts, Plan, Recipe, Stage};
 
 use crate::config::Config;
 use crate::flags::{self, Convert};
@@ -62,14 +62,14 @@ fn look(input: &Path) -> Result<(File, Facts), Error> {
     let unreadable = |err: io::Error| Error::usage(format!("read {}: {err}", input.display()));
     let file = File::open(input).map_err(unreadable)?;
     let bytes = file.metadata().map_err(unreadable)?.len();
-    let facts = picture::probe(&FileSource(&file), bytes)
+    let facts = image_plan::probe(&FileSource(&file), bytes)
         .map_err(|err| Error::finding(format!("read {}: {err}", input.display())))?;
     Ok((file, facts))
 }
 
 fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> {
     let target = flags::target(&typed.output)?;
-    let ask = picture::parse_query(&typed.query)
+    let ask = image_plan::parse_query(&typed.query)
         .map_err(|err| Error::usage(format!("--query: {err}")))?;
     if ask.meta || ask.recipe.format.is_some_and(|format| format != target) {
         return Err(Error::usage(
@@ -81,12 +81,12 @@ fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> 
         quality_pct,
         ..ask.recipe
     };
-    let limits = picture::Limits {
+    let limits = image_plan::Limits {
         source_pixels_max: config.limits.source_pixels_max.get(),
         target_pixels_max: config.limits.target_pixels_max.get(),
         profile_bytes_max: config.limits.profile_bytes_max.0,
     };
-    let plan = picture::plan(facts, &recipe, target, Stage::Better, &limits);
+    let plan = image_plan::plan(facts, &recipe, target, Stage::Better, &limits);
     plan.map_err(|refusal| Error::finding(format!("convert {}: {refusal}", typed.input.display())))
 }
 

@@ -13,12 +13,12 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
+use image_plan::Look;
 use origin::Service;
 use origin::gate::Part;
 use origin::library::{Library, LibraryPath, Wait};
 use origin::looks::Looks;
 use origin::mount::{Mount, Reply, Visit};
-use picture::Look;
 use scan::{CoverLimits, Index, Keeper, TakeError};
 
 use crate::config::Config;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use image_plan::{Accepts, Grammar, Target};
 use origin::gate::{Gate, Token};
 use origin::ledger::Store;
 use origin::library::Mount;
 use origin::media_type::AllowedTypes;
 use origin::mount::Mounts;
 use origin::{Cors, Service, Settings};
-use picture::{Accepts, Grammar, Target};
 use reactor::{Counters, DirLock, LockError, Sharing};
 use tags::Splits;
 
@@ -178,7 +178,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
         max_age_s: config.max_age.0.as_secs() as u32,
         provisional_age_s: config.max_age_quick.0.as_secs() as u32,
         http: http_limits(config),
-        picture: picture::Limits {
+        picture: image_plan::Limits {
             source_pixels_max: limits.source_pixels_max.get(),
             target_pixels_max: limits.target_pixels_max.get(),
             profile_bytes_max: limits.profile_bytes_max.0,

@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
+use image_plan::Look;
 use origin::archive::Wanted;
 use origin::gate::{Denied, Login, Part, Users};
 use origin::library::{Library, LibraryPath, Mount as Directory};
 use origin::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
-use picture::Look;
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use subsonic::StoreError;
 use subsonic::{

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::Covered;
+use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use origin::library::LibraryPath;
 use origin::mount::Mounts;
 use origin::{Service, Tally};
-use picture::{Recipe, Stage};
 
 use crate::config::{Config, Resolved};
 use crate::covers::Covers;
@@ -67,7 +67,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     let catalog = ::scan::load(&setup.folder).map_err(|err| scan::told(&err))?;
     let found = catalog.map_or_else(BTreeSet::new, |catalog| covers(config, &catalog));
     let boxes = config.library.cover_sizes.0.iter().map(|side| {
-        let ask = picture::parse_query(&format!("w={side}&h={side}"));
+        let ask = image_plan::parse_query(&format!("w={side}&h={side}"));
         ask.expect("sides of the settings may be asked for").recipe
     });
     let boxes: Vec<Recipe> = boxes.collect();

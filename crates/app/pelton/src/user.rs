@@ -180,7 +180,7 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
         let mib = AVATAR_BYTES_MAX >> 20;
         return Err(unfit(&"the picture is too large").hint(format!("{mib} MiB are the most")));
     }
-    let facts = picture::probe(&FileSource(&picture), bytes).map_err(|err| unfit(&err))?;
+    let facts = image_plan::probe(&FileSource(&picture), bytes).map_err(|err| unfit(&err))?;
     if facts.unsupported.is_some() {
         return Err(unfit(&"pictures of this kind are not converted")
             .hint("JPEG, PNG, WebP, AVIF, GIF and BMP are"));

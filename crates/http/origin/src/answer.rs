@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http1::conditional::{self, Verdict};
 use http1::{Method, Request, accept, range};
-use picture::Accepts;
+use image_plan::Accepts;
 
 use crate::archive::Archive;
 use crate::convert::Sealed;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use picture::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
+use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
 use tokio::time::{Instant, timeout};
 
@@ -140,7 +140,7 @@ impl Service {
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),
             };
-            let candidates = picture::candidates(&facts, &recipe, self.allowed(accepts));
+            let candidates = image_plan::candidates(&facts, &recipe, self.allowed(accepts));
             let negotiated =
                 recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
             let wanted = Wanted {
@@ -205,7 +205,8 @@ impl Service {
         }
         let mut refusal = None;
         for target in wanted.candidates.targets() {
-            let plan = |stage| picture::plan(&wanted.facts, &wanted.recipe, target, stage, limits);
+            let plan =
+                |stage| image_plan::plan(&wanted.facts, &wanted.recipe, target, stage, limits);
             match (plan(Stage::Quick), plan(Stage::Better)) {
                 (Ok(quick), Ok(better)) => {
                     found.push(self.candidate(&wanted.identity, quick, better).await)

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cell::{Failure, FailureKind, Pool};
-use picture::{
+use image_plan::{
     LOOK_BYTES, Look, ORDER_PLANS_MAX, Order, Plan, Target, lengths_bytes, split_answers,
 };
 
@@ -633,7 +633,7 @@ fn verified(
 impl Sealed {
     /// The worker's bytes are only alleged to be a picture: format and size are read back from them.
     fn is_what_was_asked(&self, plan: &Plan) -> bool {
-        let facts = picture::probe(self, self.bytes);
+        let facts = image_plan::probe(self, self.bytes);
         let format = plan.encoding.target().format();
         facts.is_ok_and(|facts| {
             facts.format == format && facts.stored == plan.target && !facts.animated
@@ -641,7 +641,7 @@ impl Sealed {
     }
 }
 
-impl picture::ReadAt for Sealed {
+impl image_plan::ReadAt for Sealed {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
         let left = self.bytes.saturating_sub(offset);
         let count = usize::try_from(left).map_or(buf.len(), |left| left.min(buf.len()));

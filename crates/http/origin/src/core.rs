@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http1::{Request, Target};
+use image_plan::{Accepts, Ask, Grammar};
 use lru::LruCache;
-use picture::{Accepts, Ask, Grammar};
 
 use crate::choose::SoundChoice;
 use crate::coding::Coding;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use picture::{Accepts, Look, Recipe, Stage, Target};
+use image_plan::{Accepts, Look, Recipe, Stage, Target};
 
 use crate::library::{Identity, LibraryPath};
 use crate::problem::{Problem, json_string};
@@ -32,7 +32,7 @@ impl Service {
             _ => return Err(Problem::Unsupported),
         };
         // Any format would do: the size is the same in all, and a picture that is not converted keeps its own.
-        let plan = picture::plan(
+        let plan = image_plan::plan(
             &facts,
             &recipe,
             Target::Png,

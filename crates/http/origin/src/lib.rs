@@ -14,7 +14,7 @@
 //! It is no cache of somebody else's server, and knows no pixels: what may be made of a picture is `picture`'s to say,
 //! making it the worker's.
 //!
-//! Units and limits: [`Limits`] for caches and answers, [`flight::Limits`] for conversions, `picture::Limits` and
+//! Units and limits: [`Limits`] for caches and answers, [`flight::Limits`] for conversions, `image_plan::Limits` and
 //! `http1::Limits` for what comes in. Errors: [`problem::Problem`] for clients, by who is at fault; [`OpenError`] for the
 //! operator. Threads: see [`flight`] and [`variants`], which are where cores meet; everything else belongs to one core.
 //! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status), OpenMetrics 1.0.

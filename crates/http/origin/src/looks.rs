@@ -19,8 +19,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use image_plan::{LOOK_BYTES, Look};
 use lru::LruCache;
-use picture::{LOOK_BYTES, Look};
 
 use crate::library::Identity;
 

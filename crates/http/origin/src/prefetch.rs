@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use picture::{Recipe, Stage};
+use image_plan::{Recipe, Stage};
 
 use crate::clock;
 use crate::convert::{Outcome, Pace, Task, Terms};
@@ -78,11 +78,11 @@ impl Service {
         };
         let mut tasks: Vec<Task> = Vec::new();
         for (_, recipe) in wanted {
-            let candidates = picture::candidates(&facts, recipe, self.settings.formats);
+            let candidates = image_plan::candidates(&facts, recipe, self.settings.formats);
             let recipe = self.planned(*recipe);
             let limits = &self.settings.picture;
             for target in candidates.targets() {
-                let plan = |stage| picture::plan(&facts, &recipe, target, stage, limits);
+                let plan = |stage| image_plan::plan(&facts, &recipe, target, stage, limits);
                 let (Ok(better), Ok(quick)) = (plan(Stage::Better), plan(Stage::Quick)) else {
                     continue;
                 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use picture::Refusal;
+use image_plan::Refusal;
 
 use crate::library::{LibraryPath, Missing};
 use crate::request_id::RequestId;

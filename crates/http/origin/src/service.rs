@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use image_plan::{Accepts, Facts, Format, Grammar, ProbeErrorKind, Recipe};
 use lru::LruCache;
-use picture::{Accepts, Facts, Format, Grammar, ProbeErrorKind, Recipe};
 
 use crate::access::{self, AccessLog};
 use crate::answer_memory::AnswerMemory;
@@ -68,7 +68,7 @@ pub struct Settings {
     /// Limits on requests.
     pub http: http1::Limits,
     /// Limits on pictures.
-    pub picture: picture::Limits,
+    pub picture: image_plan::Limits,
     /// Limits on conversions.
     pub flight: flight::Limits,
     /// Limits on transcodings.
@@ -479,7 +479,7 @@ pub(crate) fn look(
         tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
         Problem::Host
     };
-    let known = match picture::probe(&FileSource(&file), identity.size_bytes) {
+    let known = match image_plan::probe(&FileSource(&file), identity.size_bytes) {
         Ok(facts) => Known::Picture(facts),
         Err(err) if err.kind == ProbeErrorKind::Io => {
             return Err(unreadable(io::Error::other(err)));
@@ -487,7 +487,7 @@ pub(crate) fn look(
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             let mut head = [0; HEAD_BYTES];
             let length = file.read_at(&mut head, 0).map_err(unreadable)?;
-            if let Some(untouched) = picture::untouched(&head[..length]) {
+            if let Some(untouched) = image_plan::untouched(&head[..length]) {
                 return Ok((Known::Untouched(untouched), identity));
             }
             let extension = path.extension();

@@ -14,7 +14,7 @@ impl tags::ReadAt for FileSource<'_> {
     }
 }
 
-impl picture::ReadAt for FileSource<'_> {
+impl image_plan::ReadAt for FileSource<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         FileExt::read_at(self.0, buf, offset)
     }

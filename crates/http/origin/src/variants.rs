@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use picture::{Plan, Target};
+use image_plan::{Plan, Target};
 
 use crate::clock;
 use crate::convert::Sealed;

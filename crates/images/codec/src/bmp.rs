@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image::codecs::bmp::BmpDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
-use picture::{Layout, Raster, Size};
+use image_plan::{Layout, Raster, Size};
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 

@@ -1,6 +1,6 @@
 //! Memory for pixels, had or refused; never aborted on.
 
-use picture::{Layout, Packed, Plane, Size};
+use image_plan::{Layout, Packed, Plane, Size};
 
 use crate::{Error, ErrorKind};
 

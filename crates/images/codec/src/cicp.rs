@@ -1,7 +1,7 @@
 //! Colours told by numbers instead of a profile: ITU-T H.273, in AVIF's `nclx` and PNG's `cICP`.
 
+use image_plan::Matrix;
 use moxcms::{CicpProfile, ColorProfile, MatrixCoefficients};
-use picture::Matrix;
 
 use crate::{Error, ErrorKind};
 

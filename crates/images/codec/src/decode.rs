@@ -1,6 +1,6 @@
 //! One entry for every format that is read.
 
-use picture::{Format, Raster};
+use image_plan::{Format, Raster};
 
 use crate::{DecodeOptions, Error, ErrorKind, avif, bmp, gif, jpeg, png, webp};
 

@@ -1,6 +1,6 @@
 //! One entry for every format that is written.
 
-use picture::{Encoding, Packed, Plane, Raster, Size, Subsampling, Yuv};
+use image_plan::{Encoding, Packed, Plane, Raster, Size, Subsampling, Yuv};
 
 use crate::{Error, ErrorKind, avif, jpeg, png, webp};
 

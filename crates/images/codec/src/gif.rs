@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use gif::{DecodeOptions as GifOptions, Decoder, DecodingError, Frame, MemoryLimit};
-use picture::{Layout, Packed, Raster, Size};
+use image_plan::{Layout, Packed, Raster, Size};
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 

@@ -10,7 +10,7 @@ mod handle;
 pub(crate) use decode::decode;
 pub(crate) use encode::encode;
 
-use picture::{Size, Subsampling};
+use image_plan::{Size, Subsampling};
 use turbojpeg_sys as tj;
 
 /// Largest side libjpeg reads and writes: `JPEG_MAX_DIMENSION`.

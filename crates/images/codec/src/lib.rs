@@ -1,7 +1,7 @@
 //! C codecs behind safe Rust: bytes of a picture file in, pixels out, and back. No files, no threads, no colour
 //! conversion, no scaling but JPEG's own.
 //!
-//! Principal entries: [`decode`] and [`encode`]. Pixels travel as [`picture::Raster`], in the form the codec has them in:
+//! Principal entries: [`decode`] and [`encode`]. Pixels travel as [`image_plan::Raster`], in the form the codec has them in:
 //!
 //! ```text
 //! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► pixel's kernels ─► encode ─► file

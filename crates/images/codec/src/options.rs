@@ -1,6 +1,6 @@
 //! What a decoder is told, and how much it may use.
 
-use picture::Size;
+use image_plan::Size;
 
 use crate::{Error, ErrorKind};
 

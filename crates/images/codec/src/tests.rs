@@ -2,7 +2,7 @@
 
 pub(crate) mod pictures;
 
-use picture::{Encoding, Format, Layout, Range, Raster, Size, Subsampling};
+use image_plan::{Encoding, Format, Layout, Range, Raster, Size, Subsampling};
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, decode, encode, warm_up};
 use pictures::{SIZES, distance, noise, noisy, packed, with_alpha, yuv};

@@ -1,6 +1,6 @@
 //! First runs, made before they are waited for.
 
-use picture::{
+use image_plan::{
     Encoding, Format, Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv,
 };
 

@@ -1,6 +1,6 @@
 //! Transparency taken away.
 
-use picture::{Layout, Packed};
+use image_plan::{Layout, Packed};
 
 /// The picture as it looks on white, for formats that know no transparency.
 #[must_use]

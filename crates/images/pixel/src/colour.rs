@@ -7,11 +7,11 @@
 
 use crate::range::with_range;
 use crate::rgb::to_packed;
+use image_plan::{Layout, Packed, Range, Raster, Yuv};
 use moxcms::{
     ColorProfile, DataColorSpace, Layout as IccLayout, ParsingOptions, RenderingIntent,
     ToneReprCurve, Transform8BitExecutor, TransformOptions,
 };
-use picture::{Layout, Packed, Range, Raster, Yuv};
 use std::sync::Arc;
 
 /// Longest profile that is carried along. Matrix profiles take 400 to 3,200 bytes.

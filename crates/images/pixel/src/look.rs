@@ -11,7 +11,7 @@ mod colour;
 mod thumbhash;
 
 use crate::scale::{Area, scale};
-use picture::{Layout, Look, Packed, Plane, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Look, Packed, Plane, Raster, Size, Subsampling, Yuv};
 
 /// Longest side that looks are made of.
 const SIDE_PX: u32 = 32;

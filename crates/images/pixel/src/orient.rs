@@ -1,7 +1,7 @@
 //! The eight orientations of EXIF.
 
 use crate::scale::{shifted, with_subsampling};
-use picture::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
+use image_plan::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 
 /// The picture turned and mirrored upright.
 ///

@@ -1,6 +1,6 @@
 //! Margins around a picture that does not fill its frame.
 
-use picture::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
+use image_plan::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
 
 /// The picture in the middle of a frame of `frame`, on transparency where it has alpha and on white elsewhere.
 ///

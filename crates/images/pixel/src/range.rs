@@ -1,6 +1,6 @@
 //! Full and limited range: which part of 0…255 the samples of YCbCr use.
 
-use picture::{Plane, Range, Yuv};
+use image_plan::{Plane, Range, Yuv};
 
 /// The same picture with luma and chroma in `range`; alpha stays as it is.
 ///

@@ -2,7 +2,7 @@
 
 use crate::range::{exceeds_limited, with_range};
 use crate::scale::with_subsampling;
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use yuv::{
     BufferStoreMut, YuvConversionMode, YuvGrayImage, YuvPlanarImage, YuvPlanarImageMut, YuvRange,
     YuvStandardMatrix,

@@ -8,7 +8,7 @@ use crate::subsample::reduce;
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x3, U8x4};
 use fast_image_resize::{Filter, FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
-use picture::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
+use image_plan::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 //! Chroma planes reduced by means of whole blocks.
 
-use picture::{Plane, Size};
+use image_plan::{Plane, Size};
 
 /// A plane in which each sample is the mean of `across` × `down` samples of `plane`. Blocks that reach over the right or
 /// bottom edge repeat the edge's samples, as JPEG encoders do.

@@ -10,7 +10,7 @@ mod range;
 mod rgb;
 mod scale;
 
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use proptest::prelude::*;
 
 /// Repeatable noise: one step of a linear congruential generator a byte.

@@ -1,8 +1,8 @@
 //! A job as a cell brings it: descriptors in, a reply out.
 
 use crate::{Error, ErrorKind, convert, convert_all};
+use image_plan::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
 use job::{AllegedReply, Job, Status};
-use picture::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -112,7 +112,7 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
     Ok(done)
 }
 
-fn malformed(why: &picture::MalformedPlan) -> Error {
+fn malformed(why: &image_plan::MalformedPlan) -> Error {
     Error::new(ErrorKind::Failed, why.to_string())
 }
 
@@ -138,9 +138,9 @@ pub fn warm_up() {
     codec::warm_up();
     audio::warm_up();
     let size = Size::new(64, 64);
-    let grey = picture::Raster::Packed(picture::Packed {
+    let grey = image_plan::Raster::Packed(image_plan::Packed {
         size,
-        layout: picture::Layout::Rgb,
+        layout: image_plan::Layout::Rgb,
         data: vec![100; 3 * 64 * 64],
     });
     let jpeg = codec::encode(&grey, None, Encoding::Jpeg { quality: 80 })

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::form::Form;
 use codec::{DecodeOptions, Shrink};
-use picture::{Layout, Order, Plan, Raster, Size, Subsampling, Target};
+use image_plan::{Layout, Order, Plan, Raster, Size, Subsampling, Target};
 use pixel::colour::{Disposition, judge};
 use pixel::{Area, far, flatten, ink_to_rgb, look, orient, pad, scale, stored, to_packed};
 

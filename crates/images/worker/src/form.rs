@@ -1,6 +1,6 @@
 //! The forms in which encoders take pictures.
 
-use picture::{Encoding, Matrix, Plane, Range, Raster, Subsampling, Yuv};
+use image_plan::{Encoding, Matrix, Plane, Range, Raster, Subsampling, Yuv};
 use pixel::{to_packed, to_planes};
 
 /// From this quality on a JPEG has full chroma: who asks for so much has edges in colour in mind.

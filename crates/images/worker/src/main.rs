@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use picture::Plan;
+use image_plan::Plan;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{Cursor, Read, Write};
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use catalog::{Content, Photo};
-use picture::ProbeErrorKind;
+use image_plan::ProbeErrorKind;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{ErrorKind, Reader};
@@ -110,7 +110,7 @@ impl tags::ReadAt for Source {
     }
 }
 
-impl picture::ReadAt for Source {
+impl image_plan::ReadAt for Source {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.read(offset, buf)
     }
@@ -171,16 +171,16 @@ fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, S
 }
 
 fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
-    let size = match picture::probe(source, seen.stat.size) {
+    let size = match image_plan::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
         // Perhaps HEIC, under whatever name, which no part of Pelton decodes: what it says of itself is read all the same.
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
-            match picture::heif_size(source, seen.stat.size) {
+            match image_plan::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
                 Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
                 // A sequence has tracks instead; its date and place may still be told.
-                Err(err) if err.kind == ProbeErrorKind::Malformed => picture::Size::new(0, 0),
+                Err(err) if err.kind == ProbeErrorKind::Malformed => image_plan::Size::new(0, 0),
                 Err(err) => return Ok(Content::Unreadable(err.to_string())),
             }
         }

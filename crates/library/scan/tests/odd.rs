@@ -154,8 +154,8 @@ impl Bounds {
         MEMORY.set_limit(usize::MAX).expect("no limit");
         // Of a picture the size is asked for, and then when and where it was taken.
         let limits = tags::Limits::default();
-        let reads_max = limits.reads_max + picture::PROBE_READS_MAX;
-        let bytes_max = limits.read_bytes_max + picture::PROBE_BYTES_MAX;
+        let reads_max = limits.reads_max + image_plan::PROBE_READS_MAX;
+        let bytes_max = limits.read_bytes_max + image_plan::PROBE_BYTES_MAX;
         assert!(report.reads <= reads_max.into(), "{what}: {report:?}");
         assert!(report.bytes <= bytes_max, "{what}: {report:?}");
         if self.cpu < cpu {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use catalog::Covered;
-use picture::Look;
+use image_plan::Look;
 
 use crate::server::Index;
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use picture::{Limits, Plan, Stage};
+use image_plan::{Limits, Plan, Stage};
 use serde::{Deserialize, Serialize};
 
 use crate::converter::Converter;
@@ -183,7 +183,7 @@ fn work(
     let original = scratch.join("original.jpg");
     Converter::new(given.worker()?).convert(&cut, &photograph.path, &original)?;
     let bytes = fs::read(&original).map_err(at(&original))?;
-    let facts = picture::probe(&bytes[..], bytes.len() as u64);
+    let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
     let facts = facts.map_err(|err| Stop::finding(format!("{}: {err}", original.display())))?;
     Ok(Work {
         plan: plan(&facts, &definition.query)?,
@@ -191,11 +191,12 @@ fn work(
     })
 }
 
-fn plan(facts: &picture::Facts, query: &str) -> Result<Plan, Stop> {
-    let ask = picture::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
+fn plan(facts: &image_plan::Facts, query: &str) -> Result<Plan, Stop> {
+    let ask =
+        image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
     let target = ask.recipe.format;
     let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
-    let plan = picture::plan(facts, &ask.recipe, target, Stage::Quick, &Limits::default());
+    let plan = image_plan::plan(facts, &ask.recipe, target, Stage::Quick, &Limits::default());
     plan.map_err(|refusal| Stop::usage(format!("{query}: {refusal}")))
 }
 
@@ -235,7 +236,7 @@ impl Lab<'_> {
         if let Some(job_bytes) = job_bytes(&contenders) {
             contenders.insert(1, (FRESH.to_owned(), plain(job_bytes as usize)?));
         }
-        let size = picture::probe(&expected[..], expected.len() as u64)
+        let size = image_plan::probe(&expected[..], expected.len() as u64)
             .map_err(|err| Stop::finding(format!("the answer: {err}")))?;
         if size.stored != self.work.plan.target {
             return Err(Stop::finding(format!("the answer is {:?}", size.stored)));
@@ -430,10 +431,10 @@ impl Lab<'_> {
         Ok(wipes)
     }
 
-    fn facts(&self) -> Result<picture::Facts, Stop> {
+    fn facts(&self) -> Result<image_plan::Facts, Stop> {
         let path = self.scratch.join("original.jpg");
         let bytes = fs::read(&path).map_err(at(&path))?;
-        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         facts.map_err(|err| Stop::finding(format!("{}: {err}", path.display())))
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use picture::{Encoding, Facts, Orientation, Plan, Rect, Size};
+use image_plan::{Encoding, Facts, Orientation, Plan, Rect, Size};
 
 use crate::stop::{Stop, at};
 use crate::usage;

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use picture::{Facts, Orientation, Size};
+use image_plan::{Facts, Orientation, Size};
 use serde::Serialize;
 
 use crate::stop::{Stop, at};
@@ -35,7 +35,7 @@ impl Photograph {
         let bytes = fs::read(&path).map_err(|err| {
             at(&path)(err).hint("--corpus names the folder of mate-backgrounds' pictures")
         })?;
-        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
         // Judges compare pixels: a turned picture would need one that turns, a profile one that manages colours.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {

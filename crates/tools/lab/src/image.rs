@@ -10,7 +10,7 @@
 mod contender;
 mod overhead;
 
-use picture::{Packed, Size};
+use image_plan::{Packed, Size};
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::{self, Photograph};

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
-use picture::{Format, Layout, Packed};
+use image_plan::{Format, Layout, Packed};
 
 use crate::netpbm;
 use crate::scratch::Scratch;
@@ -125,7 +125,7 @@ pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
         other => return Err(Stop::finding(format!("{}: {other:?}", path.display()))),
     };
     Ok(Packed {
-        size: picture::Size::new(frame.width, frame.height),
+        size: image_plan::Size::new(frame.width, frame.height),
         layout: Layout::Rgb,
         data,
     })

@@ -7,7 +7,7 @@ mod tests;
 
 use std::f64::consts::PI;
 
-use picture::{Layout, Packed, Size};
+use image_plan::{Layout, Packed, Size};
 
 /// Lobes of the kernel on each side.
 const LOBES: f64 = 3.0;

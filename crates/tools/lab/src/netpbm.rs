@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use picture::{Layout, Packed, Size};
+use image_plan::{Layout, Packed, Size};
 
 /// Reads a `P6` or `P5`; grey becomes RGB. `None` when it is neither, or cut short.
 pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {

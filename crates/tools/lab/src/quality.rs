@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use picture::{Encoding, Packed, Size, Stage, Target};
+use image_plan::{Encoding, Packed, Size, Stage, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::converter::{self, Converter};
@@ -45,7 +45,7 @@ enum By {
     Us(fn(u8) -> Encoding),
 }
 
-/// The scale, then the columns of `picture::quality`.
+/// The scale, then the columns of `image_plan::quality`.
 const ENCODERS: [Encoder; 6] = [
     Encoder {
         name: "cjpeg",
@@ -121,7 +121,7 @@ struct Knot {
     settings: Vec<f64>,
     /// Of all encoders, at these settings.
     bits_per_pixel: Vec<f64>,
-    /// How far above the scale our encoders are at the settings that `picture::quality` has now.
+    /// How far above the scale our encoders are at the settings that `image_plan::quality` has now.
     deviation: Vec<f64>,
 }
 
@@ -166,7 +166,7 @@ fn sample(
     let source_ppm = scratch.join("reference.ppm");
     fs::write(&source_ppm, netpbm::write(reference.picture())).map_err(at(&source_ppm))?;
     let bytes = fs::read(&source).map_err(at(&source))?;
-    let facts = picture::probe(&bytes[..], bytes.len() as u64)
+    let facts = image_plan::probe(&bytes[..], bytes.len() as u64)
         .map_err(|err| Stop::finding(format!("{}: {err}", source.display())))?;
     let answer = scratch.join("answer");
     let mut samples = Vec::new();
@@ -293,7 +293,7 @@ fn native(quality_pct: u8) -> [u8; 5] {
         (Target::Avif, Stage::Quick),
         (Target::Avif, Stage::Better),
     ];
-    ways.map(|(target, stage)| picture::quality::native(quality_pct, target, stage))
+    ways.map(|(target, stage)| image_plan::quality::native(quality_pct, target, stage))
 }
 
 fn print(points: &[Point], knots: &[Knot]) {

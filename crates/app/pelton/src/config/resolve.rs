@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use picture::Grammar;
+use image_plan::Grammar;
 
 use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};

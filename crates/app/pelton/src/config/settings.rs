@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use catalog::CoverRules;
 use cell::{Backend, Isolation};
+use image_plan::quality::DEFAULT_QUALITY_PCT;
+use image_plan::{Grammar, Target};
 use origin::Headers;
 use origin::access::Sink;
 use origin::gate::RequireLogin;
-use picture::quality::DEFAULT_QUALITY_PCT;
-use picture::{Grammar, Target};
 use reactor::Steering;
 use tags::Splits;
 
@@ -352,11 +352,11 @@ settings! {
         /// Size of an original that is still converted; larger ones are served untouched.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Pixels of an original that is still converted.
-        source_pixels_max: NonZeroU64 = pixels(picture::Limits::default().source_pixels_max), "pixels";
+        source_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().source_pixels_max), "pixels";
         /// Pixels of a converted picture.
-        target_pixels_max: NonZeroU64 = pixels(picture::Limits::default().target_pixels_max), "pixels";
+        target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";
         /// Size of an original's colour profile, as stored.
-        profile_bytes_max: Bytes = Bytes(picture::Limits::default().profile_bytes_max), "bytes";
+        profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
         /// Connections open at the same time, over all cores.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
         /// Of these, open from one address, where an IPv6 address stands for its /64; those in `proxies` do not count.

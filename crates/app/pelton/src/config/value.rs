@@ -16,9 +16,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cell::{Backend, Isolation};
+use image_plan::{Grammar, Target};
 use origin::Headers;
 use origin::access::Sink;
-use picture::{Grammar, Target};
 use reactor::{Network, Steering};
 
 /// A value as it arrived, before its key says what it should be.

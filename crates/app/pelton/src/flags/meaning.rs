@@ -6,7 +6,7 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use picture::Target;
+use image_plan::Target;
 
 use super::settings::SettingFlags;
 use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};

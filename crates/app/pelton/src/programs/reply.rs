@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cell::{Failure, FailureKind};
 use cgi::{Answer, Limits};
+use image_plan::Format;
 use origin::mount::{Field, Mount, Reply, Transcoding, Visit};
-use picture::Format;
 
 use super::unit::Unit;
 use super::{Fallback, Programs, Route};

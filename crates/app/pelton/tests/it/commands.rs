@@ -23,7 +23,7 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
 /// Format and size of a file.
 fn facts(home: &Home, name: &str) -> (&'static str, (u32, u32)) {
     let bytes = fs::read(home.directory().join(name)).expect("the file is there");
-    let facts = picture::probe(&bytes[..], bytes.len() as u64).expect("a picture");
+    let facts = image_plan::probe(&bytes[..], bytes.len() as u64).expect("a picture");
     let size = facts.oriented();
     (facts.format.extension(), (size.width_px, size.height_px))
 }

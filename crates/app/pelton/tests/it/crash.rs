@@ -76,7 +76,7 @@ fn check_files(home: &Home, bodies: &Bodies) {
         assert_eq!(bytes.len().to_string(), length, "{}", path.display());
         let body = bodies.get(&format!("\"{key}\"")).expect("a known key");
         assert!(bytes == *body, "{}", path.display());
-        let facts = picture::probe(&bytes[..], bytes.len() as u64).expect("a picture");
+        let facts = image_plan::probe(&bytes[..], bytes.len() as u64).expect("a picture");
         assert_eq!(facts.format.extension(), extension);
     }
 }

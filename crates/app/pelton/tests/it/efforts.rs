@@ -53,7 +53,7 @@ fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
             continue;
         }
         let bytes = fs::read(&path).expect("the picture can be read");
-        let facts = picture::probe(&bytes[..], bytes.len() as u64);
+        let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         if facts.is_ok_and(|facts| facts.unsupported.is_none() && !facts.animated) {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let stem = stem.replace(|char: char| !char.is_ascii_alphanumeric(), "_");

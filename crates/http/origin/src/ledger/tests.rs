@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::{Bytes, BytesMut};
+use image_plan::Target;
 use keyspace::{Keyspace, Session};
-use picture::Target;
 use resp::{Out, Proto, Reply, ReplyLimits};
 
 use super::{Change, Flight, Found, Kept, Ledger, Limits, Lock, Store};

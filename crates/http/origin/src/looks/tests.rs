@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use picture::Look;
+use image_plan::Look;
 
 use super::{Looks, RECORD_BYTES};
 use crate::library::Identity;

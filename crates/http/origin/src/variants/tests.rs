@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Key, Kind, StillLoading, Variants, Verdict};
 use crate::convert::Sealed;
-use picture::Target;
+use image_plan::Target;
 
 const WEBP: Kind = Kind::Picture(Target::Webp);
 

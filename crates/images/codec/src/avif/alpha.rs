@@ -1,6 +1,6 @@
 //! Premultiplied colours to straight ones.
 
-use picture::{Plane, Range, Subsampling, Yuv};
+use image_plan::{Plane, Range, Subsampling, Yuv};
 
 /// Divides colours by alpha, in the planes: luma and chroma are linear in RGB, so what multiplied one multiplied the
 /// others. A chroma sample is the mean of its block's chroma times alpha, hence divided by the block's mean alpha.

@@ -2,8 +2,8 @@
 
 use std::slice;
 
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
 use super::depth::Narrow;
 use super::handle::{Owned, new_decoder};

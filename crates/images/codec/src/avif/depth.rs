@@ -1,6 +1,6 @@
 //! Samples of 8, 10 or 12 bits to 8.
 
-use picture::Range;
+use image_plan::Range;
 
 use crate::{Error, ErrorKind};
 

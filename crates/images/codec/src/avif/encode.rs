@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_int};
 
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
 use super::check;
 use super::handle::{File, Owned, new_encoder, new_image};

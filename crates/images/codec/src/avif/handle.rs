@@ -4,8 +4,8 @@ use std::ffi::CStr;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use image_plan::Size;
 use libavif_sys as avif;
-use picture::Size;
 
 use super::check;
 use crate::{Error, ErrorKind};

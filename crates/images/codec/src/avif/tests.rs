@@ -1,7 +1,7 @@
 //! AVIFs that our own encoder does not write: more bits, premultiplied colours, colours by numbers.
 
+use image_plan::{Layout, Matrix, Packed, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
-use picture::{Layout, Matrix, Packed, Range, Raster, Size, Subsampling, Yuv};
 
 use super::alpha::straighten;
 use super::depth::Narrow;

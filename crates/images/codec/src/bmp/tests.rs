@@ -1,6 +1,6 @@
 //! Bitmaps written by hand.
 
-use picture::{Layout, Packed, Raster, Size};
+use image_plan::{Layout, Packed, Raster, Size};
 
 use super::decode;
 use crate::{DecodeOptions, ErrorKind};

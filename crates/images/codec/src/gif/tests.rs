@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use gif::{Encoder, Frame};
-use picture::{Layout, Packed, Raster, Size};
+use image_plan::{Layout, Packed, Raster, Size};
 
 use super::decode;
 use crate::tests::pictures::noise;

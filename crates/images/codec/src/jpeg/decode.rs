@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use turbojpeg_sys as tj;
 
 use super::handle::{Block, Handle, Outcome};

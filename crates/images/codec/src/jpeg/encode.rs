@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Yuv};
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Yuv};
 use turbojpeg_sys as tj;
 
 use super::handle::{Block, Handle, Outcome};

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use picture::{Layout, Packed, Range, Raster, Size, Subsampling};
+use image_plan::{Layout, Packed, Range, Raster, Size, Subsampling};
 use turbojpeg_sys as tj;
 
 use super::handle::{Block, Handle, Outcome};

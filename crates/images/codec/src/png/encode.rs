@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use picture::{Layout, Range, Raster, Subsampling, Yuv};
+use image_plan::{Layout, Range, Raster, Subsampling, Yuv};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter, Info};
 
 use super::failed;

@@ -1,6 +1,6 @@
 //! PNGs that our own encoder does not write: palettes, few and many bits, interlacing, colours by numbers.
 
-use picture::{Layout, Packed, Raster, Size};
+use image_plan::{Layout, Packed, Raster, Size};
 use png::{BitDepth, ColorType, Encoder, Info};
 
 use super::decode;

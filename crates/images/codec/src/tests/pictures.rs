@@ -1,6 +1,6 @@
 //! Pictures made in code, and how far apart two are.
 
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
 /// Sizes that meet every remainder of blocks and chroma samples.
 pub(crate) const SIZES: [Size; 9] = [

@@ -6,7 +6,7 @@
 //! chunk = fourcc, len as u32 little-endian, payload, a zero byte when len is odd
 //! ```
 
-use picture::Size;
+use image_plan::Size;
 
 use crate::{Error, ErrorKind, buffer};
 

@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libwebp_sys as webp;
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use webp::{VP8StatusCode, WEBP_CSP_MODE};
 
 use super::container;

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::slice;
 
+use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libwebp_sys as webp;
-use picture::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use webp::{WebPEncCSP, WebPEncodingError};
 
 use super::container;

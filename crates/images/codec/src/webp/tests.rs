@@ -1,7 +1,7 @@
 //! What is inside the WebP files we write, and pictures that strain VP8.
 
 use expect_test::{Expect, expect};
-use picture::{Layout, Matrix, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Matrix, Plane, Range, Raster, Size, Subsampling, Yuv};
 
 use super::{Effort, decode, encode};
 use crate::tests::pictures::{noise, packed, with_alpha, yuv};

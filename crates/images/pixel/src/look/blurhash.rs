@@ -5,7 +5,7 @@
 //! ```
 
 use super::Pixels;
-use picture::BASE_83;
+use image_plan::BASE_83;
 use std::f32::consts::PI;
 
 /// Components along the longer side, and along the shorter one.

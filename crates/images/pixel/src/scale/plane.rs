@@ -8,7 +8,7 @@
 //! numbers, so that every processor gives the same bytes.
 
 use super::lanczos3_weight;
-use picture::{Plane, Size};
+use image_plan::{Plane, Size};
 use std::rc::Rc;
 
 /// Bits behind the point of a weight: with more, a sum of 255 times the weights, negative ones counted as positive, could

@@ -2,7 +2,7 @@
 
 use super::{noise, noise_packed, noise_yuv};
 use crate::{far, look, to_packed};
-use picture::{BASE_83, Layout, Look, Packed, Raster, Size, Subsampling};
+use image_plan::{BASE_83, Layout, Look, Packed, Raster, Size, Subsampling};
 use proptest::prelude::*;
 
 fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {

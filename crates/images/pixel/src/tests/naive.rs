@@ -1,6 +1,6 @@
 //! Plain versions, one sample at a time, in the words of their definitions.
 
-use picture::{Matrix, Orientation, Plane, Range, Size};
+use image_plan::{Matrix, Orientation, Plane, Range, Size};
 
 /// Where the upright picture's pixel (x, y) is stored, in a stored picture of `stored` size (EXIF 2.32, tag 0x0112).
 pub(super) fn stored_at(orientation: Orientation, stored: Size, x: u32, y: u32) -> (u32, u32) {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Area, orient, scale, stored};
-use picture::{Orientation, Rect};
+use image_plan::{Orientation, Rect};
 
 const ALL: [Orientation; 8] = [
     Orientation::Upright,

@@ -2,8 +2,8 @@
 
 use super::pictures::{PNG, WEBP, done, jpeg, png, read, scene, whole};
 use crate::{ErrorKind, answer, convert, warm_up};
+use image_plan::{Format, Plan, Size, Subsampling};
 use job::{AllegedReply, Expect, Job, JobLimits, Reply, Status};
-use picture::{Format, Plan, Size, Subsampling};
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;

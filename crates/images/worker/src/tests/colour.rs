@@ -3,8 +3,8 @@
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, PNG, WEBP, distance, done, file, planes, png, read, scene, whole,
 };
+use image_plan::{Encoding, Format, Layout, Packed, Range, Raster, Size, Subsampling};
 use moxcms::ColorProfile;
-use picture::{Encoding, Format, Layout, Packed, Range, Raster, Size, Subsampling};
 
 /// Blocks of one colour each, large enough for chroma to settle.
 const BLOCK_PX: u32 = 16;

@@ -5,7 +5,7 @@ use super::pictures::{
     planes, png, read, scene, seen_through, whole,
 };
 use codec::{DecodeOptions, decode};
-use picture::{Encoding, Format, Layout, Packed, Plan, Range, Raster, Size, Subsampling};
+use image_plan::{Encoding, Format, Layout, Packed, Plan, Range, Raster, Size, Subsampling};
 use pixel::{Area, flatten, scale, to_packed};
 
 /// Odd both ways, so that chroma planes have incomplete samples.
@@ -39,7 +39,7 @@ fn opaque_sources() -> Vec<Source> {
     };
     let avif_bt709 = {
         let raster = Raster::Packed(rgb.clone());
-        let matrix = picture::Matrix::Bt709;
+        let matrix = image_plan::Matrix::Bt709;
         let yuv = pixel::to_planes(raster, Subsampling::S444, Range::Limited, matrix);
         file(&Raster::Yuv(yuv), None, AVIF)
     };

@@ -3,7 +3,7 @@
 use super::pictures::{
     AVIF, JPEG, PNG, WEBP, distance, done, jpeg, png, read, scene, seen_through, whole,
 };
-use picture::{Format, Layout, Orientation, Packed, Plan, Raster, Rect, Size, Subsampling};
+use image_plan::{Format, Layout, Orientation, Packed, Plan, Raster, Rect, Size, Subsampling};
 use pixel::{Area, orient, scale, to_packed};
 
 const UPRIGHT: Size = Size::new(93, 62);

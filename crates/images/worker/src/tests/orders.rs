@@ -2,7 +2,7 @@
 
 use super::pictures::{WEBP, done, jpeg, scene, whole};
 use crate::convert_all;
-use picture::{Format, Look, Order, Orientation, Plan, Size, Subsampling};
+use image_plan::{Format, Look, Order, Orientation, Plan, Size, Subsampling};
 
 fn sized(plan: Plan, side_px: u32) -> Plan {
     let size = Size::new(side_px, side_px);
@@ -36,7 +36,7 @@ fn a_look_is_of_the_upright_picture() {
             ..whole(Format::Jpeg, stored, WEBP)
         };
         let plan = Plan {
-            crop: picture::Rect {
+            crop: image_plan::Rect {
                 x: 0,
                 y: 0,
                 size: Size::new(500, 500),

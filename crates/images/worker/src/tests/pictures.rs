@@ -2,7 +2,7 @@
 
 use crate::{Answer, convert};
 use codec::{DecodeOptions, decode, encode};
-use picture::{
+use image_plan::{
     Encoding, Format, Layout, Matrix, Orientation, Packed, Plan, Range, Raster, Rect, Size,
     Subsampling,
 };
@@ -88,7 +88,7 @@ pub(super) fn grey_of(packed: &Packed) -> Packed {
     to_packed(Raster::Yuv(yuv))
 }
 
-pub(super) fn planes(packed: &Packed, subsampling: Subsampling, range: Range) -> picture::Yuv {
+pub(super) fn planes(packed: &Packed, subsampling: Subsampling, range: Range) -> image_plan::Yuv {
     let full = to_planes(
         Raster::Packed(packed.clone()),
         Subsampling::S444,
@@ -96,7 +96,7 @@ pub(super) fn planes(packed: &Packed, subsampling: Subsampling, range: Range) ->
         Matrix::Bt601,
     );
     if subsampling == Subsampling::S400 {
-        return picture::Yuv {
+        return image_plan::Yuv {
             subsampling,
             chroma: None,
             ..full

@@ -2,10 +2,10 @@
 
 use cell::{Backend, FailureKind, Finished, Limits, Pool, Task};
 use codec::encode;
-use job::JobLimits;
-use picture::{
+use image_plan::{
     Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size, Subsampling,
 };
+use job::JobLimits;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -107,7 +107,7 @@ fn originals() -> Vec<(Format, Size, Vec<u8>)> {
     let file = |raster: &Raster, encoding| encode(raster, None, encoding).expect("its form");
     let (rgb, rgba) = (picture(Layout::Rgb), picture(Layout::Rgba));
     let planes = |raster: &Raster, range| {
-        let matrix = picture::Matrix::Bt601;
+        let matrix = image_plan::Matrix::Bt601;
         Raster::Yuv(pixel::to_planes(
             raster.clone(),
             Subsampling::S420,

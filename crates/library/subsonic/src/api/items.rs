@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use catalog::{Content, Covered};
-use picture::Look;
+use image_plan::Look;
 
 use super::{Ask, Refusal};
 use crate::ids::Id;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
-use picture::Look;
+use image_plan::Look;
 use serde_json::Value;
 use tags::{
     Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,

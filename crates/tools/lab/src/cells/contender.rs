@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cell::{Backend, Limits, Pool, Task};
+use image_plan::Plan;
 use job::JobLimits;
-use picture::Plan;
 use serde::Deserialize;
 
 use crate::converter::hex;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use picture::{Encoding, Size};
+use image_plan::{Encoding, Size};
 use serde::{Deserialize, Serialize};
 
 use crate::converter::{self, Converter};

@@ -5,8 +5,8 @@ use std::os::fd::AsFd as _;
 use std::time::Instant;
 
 use cell::{Pool, Task};
+use image_plan::{Limits, Plan, Stage};
 use job::JobLimits;
-use picture::{Limits, Plan, Stage};
 use serde::{Deserialize, Serialize};
 
 use crate::converter::Converter;
@@ -88,10 +88,11 @@ pub(super) fn run(
 
 /// What the server would plan for a client that waits.
 fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
-    let ask = picture::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
+    let ask =
+        image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
     let target = ask.recipe.format;
     let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
-    let plan = picture::plan(
+    let plan = image_plan::plan(
         &photograph.facts,
         &ask.recipe,
         target,

@@ -1,5 +1,5 @@
 use super::*;
-use picture::Size;
+use image_plan::Size;
 
 /// Knuth's MMIX generator, its middle byte.
 fn noise(size: Size, seed: u64) -> Packed {

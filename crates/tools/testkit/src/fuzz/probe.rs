@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io;
 
-use picture::{
+use image_plan::{
     Accepts, Facts, Format, Limits, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, Plan,
     ProbeErrorKind, ReadAt, Recipe, Stage, candidates, parse_query, plan,
 };
@@ -50,7 +50,7 @@ fn contained(bytes: &[u8], len_bytes: u64) -> Option<Facts> {
         reads: Cell::new(0),
         read_bytes: Cell::new(0),
     };
-    let probed = picture::probe(&source, len_bytes);
+    let probed = image_plan::probe(&source, len_bytes);
     assert!(source.reads.get() <= PROBE_READS_MAX);
     assert!(source.read_bytes.get() <= PROBE_BYTES_MAX);
     match probed {

@@ -1,6 +1,6 @@
 //! A target's query.
 
-use picture::{ASKED_SIDE_PX_MAX, parse_query};
+use image_plan::{ASKED_SIDE_PX_MAX, parse_query};
 
 /// A query string: what is accepted is within bounds and has one spelling, what is refused may be shown to anyone.
 pub fn query(bytes: &[u8]) {

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use picture::quality::native;
-use picture::{Stage, Target};
+use image_plan::quality::native;
+use image_plan::{Stage, Target};
 
 use super::{Entry, Given, Meaning};
 use crate::config::settings::Key;

@@ -205,8 +205,8 @@ impl Answer {
     }
 
     /// What the body's header says of it.
-    pub(crate) fn facts(&self) -> picture::Facts {
-        let facts = picture::probe(&self.body[..], self.body.len() as u64);
+    pub(crate) fn facts(&self) -> image_plan::Facts {
+        let facts = image_plan::probe(&self.body[..], self.body.len() as u64);
         facts.expect("the body is a picture")
     }
 

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
-use picture::Accepts;
+use image_plan::Accepts;
 use reactor::Stop;
 
 use crate::library::Mount as Directory;
@@ -218,7 +218,7 @@ fn settings(root: &std::path::Path) -> Settings {
             extensions: ["txt".to_owned()].into(),
         },
         only_types: AllowedTypes::every(),
-        grammar: picture::Grammar::default(),
+        grammar: image_plan::Grammar::default(),
         active_types: AllowedTypes::default(),
         headers: crate::Headers::default(),
         cors: crate::Cors::default(),
@@ -226,7 +226,7 @@ fn settings(root: &std::path::Path) -> Settings {
         max_age_s: 60,
         provisional_age_s: 1,
         http: http1::Limits::default(),
-        picture: picture::Limits::default(),
+        picture: image_plan::Limits::default(),
         flight: flight::Limits {
             concurrency: 1,
             waiting_max: 1,
