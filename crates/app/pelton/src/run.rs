@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use cell::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
-use job::JobLimits;
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox_protocol::JobLimits;
 
 use crate::config::Config;
 use crate::flags::Run;

@@ -561,7 +561,7 @@ fn run_order(
         }
         _ => (order.to_bytes(), None),
     };
-    let limits = job::JobLimits {
+    let limits = sandbox_protocol::JobLimits {
         answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + order.extra_bytes(),
         memory_bytes_max: bounds.memory_bytes_max,
         cpu_ms_max,

@@ -436,7 +436,7 @@ impl Converter {
             original: original.as_fd(),
             plan: &bytes,
             size_px: None,
-            limits: job::JobLimits {
+            limits: sandbox_protocol::JobLimits {
                 answer_bytes_max: plan.answer_bytes_max(),
                 memory_bytes_max: limits.memory_bytes_max,
                 cpu_ms_max,

@@ -2,7 +2,7 @@
 
 use crate::{Error, ErrorKind, convert, convert_all};
 use image_plan::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
-use job::{AllegedReply, Job, Status};
+use sandbox_protocol::{AllegedReply, Job, Status};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use job::Status;
+use sandbox_protocol::Status;
 
 /// What the server does about an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

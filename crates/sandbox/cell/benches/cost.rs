@@ -4,7 +4,7 @@
 //! look at on a machine that does other work too. `cargo bench -- touch` runs the jobs with that in their name.
 
 use cell::{Limits, Pool, Task};
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};

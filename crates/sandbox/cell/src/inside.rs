@@ -19,7 +19,7 @@ mod zygote;
 
 pub use heap::Heap;
 
-use job::{AllegedReply, Job};
+use sandbox_protocol::{AllegedReply, Job};
 use std::fs::File;
 
 /// Exit code of a program that was not started by a pool.
@@ -39,7 +39,7 @@ pub(crate) fn abandon() -> ! {
 /// `warm_up` runs once, after the jail's first half: no file can be opened, nothing else is denied yet. It fills the
 /// tables that every job would fill otherwise, and must leave no thread behind. `work` runs in a child that dies after
 /// it, on a job, its original (read only) and its answer (of fixed size). It ends within the job's limits or the child is
-/// killed; what it replies is completed with what it used. A panic is a reply of [`job::Status::Failed`].
+/// killed; what it replies is completed with what it used. A panic is a reply of [`sandbox_protocol::Status::Failed`].
 /// Plans of less than two bytes never reach `work`: they are the probe's.
 ///
 /// `work` can read, write and seek its descriptors, allocate memory and ask for the time. [`std::fs::File::metadata`]

@@ -22,7 +22,7 @@
 //! program, kvm      helper: hosts a microVM in which the program begins anew for each job
 //! ```
 //!
-//! All four are the worker's program in another role, which [`job::control::Start`] names: there is nothing else to build, to
+//! All four are the worker's program in another role, which [`sandbox_protocol::control::Start`] names: there is nothing else to build, to
 //! ship or to keep at the same version.
 //!
 //! The jail, in the order in which it closes:
@@ -44,9 +44,9 @@
 //!
 //! What was applied stands in [`Posture`]; [`Limits::min_isolation`] says how much there must be.
 //!
-//! Units and limits: every bound is a field of [`Limits`] or of [`job::JobLimits`], in bytes, milliseconds or processes.
+//! Units and limits: every bound is a field of [`Limits`] or of [`sandbox_protocol::JobLimits`], in bytes, milliseconds or processes.
 //! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say who is at fault: media, worker or
-//! host. A reply is believed only as far as [`job::AllegedReply::verify`] goes, and the answer only once it is sealed.
+//! host. A reply is believed only as far as [`sandbox_protocol::AllegedReply::verify`] goes, and the answer only once it is sealed.
 //! Threads: [`Pool`] is shared by any number of them and blocks; one of its own, the keeper, starts zygotes and refills.
 //! Sources: the kernel's documentation of seccomp, Landlock, namespaces, memfd seals and the KVM API.
 

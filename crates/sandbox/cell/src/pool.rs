@@ -17,13 +17,13 @@ use crate::service::{Line, Service};
 use crate::slot::{self, Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
 use crate::verdict;
-use job::control::SlotId;
-use job::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::thread::CpuSet;
+use sandbox_protocol::control::SlotId;
+use sandbox_protocol::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
@@ -44,7 +44,7 @@ const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 pub struct Task<'a> {
     /// The original, a file; the pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
-    /// What to do, at most [`job::PLAN_BYTES_MAX`] bytes. Plans of less than two bytes are the
+    /// What to do, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of less than two bytes are the
     /// probe's: the cell serves them itself.
     pub plan: &'a [u8],
     /// Size of the answer, when it is a picture.
@@ -246,7 +246,7 @@ impl Pool {
 
     /// Starts a pool whose jobs are runs of `program`, with the environment that a job brings at the head of its
     /// original, the rest of which is standard input. Without [`Limits::ephemeral`] it is started once a cell, and both
-    /// are a record on its standard input ([`job::request_head`]). `worker` is what hosts it. [`Backend::Auto`] is a process here: a
+    /// are a record on its standard input ([`sandbox_protocol::request_head`]). `worker` is what hosts it. [`Backend::Auto`] is a process here: a
     /// caller that wants to know better asks a pool of workers.
     ///
     /// # Errors
@@ -347,7 +347,7 @@ impl Pool {
     /// [`Failure`], whose kind says who is at fault.
     ///
     /// # Panics
-    /// When the plan is longer than [`job::PLAN_BYTES_MAX`].
+    /// When the plan is longer than [`sandbox_protocol::PLAN_BYTES_MAX`].
     pub fn run(&self, task: Task<'_>) -> Result<Finished, Failure> {
         self.run_with(task, None)
     }

@@ -6,8 +6,8 @@ use crate::inside::guest::{MARK, MARK_GUEST};
 use crate::limits::Limits;
 use crate::memfd::{above, program as sealed};
 use crate::zygote::{Cast, Said};
-use job::control::{TEXT_BYTES_MAX, Word};
 use rustix::fs::{Mode, OFlags, open};
+use sandbox_protocol::control::{TEXT_BYTES_MAX, Word};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 

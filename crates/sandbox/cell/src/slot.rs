@@ -4,10 +4,10 @@
 
 use crate::seen;
 use crate::weight::Weight;
-use job::control::{Ending, SlotId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
+use sandbox_protocol::control::{Ending, SlotId};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

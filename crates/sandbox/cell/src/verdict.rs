@@ -3,7 +3,7 @@
 use crate::error::{Failure, FailureKind};
 use crate::slot::Told;
 use crate::stats::Counters;
-use job::{JobLimits, Reply, Status};
+use sandbox_protocol::{JobLimits, Reply, Status};
 
 /// An honest reply that is not an answer.
 pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {

@@ -5,10 +5,10 @@ use crate::limits::Limits;
 use crate::memfd::above;
 use crate::posture::HugePages;
 use crate::spawn::{Process, spawn};
-use job::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
+use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

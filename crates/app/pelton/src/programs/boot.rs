@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cell::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
 use cgi::Answer;
-use job::JobLimits;
 use kv::Embedded;
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox_protocol::JobLimits;
 
 use super::state::{self, Questions};
 use crate::config::{Config, Entry};

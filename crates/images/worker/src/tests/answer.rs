@@ -3,9 +3,9 @@
 use super::pictures::{PNG, WEBP, done, jpeg, png, read, scene, whole};
 use crate::{ErrorKind, answer, convert, warm_up};
 use image_plan::{Format, Plan, Size, Subsampling};
-use job::{AllegedReply, Expect, Job, JobLimits, Reply, Status};
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox_protocol::{AllegedReply, Expect, Job, JobLimits, Reply, Status};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;

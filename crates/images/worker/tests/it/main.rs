@@ -5,8 +5,8 @@ use codec::encode;
 use image_plan::{
     Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size, Subsampling,
 };
-use job::JobLimits;
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;

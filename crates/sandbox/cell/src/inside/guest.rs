@@ -6,7 +6,7 @@ use super::heap;
 use super::last_words::{self, exit};
 use super::{EXIT_ABANDONED, EXIT_USAGE};
 use crate::probe::PROBE_ANSWER;
-use job::{AllegedReply, Job, MESSAGE_BYTES_MAX};
+use sandbox_protocol::{AllegedReply, Job, MESSAGE_BYTES_MAX};
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{BorrowedFd, FromRawFd};

@@ -4,7 +4,7 @@ use super::last_words;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// The system's allocator, except that a job for which it has no memory left ends with a reply of
-/// [`job::Status::TooLarge`]. A worker declares it as its global allocator:
+/// [`sandbox_protocol::Status::TooLarge`]. A worker declares it as its global allocator:
 ///
 /// ```
 /// #[global_allocator]

@@ -9,9 +9,9 @@ use super::last_words::exit;
 use super::{EXIT_ABANDONED, EXIT_FAILED};
 use crate::probe::PROBE_FILTER;
 use crate::vm::guest::{Guest, Running, Wiped};
-use job::control::{Report, Rested};
-use job::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use kvm_ioctls::Kvm;
+use sandbox_protocol::control::{Report, Rested};
+use sandbox_protocol::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 

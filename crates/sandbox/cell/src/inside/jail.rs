@@ -5,7 +5,6 @@ use super::landlock;
 use super::last_words::exit;
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
-use job::control::Jail;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::SocketType;
@@ -18,6 +17,7 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
     set_capabilities, set_name, set_no_new_privs,
 };
+use sandbox_protocol::control::Jail;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Enough for a zygote: while a pidfd travels it counts for the zygote, and one is sent for each child.

@@ -6,7 +6,7 @@
 //!      └───── words ────────────── 2, a pipe
 //! ```
 //!
-//! Requests and answers are the records of [`job::request_head`] and [`job::AnswerRecord`]. A program that breaks their
+//! Requests and answers are the records of [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`]. A program that breaks their
 //! order, or ends, is over: what it had in mind may belong to another request. The program ends with its launcher.
 
 use super::EXIT_FAILED;
@@ -17,12 +17,14 @@ use super::launcher::{Launch, Start, Strings, how_it_ended, start, wait};
 use crate::probe::PROBE_FILTER;
 use crate::slot::timespec;
 use crate::vm::guest::{Files, environment_bytes};
-use job::control::{Report, Rested};
-use job::{AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
 use rustix::io::{Errno, pread, pwrite};
 use rustix::pipe::{PipeFlags, pipe_with};
+use sandbox_protocol::control::{Report, Rested};
+use sandbox_protocol::{
+    AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status,
+};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -123,7 +125,7 @@ impl Kept {
 
     /// One job. False when there cannot be another.
     fn serve(&mut self, socket: BorrowedFd<'_>) -> bool {
-        let mut bytes = [0; job::MESSAGE_BYTES_MAX];
+        let mut bytes = [0; sandbox_protocol::MESSAGE_BYTES_MAX];
         let (job, files) = child::receive(socket, &mut bytes);
         last_words::to_job(job.id);
         if job.plan == PROBE_FILTER {
@@ -200,7 +202,8 @@ impl Kept {
         };
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
-        let body = body.map_err(|job::Excess| End::Disorder("wrote more than its answer"))?;
+        let body =
+            body.map_err(|sandbox_protocol::Excess| End::Disorder("wrote more than its answer"))?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
             return Err(End::TooLarge);
@@ -284,7 +287,7 @@ impl<'a> Request<'a> {
         let body_bytes = original_bytes.checked_sub(environment_bytes.into());
         let body_bytes = body_bytes.and_then(|bytes| u32::try_from(bytes).ok());
         Ok(Request {
-            head: job::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
+            head: sandbox_protocol::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
             original: &files.original,
             original_bytes,
             sent: 0,

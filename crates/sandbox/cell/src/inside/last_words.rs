@@ -3,8 +3,8 @@
 use super::{EXIT_FAILED, child::JOB_FD};
 use crate::slot::UNPOISONED;
 use crate::spawn::CONTROL_FD;
-use job::control::Report;
-use job::{AllegedReply, Status};
+use sandbox_protocol::control::Report;
+use sandbox_protocol::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 

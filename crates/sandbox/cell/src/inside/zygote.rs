@@ -13,12 +13,14 @@ use super::launcher::{self, Launch};
 use super::text;
 use crate::channel;
 use crate::syscall::checked;
-use job::control::{CONTROL_BYTES_MAX, Command, Ending, Report, SlotId, TEXT_BYTES_MAX};
-use job::{AllegedReply, Job};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use sandbox_protocol::control::{
+    CONTROL_BYTES_MAX, Command, Ending, Report, SlotId, TEXT_BYTES_MAX,
+};
+use sandbox_protocol::{AllegedReply, Job};
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};

@@ -17,7 +17,7 @@ pub(crate) use threads::THREADS_MAX;
 use super::layout::Layout;
 use super::machine::Machine;
 use super::space::Space;
-use job::{DETAIL_BYTES_MAX, JobLimits};
+use sandbox_protocol::{DETAIL_BYTES_MAX, JobLimits};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;

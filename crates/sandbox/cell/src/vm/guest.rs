@@ -10,10 +10,10 @@ use super::machine::{Exit, Machine};
 use super::memory::{Memory, Template};
 use super::{slices, stack};
 use crate::elf::Image;
-use job::{AllegedReply, Job, Status};
 use kvm_ioctls::Kvm;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use sandbox_protocol::{AllegedReply, Job, Status};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
@@ -317,7 +317,7 @@ pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
 fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
-        Next::Broken(report) => Err(job::control::broken_words(&report)),
+        Next::Broken(report) => Err(sandbox_protocol::control::broken_words(&report)),
         Next::Exited(code) => Err(format!(
             "ended before it asked for a job, exit code {code} {}",
             linux.last_words()

@@ -1,7 +1,7 @@
 //! System calls that no codec makes. Each is made as an attacker makes it: directly.
 
 use crate::{Attack, SOCKET, Scene};
-use job::AllegedReply;
+use sandbox_protocol::AllegedReply;
 use std::ptr;
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[

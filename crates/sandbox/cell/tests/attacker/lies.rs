@@ -1,7 +1,7 @@
 //! Replies that no honest worker gives, and answers that change after they were given.
 
 use crate::{Attack, SOCKET, Scene};
-use job::{AllegedReply, Status};
+use sandbox_protocol::{AllegedReply, Status};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 

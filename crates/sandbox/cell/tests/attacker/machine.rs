@@ -2,7 +2,7 @@
 //! calls with arguments that make no sense.
 
 use crate::{Attack, Scene};
-use job::AllegedReply;
+use sandbox_protocol::AllegedReply;
 use std::arch::asm;
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[

@@ -10,7 +10,7 @@ mod poison;
 mod registers;
 mod strain;
 
-use job::{AllegedReply, Job, Status};
+use sandbox_protocol::{AllegedReply, Job, Status};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;

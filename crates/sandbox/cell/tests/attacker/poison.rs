@@ -4,7 +4,7 @@
 //! program.
 
 use crate::{Attack, Scene};
-use job::AllegedReply;
+use sandbox_protocol::AllegedReply;
 use std::cell::RefCell;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;

@@ -1,7 +1,7 @@
 //! One job hides a secret in every register that the processor has for it; a later one looks there before anything else.
 
 use crate::{Attack, Scene};
-use job::AllegedReply;
+use sandbox_protocol::AllegedReply;
 
 pub(crate) const ATTACKS: &[(&str, Attack)] =
     &[("poison-registers", poison), ("seek-registers", seek)];

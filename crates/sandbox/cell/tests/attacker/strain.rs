@@ -1,7 +1,7 @@
 //! Jobs that take more than they may, or die, and honest ones that cost a known amount.
 
 use crate::{Attack, SOCKET, Scene};
-use job::AllegedReply;
+use sandbox_protocol::AllegedReply;
 use std::time::{Duration, Instant};
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[

@@ -5,7 +5,7 @@ use crate::kvm::microvms;
 use crate::programs::{program_pool, run_in};
 use crate::{JOB_LIMITS, run_in as run_worker, start};
 use cell::{Backend, FailureKind, Limits};
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

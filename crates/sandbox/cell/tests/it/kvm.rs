@@ -4,7 +4,7 @@ use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, poison, run, run_in, start};
 use cell::{Backend, FailureKind, Isolation, Limits, Pool};
 use expect_test::expect;
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::collections::HashSet;
 use std::fs::File;
 

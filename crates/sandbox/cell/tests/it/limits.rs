@@ -2,7 +2,7 @@
 
 use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
 use cell::{FailureKind, Limits, Pool};
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::time::{Duration, Instant};
 
 /// The kind of failure of an attack with 100 ms of CPU time and so much wall time.

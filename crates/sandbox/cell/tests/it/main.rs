@@ -19,7 +19,7 @@ mod services;
 mod threads;
 
 use cell::{Failure, Finished, Limits, Pool, Task};
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;

@@ -6,7 +6,7 @@ use cell::{
     Backend, ErrorKind, Failure, FailureKind, Finished, Limits, Pool, Program, Service, Task,
 };
 use expect_test::expect;
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;

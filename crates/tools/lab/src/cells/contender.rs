@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cell::{Backend, Limits, Pool, Task};
 use image_plan::Plan;
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use serde::Deserialize;
 
 use crate::converter::hex;

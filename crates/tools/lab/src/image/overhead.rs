@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cell::{Pool, Task};
 use image_plan::{Limits, Plan, Stage};
-use job::JobLimits;
+use sandbox_protocol::JobLimits;
 use serde::{Deserialize, Serialize};
 
 use crate::converter::Converter;

@@ -1,6 +1,6 @@
 //! What a pool and its zygote tell each other.
 
-use job::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
+use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
 
 /// What one of both sent: a packet is a command, a report or neither, never both, and has one meaning.
 pub fn control(bytes: &[u8]) {

@@ -1,7 +1,9 @@
 //! Messages between the server and its cells.
 
 use image_plan::Plan;
-use job::{AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status};
+use sandbox_protocol::{
+    AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status,
+};
 
 /// What somebody on the other side sent: it is one message of the present version or none, and a reply that is believed
 /// fits the job; and the answer of a program that is kept is the same however it is cut.

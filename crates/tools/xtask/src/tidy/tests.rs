@@ -129,7 +129,10 @@ fn forbid_unsafe() {
         "forbid-unsafe",
         workspace(&[("job", &[]), ("origin", &[]), ("cell", &[])]),
         &[
-            ("crates/sandbox/job/src/lib.rs", "#![forbid(unsafe_code)]"),
+            (
+                "crates/sandbox/sandbox-protocol/src/lib.rs",
+                "#![forbid(unsafe_code)]",
+            ),
             ("crates/http/origin/src/lib.rs", "#![deny(unsafe_code)]"),
             ("crates/sandbox/cell/src/lib.rs", "mod memory;"),
         ],
@@ -274,12 +277,12 @@ fn lib_logic() {
     check(
         "lib-logic",
         &[
-            ("crates/sandbox/job/src/lib.rs", text),
-            ("crates/sandbox/job/src/a.rs", text),
+            ("crates/sandbox/sandbox-protocol/src/lib.rs", text),
+            ("crates/sandbox/sandbox-protocol/src/a.rs", text),
         ],
         expect![[r#"
-            crates/sandbox/job/src/lib.rs:3 contains `fn helper`
-            crates/sandbox/job/src/lib.rs:4 contains `impl`
+            crates/sandbox/sandbox-protocol/src/lib.rs:3 contains `fn helper`
+            crates/sandbox/sandbox-protocol/src/lib.rs:4 contains `impl`
         "#]],
     );
 }
@@ -291,7 +294,7 @@ fn crate_doc() {
         "crate-doc",
         workspace(&[("job", &[]), ("origin", &[]), ("pixel", &[])]),
         &[
-            ("crates/sandbox/job/src/lib.rs", full),
+            ("crates/sandbox/sandbox-protocol/src/lib.rs", full),
             ("crates/http/origin/src/lib.rs", "//! Origin.\n"),
             (
                 "crates/images/pixel/src/lib.rs",

@@ -1,10 +1,10 @@
 //! Requests and answers of a program that is kept, on its standard input and output: the records of
-//! [`job::request_head`] and [`job::AnswerRecord`].
+//! [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`].
 
 use super::{Answer, Linux, Next, Open, Stop};
 use crate::vm::machine::Machine;
-use job::{AnswerRecord, REQUEST_HEAD_BYTES};
 use rustix::io::Errno;
+use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};
 
 /// One request and its answer.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ impl Linux {
         let body_bytes = original_bytes.checked_sub(environment_bytes.into());
         let body_bytes = body_bytes.and_then(|bytes| u32::try_from(bytes).ok());
         self.exchange = Some(Exchange {
-            head: job::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
+            head: sandbox_protocol::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
             bytes: REQUEST_HEAD_BYTES as u64 + original_bytes,
             read: 0,
             answer: AnswerRecord::default(),
