@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use cell::{Backend, Isolation, Reproducer, Service};
+use sandbox::{Backend, Isolation, Reproducer, Service};
 
 use crate::config::Config;
 use crate::flags::Cell;
@@ -21,20 +21,20 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     let told = if typed.pagetables {
         page_tables(limits)
     } else {
-        cell::probe(worker::ELF, limits).map(|probe| probe.to_string() + "\n")
+        sandbox::probe(worker::ELF, limits).map(|probe| probe.to_string() + "\n")
     };
     let told = told.map_err(|err| vec![house::cell_error(&err)])?;
     print(|out| out.write_all(told.as_bytes()))
 }
 
 /// Only a microVM has tables of ours.
-fn page_tables(limits: cell::Limits) -> Result<String, cell::Error> {
-    let limits = cell::Limits {
+fn page_tables(limits: sandbox::Limits) -> Result<String, sandbox::Error> {
+    let limits = sandbox::Limits {
         backend: Backend::Kvm,
         min_isolation: Isolation::Filter,
         ..limits
     };
-    Ok(cell::Pool::start(worker::ELF, limits)?.page_tables())
+    Ok(sandbox::Pool::start(worker::ELF, limits)?.page_tables())
 }
 
 /// Runs a job again in a cell of the kind that it crashed in.
@@ -68,15 +68,15 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     Ok(code)
 }
 
-fn pool_for(job: &Reproducer, config: &Config) -> Result<cell::Pool, Error> {
+fn pool_for(job: &Reproducer, config: &Config) -> Result<sandbox::Pool, Error> {
     let backend = job.backend;
     if let Some(name) = &job.program {
         return programs::alone(config, name, backend);
     }
-    let limits = cell::Limits {
+    let limits = sandbox::Limits {
         backend,
         ..house::cell_limits(config, 1)
     };
-    let started = cell::Pool::start(worker::ELF, limits);
+    let started = sandbox::Pool::start(worker::ELF, limits);
     started.map_err(|err| house::cell_error(&err))
 }

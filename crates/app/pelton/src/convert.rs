@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use cell::FailureKind;
 use image_plan::{Facts, Plan, Recipe, Stage};
 use origin::FileSource;
 use origin::convert::{Pace, Sealed};
+use sandbox::FailureKind;
 
 use crate::config::Config;
 use crate::flags::{self, Convert};

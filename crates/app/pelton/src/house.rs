@@ -33,15 +33,15 @@ pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
 }
 
 /// Starts the cells. `jobs` of them run at the same time.
-pub(crate) fn pool(config: &Config, jobs: usize) -> Result<cell::Pool, Error> {
+pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error> {
     let crashes = crashes(config)?;
-    let started = cell::Pool::start(worker::ELF, cell_limits(config, jobs));
+    let started = sandbox::Pool::start(worker::ELF, cell_limits(config, jobs));
     let pool = started.map_err(|err| cell_error(&err))?;
     Ok(pool.keeping(crashes))
 }
 
 /// Where jobs are kept that fail. Makes the folder.
-pub(crate) fn crashes(config: &Config) -> Result<Option<cell::Crashes>, Error> {
+pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::Crashes>, Error> {
     let cell = &config.cell;
     let Some(folder) = cell.crash_dir.0.clone() else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(crate) fn crashes(config: &Config) -> Result<Option<cell::Crashes>, Error> {
         Error::usage(format!("cell.crash_dir: {}: {err}", folder.display()))
             .hint("name a folder that the server may write to, or off")
     })?;
-    Ok(Some(cell::Crashes {
+    Ok(Some(sandbox::Crashes {
         folder,
         files_max: cell.crash_jobs_max,
         bytes_max: cell.crash_bytes_max.0,
@@ -58,9 +58,9 @@ pub(crate) fn crashes(config: &Config) -> Result<Option<cell::Crashes>, Error> {
 }
 
 /// What the cells may use, `jobs` of them at the same time.
-pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
+pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     let cell = &config.cell;
-    cell::Limits {
+    sandbox::Limits {
         concurrency: jobs as u32,
         spare: cell.spare,
         max_queue_time_ms: millis(cell.max_queue_time),
@@ -81,9 +81,9 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> cell::Limits {
 }
 
 /// Why there are no cells, and what shows more of it.
-pub(crate) fn cell_error(err: &cell::Error) -> Error {
+pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
-        cell::ErrorKind::Limits => Error::usage(err.to_string()),
+        sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
         _ => Error::host(err.to_string()).hint("pelton cell --probe tells what this host refuses"),
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn transcoded_ms_max(config: &Config) -> u64 {
 
 /// Starts the cells that convert for requests and for improvements, and transcode: each have their own threads, and every
 /// thread may hold a cell.
-pub(crate) fn conversions(config: &Config) -> Result<Arc<cell::Pool>, Error> {
+pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
     let jobs = 2 * concurrency(config)? + transcodings(config)?;
     pool(config, jobs).map(Arc::new)
 }
@@ -119,7 +119,7 @@ pub(crate) fn conversions(config: &Config) -> Result<Arc<cell::Pool>, Error> {
 /// serve, and `mounts` answer beside the library.
 pub(crate) fn service(
     config: &Config,
-    pool: Arc<cell::Pool>,
+    pool: Arc<sandbox::Pool>,
     cores: Arc<[Counters]>,
     mounts: Mounts,
     store: Option<Arc<dyn Store>>,

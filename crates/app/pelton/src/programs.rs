@@ -39,8 +39,8 @@ pub(crate) struct Programs {
     table: RwLock<Arc<Table>>,
     /// Held while programs are booted and the table is replaced, so that two do not do it at a time.
     changing: Mutex<()>,
-    backend: cell::Backend,
-    conversions: Arc<cell::Pool>,
+    backend: sandbox::Backend,
+    conversions: Arc<sandbox::Pool>,
 }
 
 /// What holds between two reloads.
@@ -73,8 +73,8 @@ enum Fallback {
 pub(crate) fn alone(
     config: &Config,
     name: &str,
-    backend: cell::Backend,
-) -> Result<cell::Pool, Error> {
+    backend: sandbox::Backend,
+) -> Result<sandbox::Pool, Error> {
     let entry = config.programs.named(name).ok_or_else(|| {
         Error::usage(format!("programs.{name}: there is no such table"))
             .hint("--config names the file that has it")
@@ -84,11 +84,11 @@ pub(crate) fn alone(
 }
 
 impl Programs {
-    /// Boots all programs of `config`. `conversions` is the pool of workers, which knows what [`cell::Backend::Auto`] is
+    /// Boots all programs of `config`. `conversions` is the pool of workers, which knows what [`sandbox::Backend::Auto`] is
     /// on this host.
     pub(crate) fn start(
         config: &Config,
-        conversions: Arc<cell::Pool>,
+        conversions: Arc<sandbox::Pool>,
     ) -> Result<Arc<Programs>, Error> {
         let programs = Arc::new(Programs {
             table: RwLock::default(),

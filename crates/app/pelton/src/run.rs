@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use cell::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
 use crate::config::Config;
@@ -30,7 +30,7 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     let input = input(config.cell.max_work_memory.0)?;
     let pool = Pool::start_program(worker::ELF, &program, limits);
     let pool = pool.map_err(|err| match err.kind {
-        cell::ErrorKind::Worker => Error::finding(err.to_string()),
+        sandbox::ErrorKind::Worker => Error::finding(err.to_string()),
         _ => house::cell_error(&err),
     })?;
     let task = Task {

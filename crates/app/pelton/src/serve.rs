@@ -105,7 +105,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
 }
 
 /// Logs each origin at which the library is served.
-fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &cell::Posture) {
+fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &sandbox::Posture) {
     let (root, pid) = (config.root.display(), std::process::id());
     for origin in origins {
         tracing::info!(cores, cells = %posture.backend, pid, "serving {root} at {origin}");

@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cell::{Failure, FailureKind, Pool};
 use image_plan::{
     LOOK_BYTES, Look, ORDER_PLANS_MAX, Order, Plan, Target, lengths_bytes, split_answers,
 };
+use sandbox::{Failure, FailureKind, Pool};
 
 use crate::clock;
 use crate::ledger::{Change, Flight, Ledger, Lock, Made};
@@ -566,7 +566,7 @@ fn run_order(
         memory_bytes_max: bounds.memory_bytes_max,
         cpu_ms_max,
     };
-    let job = cell::Task {
+    let job = sandbox::Task {
         original: original.as_fd(),
         plan: &bytes,
         size_px,
@@ -594,7 +594,7 @@ fn run_order(
 /// What a cell gave back, where it is what was asked for.
 fn verified(
     order: &Order,
-    finished: cell::Finished,
+    finished: sandbox::Finished,
     is_single: bool,
 ) -> Option<(Vec<Sealed>, Option<Look>)> {
     let file = Arc::new(finished.body);

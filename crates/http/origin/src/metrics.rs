@@ -7,8 +7,8 @@ mod duration;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cell::FailureKind;
 use http1::Method;
+use sandbox::FailureKind;
 
 use crate::flight::FlightStats;
 use crate::ledger::LedgerStats;
@@ -370,7 +370,7 @@ pub struct Readings<'a> {
     /// Originals in quarantine.
     pub quarantined: u64,
     /// The sandboxes.
-    pub cells: cell::Stats,
+    pub cells: sandbox::Stats,
     /// The reactor's cores.
     pub cores: &'a [reactor::Counters],
     /// Lines of the access log: taken on, and dropped.
@@ -583,7 +583,7 @@ fn render_access(text: &mut Text, (logged, dropped): (u64, u64)) {
     );
 }
 
-fn render_cells(text: &mut Text, cells: &cell::Stats) {
+fn render_cells(text: &mut Text, cells: &sandbox::Stats) {
     text.gauge(
         "pelton_cells_ready",
         "cells that wait for a job",

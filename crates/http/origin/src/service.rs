@@ -225,7 +225,7 @@ impl Service {
     /// no error: serving goes on without the cache.
     pub fn open(
         settings: Settings,
-        pool: impl Into<Arc<cell::Pool>>,
+        pool: impl Into<Arc<sandbox::Pool>>,
         cores: Arc<[reactor::Counters]>,
         mounts: Mounts,
         store: Option<Arc<dyn Store>>,
@@ -361,7 +361,7 @@ impl Service {
 
     /// What stands around a conversion.
     #[must_use]
-    pub fn posture(&self) -> cell::Posture {
+    pub fn posture(&self) -> sandbox::Posture {
         self.flights.converter().pool.posture()
     }
 

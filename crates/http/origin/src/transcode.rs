@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cell::{Failure, FailureKind};
+use sandbox::{Failure, FailureKind};
 use sound::{Checker, Plan};
 use tokio::sync::oneshot;
 
@@ -432,7 +432,7 @@ impl Converter {
         let bytes = plan.to_bytes();
         let cpu_ms = plan.cost().cpu_ms * CPU_FACTOR + CPU_FLOOR_MS;
         let cpu_ms_max = u32::try_from(cpu_ms).unwrap_or(u32::MAX);
-        let job = cell::Task {
+        let job = sandbox::Task {
             original: original.as_fd(),
             plan: &bytes,
             size_px: None,

@@ -13,7 +13,7 @@ use std::io::{Cursor, Read, Write};
 use std::process::ExitCode;
 
 #[global_allocator]
-static HEAP: cell::inside::Heap = cell::inside::Heap;
+static HEAP: sandbox::inside::Heap = sandbox::inside::Heap;
 
 /// Exit code of a job without an answer.
 const EXIT_FINDINGS: u8 = 1;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        [] => cell::inside::serve(worker::warm_up, worker::answer),
+        [] => sandbox::inside::serve(worker::warm_up, worker::answer),
         ["once", plan] => once(plan, "1"),
         ["once", plan, "--repeat", times] => once(plan, times),
         ["follow", plan, original] => follow(plan, original),

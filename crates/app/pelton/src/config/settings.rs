@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use catalog::CoverRules;
-use cell::{Backend, Isolation};
 use image_plan::quality::DEFAULT_QUALITY_PCT;
 use image_plan::{Grammar, Target};
 use origin::Headers;
 use origin::access::Sink;
 use origin::gate::RequireLogin;
 use reactor::Steering;
+use sandbox::{Backend, Isolation};
 use tags::Splits;
 
 use super::programs::Programs;

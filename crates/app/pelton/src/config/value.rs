@@ -15,11 +15,11 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cell::{Backend, Isolation};
 use image_plan::{Grammar, Target};
 use origin::Headers;
 use origin::access::Sink;
 use reactor::{Network, Steering};
+use sandbox::{Backend, Isolation};
 
 /// A value as it arrived, before its key says what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cell::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
 use cgi::Answer;
 use kv::Embedded;
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
 use sandbox_protocol::JobLimits;
 
 use super::state::{self, Questions};
@@ -113,7 +113,7 @@ impl Bootable {
         let (program, stamp) = read(&self.entry)?;
         let pool = Pool::start_program(worker::ELF, &program, self.limits);
         let pool = pool.map_err(|err| match err.kind {
-            cell::ErrorKind::Host => house::cell_error(&err),
+            sandbox::ErrorKind::Host => house::cell_error(&err),
             _ => unfit(&self.entry, &err),
         })?;
         Ok(Booted { pool, stamp })
@@ -190,7 +190,7 @@ fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     Ok((program, stamp))
 }
 
-fn unfit(entry: &Entry, err: &cell::Error) -> Error {
+fn unfit(entry: &Entry, err: &sandbox::Error) -> Error {
     let name = format!("{}: ", entry.name);
     let why = err.action.strip_prefix(&name).unwrap_or(&err.action);
     Error::usage(format!("programs.{name}{why}"))

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cell::{Failure, FailureKind};
 use cgi::{Answer, Limits};
 use image_plan::Format;
 use origin::mount::{Field, Mount, Reply, Transcoding, Visit};
+use sandbox::{Failure, FailureKind};
 
 use super::unit::Unit;
 use super::{Fallback, Programs, Route};

@@ -4,8 +4,8 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use cell::{SERVICE_FD, Service};
 use kv::{Conversation, Embedded};
+use sandbox::{SERVICE_FD, Service};
 
 use crate::config::Entry;
 

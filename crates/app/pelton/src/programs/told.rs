@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cell::{Posture, Stats};
 use origin::gate::Part;
 use origin::mount::{Mount, Reply, Visit};
+use sandbox::{Posture, Stats};
 use serde_json::{Value, json};
 
 use super::reply::not_here;

@@ -1,11 +1,11 @@
 //! The worker in its cell: every codec gets by with the calls that the filter allows, and a cell changes no byte.
 
-use cell::{Backend, FailureKind, Finished, Limits, Pool, Task};
 use codec::encode;
 use image_plan::{
     Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size, Subsampling,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
+use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -151,7 +151,7 @@ fn memory_file(bytes: &[u8]) -> File {
     file
 }
 
-fn finish(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Finished, cell::Failure> {
+fn finish(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Finished, sandbox::Failure> {
     finish_within(pool, plan, original, LIMITS)
 }
 
@@ -160,7 +160,7 @@ fn finish_within(
     plan: &Plan,
     original: &[u8],
     limits: JobLimits,
-) -> Result<Finished, cell::Failure> {
+) -> Result<Finished, sandbox::Failure> {
     let original = memory_file(original);
     pool.run(Task {
         original: original.as_fd(),
@@ -172,7 +172,7 @@ fn finish_within(
     })
 }
 
-fn run(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Vec<u8>, cell::Failure> {
+fn run(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Vec<u8>, sandbox::Failure> {
     let finished = finish(pool, plan, original)?;
     let mut bytes = Vec::new();
     let mut body = finished.body.take(finished.answer_bytes);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cell::{Backend, Limits, Pool, Task};
 use image_plan::Plan;
+use sandbox::{Backend, Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
 use serde::Deserialize;
 
@@ -97,7 +97,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn in_cell(&self, pool: &Pool) -> Result<cell::Finished, Stop> {
+    pub(super) fn in_cell(&self, pool: &Pool) -> Result<sandbox::Finished, Stop> {
         let original = File::open(&self.original).map_err(at(&self.original))?;
         let plan = self.plan.to_bytes();
         let size = self.plan.target;
@@ -189,7 +189,7 @@ impl Plain {
 
     fn answer(&self) -> Result<Vec<u8>, Stop> {
         if 0 < self.fresh_bytes {
-            let taken = cell::fresh_memory(self.fresh_bytes);
+            let taken = sandbox::fresh_memory(self.fresh_bytes);
             taken.map_err(|err| Stop::host(err.to_string()))?;
         }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);

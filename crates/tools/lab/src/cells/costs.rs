@@ -6,8 +6,8 @@ use std::os::fd::AsFd as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cell::{Pool, Task};
 use kvm_ioctls::Kvm;
+use sandbox::{Pool, Task};
 use serde::Serialize;
 
 use super::contender::{LIMITS, Setting, Work};
@@ -121,7 +121,7 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
         for _ in 0..TRIES {
             other.iter_mut().for_each(|byte| *byte ^= 1);
             let begin = Instant::now();
-            cell::fresh_memory(bytes).map_err(|err| Stop::host(err.to_string()))?;
+            sandbox::fresh_memory(bytes).map_err(|err| Stop::host(err.to_string()))?;
             fresh_us.push(micros(begin.elapsed()));
             black_box(&mut other).iter_mut().for_each(|byte| *byte ^= 1);
             let begin = Instant::now();

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::fd::AsFd as _;
 use std::time::Instant;
 
-use cell::{Pool, Task};
 use image_plan::{Limits, Plan, Stage};
+use sandbox::{Pool, Task};
 use sandbox_protocol::JobLimits;
 use serde::{Deserialize, Serialize};
 
@@ -56,9 +56,9 @@ pub(super) fn run(
 ) -> Result<Vec<Overhead>, Stop> {
     let worker = given.worker()?;
     let elf = fs::read(worker).map_err(at(worker))?;
-    let limits = cell::Limits {
+    let limits = sandbox::Limits {
         concurrency: 1,
-        ..cell::Limits::default()
+        ..sandbox::Limits::default()
     };
     let pool = Pool::start(&elf, limits).map_err(|err| Stop::host(err.to_string()))?;
     let mut overheads = Vec::new();

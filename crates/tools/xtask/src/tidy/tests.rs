@@ -134,7 +134,7 @@ fn forbid_unsafe() {
                 "#![forbid(unsafe_code)]",
             ),
             ("crates/http/origin/src/lib.rs", "#![deny(unsafe_code)]"),
-            ("crates/sandbox/cell/src/lib.rs", "mod memory;"),
+            ("crates/sandbox/sandbox/src/lib.rs", "mod memory;"),
         ],
         expect![[r#"
             crates/http/origin/src/lib.rs:0 does not forbid unsafe code
@@ -426,18 +426,18 @@ fn name() {
     check(
         "name",
         &[
-            ("crates/sandbox/cell/src/helper.rs", "struct Helper;"),
-            ("crates/sandbox/cell/src/pool_helpers.rs", ""),
+            ("crates/sandbox/sandbox/src/helper.rs", "struct Helper;"),
+            ("crates/sandbox/sandbox/src/pool_helpers.rs", ""),
             ("crates/misc/src/lib.rs", ""),
             (
-                "crates/sandbox/cell/src/slot.rs",
+                "crates/sandbox/sandbox/src/slot.rs",
                 "struct SlotManager;\ntype Commons = u8;\nenum Commonplace {}",
             ),
         ],
         expect![[r#"
-            crates/sandbox/cell/src/pool_helpers.rs:0 is called pool_helpers
+            crates/sandbox/sandbox/src/pool_helpers.rs:0 is called pool_helpers
             crates/misc/src/lib.rs:0 is called misc
-            crates/sandbox/cell/src/slot.rs:1 has a type called SlotManager
+            crates/sandbox/sandbox/src/slot.rs:1 has a type called SlotManager
         "#]],
     );
 }

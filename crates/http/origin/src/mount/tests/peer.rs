@@ -50,7 +50,7 @@ impl House {
         let address = listeners.addresses()[0];
         let worker = std::env::var_os("PELTON_WORKER").expect("cargo xtask sets it");
         let worker = fs::read(worker).expect("the worker was built");
-        let pool = cell::Pool::start(&worker, cell::Limits::default()).expect("cells");
+        let pool = sandbox::Pool::start(&worker, sandbox::Limits::default()).expect("cells");
         let service = Service::open(settings(&root), pool, listeners.counters(), mounts, None);
         let live = Live::new(service.expect("a service"), Box::new([Scheme::Http]));
         let stop = Stop::new();

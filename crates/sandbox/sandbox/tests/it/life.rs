@@ -2,10 +2,10 @@
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, start};
-use cell::{ErrorKind, Limits, Pool};
 use expect_test::expect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use sandbox::{ErrorKind, Limits, Pool};
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! Time, memory and the queue: what a job may take, and what happens when it takes more.
 
 use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
-use cell::{FailureKind, Limits, Pool};
+use sandbox::{FailureKind, Limits, Pool};
 use sandbox_protocol::JobLimits;
 use std::time::{Duration, Instant};
 
@@ -102,7 +102,7 @@ fn p2_a_job_that_finds_no_cell_in_time_is_the_hosts_failure() {
 #[test]
 fn a_jobs_heap_and_code_are_in_huge_pages() {
     let pool = pool();
-    if pool.posture().hugepages != cell::HugePages::On {
+    if pool.posture().hugepages != sandbox::HugePages::On {
         return;
     }
     let faults = |plan| {
@@ -122,6 +122,6 @@ fn p12_a_pool_works_without_huge_pages() {
         ..Limits::default()
     };
     let pool = start(limits);
-    assert_eq!(pool.posture().hugepages, cell::HugePages::Off);
+    assert_eq!(pool.posture().hugepages, sandbox::HugePages::Off);
     assert_works(&pool);
 }

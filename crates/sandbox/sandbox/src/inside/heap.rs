@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 ///
 /// ```
 /// #[global_allocator]
-/// static HEAP: cell::inside::Heap = cell::inside::Heap;
+/// static HEAP: sandbox::inside::Heap = sandbox::inside::Heap;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Heap;

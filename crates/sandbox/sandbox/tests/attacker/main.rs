@@ -16,7 +16,7 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 
 #[global_allocator]
-static HEAP: cell::inside::Heap = cell::inside::Heap;
+static HEAP: sandbox::inside::Heap = sandbox::inside::Heap;
 
 /// What an attack may use.
 struct Scene<'a> {
@@ -30,7 +30,7 @@ struct Scene<'a> {
 const SOCKET: i32 = 4;
 
 fn main() {
-    cell::inside::serve(|| (), attack)
+    sandbox::inside::serve(|| (), attack)
 }
 
 fn attack(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {

@@ -2,10 +2,10 @@
 
 use crate::kvm::microvms;
 use crate::{ATTACKER, JOB_LIMITS, poison};
-use cell::{
+use expect_test::expect;
+use sandbox::{
     Backend, ErrorKind, Failure, FailureKind, Finished, Limits, Pool, Program, Service, Task,
 };
-use expect_test::expect;
 use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::Write;

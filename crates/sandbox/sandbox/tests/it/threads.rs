@@ -2,7 +2,7 @@
 
 use crate::programs::{PROGRAM_PATH, program_pool, run, run_in, text};
 use crate::{JOB_LIMITS, kvm::microvms};
-use cell::{Backend, FailureKind, Limits, Pool};
+use sandbox::{Backend, FailureKind, Limits, Pool};
 use std::process::Command;
 
 /// Microseconds by the wall clock, and of CPU.

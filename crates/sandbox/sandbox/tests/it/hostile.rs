@@ -4,7 +4,7 @@ use crate::host::{Without, alone};
 use crate::kvm::microvms;
 use crate::programs::{program_pool, run_in};
 use crate::{JOB_LIMITS, run_in as run_worker, start};
-use cell::{Backend, FailureKind, Limits};
+use sandbox::{Backend, FailureKind, Limits};
 use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ fn tree_us(pid: u32) -> u64 {
 }
 
 /// Runs one, and tells how long after its limit it was over.
-fn attack(pool: &cell::Pool, what: &str, time_ms: u32) -> Duration {
+fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
     let limits = JobLimits {
         // Wall time ends all of them.
         cpu_ms_max: 60_000,

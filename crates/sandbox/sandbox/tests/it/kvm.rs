@@ -2,8 +2,8 @@
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, poison, run, run_in, start};
-use cell::{Backend, FailureKind, Isolation, Limits, Pool};
 use expect_test::expect;
+use sandbox::{Backend, FailureKind, Isolation, Limits, Pool};
 use sandbox_protocol::JobLimits;
 use std::collections::HashSet;
 use std::fs::File;
@@ -86,7 +86,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
         run-data: cell: crashed: died by a page fault
         segv: cell: crashed: died by a page fault
         abort: cell: crashed: died by signal 6
-        panic: cell: crashed: panicked at crates/sandbox/cell/tests/attacker/strain.rs:53:19:?on purpose
+        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:53:19:?on purpose
         overflow 100000: cell: crashed: died by a page fault
         leave: cell: crashed: exit code 7
     "#]]
@@ -267,7 +267,7 @@ fn n7_a_probe_runs_a_guest() {
         backend: Backend::Kvm,
         ..Limits::default()
     };
-    let probe = cell::probe(&crate::ATTACKER, limits).expect("the attacker boots");
+    let probe = sandbox::probe(&crate::ATTACKER, limits).expect("the attacker boots");
     assert_eq!(probe.posture.backend, Backend::Kvm);
     assert!(probe.wipe.is_some(), "{probe:?}");
     eprintln!("cell: proved: kvm:\n{probe}");

@@ -2,7 +2,7 @@
 
 use crate::JOB_LIMITS;
 use crate::programs::{pools, run_served};
-use cell::{FailureKind, Limits, Pool, Service};
+use sandbox::{FailureKind, Limits, Pool, Service};
 use sandbox_protocol::JobLimits;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};

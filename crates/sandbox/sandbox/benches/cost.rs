@@ -3,7 +3,7 @@
 //! `cargo bench` runs enough jobs to compare; without `--bench`, as in a test, each job runs a few times. CPU is what to
 //! look at on a machine that does other work too. `cargo bench -- touch` runs the jobs with that in their name.
 
-use cell::{Limits, Pool, Task};
+use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
 use std::fs::{self, File};
 use std::os::fd::AsFd;

@@ -3,7 +3,7 @@
 use crate::host::{Without, alone};
 use crate::life::{descendants, until};
 use crate::{JOB_LIMITS, pool, run_in, start, text};
-use cell::Limits;
+use sandbox::Limits;
 use std::sync::Barrier;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::kvm::microvms;
 use crate::{run, start};
-use cell::{Limits, Pool};
+use sandbox::{Limits, Pool};
 
 /// `cargo xtask conform cells` sets how often the long proof runs.
 const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";

@@ -2,8 +2,8 @@
 
 use crate::attacks::assert_calls_denied;
 use crate::{ATTACKER_PATH, assert_works, pool, run, start};
-use cell::{ErrorKind, Isolation, Limits, Pool};
 use expect_test::expect;
+use sandbox::{ErrorKind, Isolation, Limits, Pool};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -210,7 +210,7 @@ fn n1_a_pool_does_not_start_below_its_least_isolation() {
 
 #[test]
 fn n1_a_probe_runs_the_jail_and_says_what_it_is() {
-    let probe = cell::probe(&crate::ATTACKER, Limits::default()).expect("the attacker boots");
+    let probe = sandbox::probe(&crate::ATTACKER, Limits::default()).expect("the attacker boots");
     assert!(probe.job_p50 <= probe.job_p99, "{probe:?}");
     let text = probe.to_string();
     let names: Vec<_> = text.lines().map(|line| line[..17].trim_end()).collect();

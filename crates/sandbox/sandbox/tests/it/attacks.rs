@@ -1,8 +1,8 @@
 //! Each attack, and how it ends.
 
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, text};
-use cell::Pool;
 use expect_test::{Expect, expect};
+use sandbox::Pool;
 
 /// How every one of `attacks` ends; after each an honest job runs.
 fn check(pool: &Pool, attacks: &[&str], expected: Expect) {
@@ -198,7 +198,7 @@ fn deaths_are_told_apart() {
         expect![[r#"
         segv: cell: crashed: died by signal 11
         abort: cell: crashed: died by signal 11
-        panic: cell: crashed: panicked at crates/sandbox/cell/tests/attacker/strain.rs:53:19:?on purpose
+        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:53:19:?on purpose
         overflow 100000: cell: crashed: died by signal 11
     "#]],
     );

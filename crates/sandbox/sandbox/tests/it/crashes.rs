@@ -4,7 +4,7 @@ use crate::host::{Without, alone};
 use crate::life::descendants;
 use crate::programs::{PROGRAM_PATH, program_pool, run as run_program};
 use crate::{JOB_LIMITS, run_in, start};
-use cell::{Backend, Crashes, Failure, Limits, Pool, Reproducer};
+use sandbox::{Backend, Crashes, Failure, Limits, Pool, Reproducer};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

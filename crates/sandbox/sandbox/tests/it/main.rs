@@ -18,7 +18,7 @@ mod programs;
 mod services;
 mod threads;
 
-use cell::{Failure, Finished, Limits, Pool, Task};
+use sandbox::{Failure, Finished, Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
 use std::fs::File;
 use std::io::{Read, Write};
