@@ -405,7 +405,7 @@ impl Core {
             status: 200,
             served: Served::Miss,
             fields: Fields::Listed(vec![
-                ("content-type".into(), sound::MEDIA_TYPE.into()),
+                ("content-type".into(), audio_plan::MEDIA_TYPE.into()),
                 ("etag".into(), format!("\"{key}\"").into()),
                 (
                     "cache-control".into(),

@@ -342,7 +342,7 @@ impl Service {
     pub async fn choose_sound(
         &self,
         path: &LibraryPath,
-        plan: &sound::Plan,
+        plan: &audio_plan::Plan,
         user: &Arc<str>,
         pieces_do: bool,
     ) -> Result<SoundChoice, Problem> {
@@ -359,7 +359,7 @@ impl Service {
         let of = |variant: Arc<Variant>, made| match variant.kind {
             Kind::Sound => {
                 variant.touch(clock::unix_ms());
-                let body = Body::Variant(variant, sound::MEDIA_TYPE);
+                let body = Body::Variant(variant, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
             // Nothing else is kept under such a key.
@@ -384,7 +384,7 @@ impl Service {
         match outcome {
             transcode::Outcome::Kept(variant) => of(variant, true),
             transcode::Outcome::Uncached(sealed) => {
-                let body = Body::Uncached(sealed, key, sound::MEDIA_TYPE);
+                let body = Body::Uncached(sealed, key, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, true)))
             }
             transcode::Outcome::Changed => Ok(SoundChoice::Changed),

@@ -274,7 +274,7 @@ impl Core {
     pub(crate) async fn transcoded(
         &self,
         path: &str,
-        plan: &sound::Plan,
+        plan: &audio_plan::Plan,
         user: &Arc<str>,
         pieces_do: bool,
     ) -> Result<Heard, Problem> {

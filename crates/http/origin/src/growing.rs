@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use audio_plan::{Checker, Plan};
 use reactor::Ended;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
-use sound::{Checker, Plan};
 use tokio::time::{Sleep, sleep};
 
 use crate::chunks::CHUNK_BYTES;

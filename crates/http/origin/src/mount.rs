@@ -112,7 +112,7 @@ pub struct Transcoding {
     /// As of [`Reply::Internal`].
     pub target: String,
     /// The plan.
-    pub plan: Box<sound::Plan>,
+    pub plan: Box<audio_plan::Plan>,
     /// The user who asks: tracks of different users take turns.
     pub user: Arc<str>,
     /// Whether it may be sent while it is made, by and by and without its length, where the request has neither

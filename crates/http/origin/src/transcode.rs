@@ -21,8 +21,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use audio_plan::{Checker, Plan};
 use sandbox::{Failure, FailureKind};
-use sound::{Checker, Plan};
 use tokio::sync::oneshot;
 
 use crate::clock;

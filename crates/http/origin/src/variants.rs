@@ -57,7 +57,7 @@ impl Key {
 
     /// The key of what a plan of sound makes of the original `identity`.
     #[must_use]
-    pub fn of_sound(identity: &Identity, plan: &sound::Plan) -> Key {
+    pub fn of_sound(identity: &Identity, plan: &audio_plan::Plan) -> Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
@@ -158,7 +158,7 @@ impl Kind {
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
-            Kind::Sound => sound::SUFFIX,
+            Kind::Sound => audio_plan::SUFFIX,
             Kind::Verdict(verdict) => {
                 let row = Kind::VERDICTS.iter().find(|row| row.0 == verdict);
                 row.expect("every verdict has a row").1
@@ -170,7 +170,7 @@ impl Kind {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
             Some(row) => Some(Kind::Verdict(row.0)),
-            None if extension == sound::SUFFIX => Some(Kind::Sound),
+            None if extension == audio_plan::SUFFIX => Some(Kind::Sound),
             None => Target::from_extension(extension).map(Kind::Picture),
         }
     }

@@ -18,11 +18,11 @@ struct Done {
     remarks: Vec<String>,
 }
 
-/// Does `job`, whose plan is a [`Plan`], an [`Order`] or a [`sound::Plan`]: reads `original`, writes `answer`, and says
+/// Does `job`, whose plan is a [`Plan`], an [`Order`] or a [`audio_plan::Plan`]: reads `original`, writes `answer`, and says
 /// how it went.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
-    if sound::Plan::is_plan(job.plan) {
+    if audio_plan::Plan::is_plan(job.plan) {
         return match transcode(job, original, answer) {
             Ok((bytes, remarks)) => AllegedReply::new(job.id, Status::Done, (0, 0), bytes)
                 .with_detail(&remarks.join("; ")),
@@ -43,7 +43,7 @@ fn failed(job: &Job<'_>, error: &Error) -> AllegedReply {
 /// Makes what a plan of sound says. What is read and written goes piece by piece, since a track may be longer than a job's
 /// memory. The descriptors were opened for this job alone, so their offsets are ours to move.
 fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<String>), Error> {
-    let plan = sound::Plan::from_bytes(job.plan)
+    let plan = audio_plan::Plan::from_bytes(job.plan)
         .map_err(|why| Error::new(ErrorKind::Failed, why.to_string()))?;
     let sink = Sink {
         answer,

@@ -1,5 +1,5 @@
 //! One job: a plan and an original in, the answer out. Runs inside a cell, and is the only user of `codec` and `audio`. No
-//! decisions beyond the form an encoder takes: `image_plan::plan` and `sound::decide` made them.
+//! decisions beyond the form an encoder takes: `image_plan::plan` and `audio_plan::decide` made them.
 //!
 //! Principal functions: [`convert`], and [`convert_all`] for several sizes, and a look, from one decode.
 //!

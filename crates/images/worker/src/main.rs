@@ -50,7 +50,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
             let made = worker::convert(&plan, original).map_err(|error| error.to_string())?;
             Ok((made.bytes, made.remarks))
         }),
-        Err(_) => match sound::Plan::from_bytes(&plan) {
+        Err(_) => match audio_plan::Plan::from_bytes(&plan) {
             Ok(plan) => Box::new(move |original| {
                 let made = audio::transcode(&plan, Cursor::new(original), Vec::new());
                 let made = made.map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ mod vorbis;
 
 use std::io::{BufReader, Read, Seek};
 
-use sound::Codec;
+use audio_plan::Codec;
 
 use self::ogg::Ogg;
 use crate::error::Error;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use audio_plan::{Plan, page_crc};
 use ogg::{PacketWriteEndInfo, PacketWriter};
-use sound::{Plan, page_crc};
 
 use crate::error::{Error, ErrorKind};
 use crate::opus::{self, Encoder, PACKET_FRAMES};

@@ -1,4 +1,4 @@
-//! The tables of an MP4 file, read whole; [`sound::packets`] tells what they say.
+//! The tables of an MP4 file, read whole; [`audio_plan::packets`] tells what they say.
 
 use std::io::{Read, Seek, SeekFrom};
 

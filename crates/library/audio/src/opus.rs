@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
+use audio_plan::SAMPLE_RATE_HZ;
 use opusic_sys as sys;
-use sound::SAMPLE_RATE_HZ;
 
 use crate::error::Error;
 

@@ -5,7 +5,7 @@
 //! its phase, the remainder, picks one of L rows of weights for the samples around it
 //! ```
 
-use sound::SAMPLE_RATE_HZ;
+use audio_plan::SAMPLE_RATE_HZ;
 
 use crate::error::Error;
 

@@ -7,7 +7,7 @@ mod round;
 use std::io::Cursor;
 use std::process::{Command, Stdio};
 
-use sound::{Checker, Codec, Gain, Plan};
+use audio_plan::{Checker, Codec, Gain, Plan};
 
 use crate::{Error, Made, transcode};
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, Write};
 
-use sound::{Codec, Gain, Plan, SAMPLE_RATE_HZ};
+use audio_plan::{Codec, Gain, Plan, SAMPLE_RATE_HZ};
 
 use crate::decode::{self, Decoder};
 use crate::encode::OggOpus;

@@ -98,7 +98,7 @@ pub enum Answer {
         /// The user who asks.
         user: Arc<str>,
         /// The plan.
-        plan: Box<sound::Plan>,
+        plan: Box<audio_plan::Plan>,
         /// Whether it may be sent while it is made, without its length.
         pieces_do: bool,
         /// Whether the file will do where nothing can be made of it.

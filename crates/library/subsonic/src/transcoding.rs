@@ -3,8 +3,8 @@
 
 mod profile;
 
+use audio_plan::{Decision, Format, Gain, Plan, Source, Wish, decide};
 use catalog::{Content, Track};
-use sound::{Decision, Format, Gain, Plan, Source, Wish, decide};
 use tags::{Codec, Container, Media};
 
 use crate::fault::Fault;
@@ -42,13 +42,13 @@ impl Heard<'_> {
 /// What is known of a track's sound.
 fn source(media: &Media, track: &Track<'_>) -> Source {
     let codec = match (media.container, media.audio.codec) {
-        (Container::Flac, Codec::Flac) => Some(sound::Codec::Flac),
-        (Container::Mpeg, Codec::Mp1 | Codec::Mp2 | Codec::Mp3) => Some(sound::Codec::Mpeg),
-        (Container::Ogg, Codec::Vorbis) => Some(sound::Codec::Vorbis),
-        (Container::Ogg, Codec::Opus) => Some(sound::Codec::Opus),
-        (Container::Wav, Codec::Pcm) => Some(sound::Codec::Wav),
-        (Container::Aiff, Codec::Pcm) => Some(sound::Codec::Aiff),
-        (Container::Mp4, Codec::Alac) => Some(sound::Codec::Alac),
+        (Container::Flac, Codec::Flac) => Some(audio_plan::Codec::Flac),
+        (Container::Mpeg, Codec::Mp1 | Codec::Mp2 | Codec::Mp3) => Some(audio_plan::Codec::Mpeg),
+        (Container::Ogg, Codec::Vorbis) => Some(audio_plan::Codec::Vorbis),
+        (Container::Ogg, Codec::Opus) => Some(audio_plan::Codec::Opus),
+        (Container::Wav, Codec::Pcm) => Some(audio_plan::Codec::Wav),
+        (Container::Aiff, Codec::Pcm) => Some(audio_plan::Codec::Aiff),
+        (Container::Mp4, Codec::Alac) => Some(audio_plan::Codec::Alac),
         _ => None,
     };
     Source {
@@ -82,8 +82,8 @@ impl Call<'_> {
         }
     }
 
-    fn sound_limits(&self) -> sound::Limits {
-        sound::Limits {
+    fn sound_limits(&self) -> audio_plan::Limits {
+        audio_plan::Limits {
             duration_ms_max: self.server.limits.transcoded_ms_max,
         }
     }
@@ -131,7 +131,7 @@ impl Call<'_> {
             && let Decision::Make(_) = decide(&wish, &source(media, track), &self.sound_limits())
         {
             out.text("transcodedContentType", CONTENT_TYPE);
-            out.text("transcodedSuffix", sound::SUFFIX);
+            out.text("transcodedSuffix", audio_plan::SUFFIX);
         }
     }
 }
@@ -262,7 +262,7 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
             };
             Ok(call.transcoded(&heard, Plan { channels, ..plan }, will_do))
         }
-        Decision::Raw(sound::Why::Wanted) => Ok(heard.raw()),
+        Decision::Raw(audio_plan::Why::Wanted) => Ok(heard.raw()),
         Decision::Raw(_) => Err(Fault::bad("mediaId")),
         Decision::Behind => Err(Fault::bad("offset")),
     }

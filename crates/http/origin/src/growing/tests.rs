@@ -4,9 +4,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use audio_plan::{Codec, Gain, Plan};
 use reactor::Ended;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use sound::{Codec, Gain, Plan};
 
 use super::{Growing, Pieces};
 

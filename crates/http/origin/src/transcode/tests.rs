@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sound::{Codec, Gain, Plan};
+use audio_plan::{Codec, Gain, Plan};
 
 use super::{Landing, Limits, State, Task};
 use crate::library::{Library, LibraryPath, Mount, Wait};

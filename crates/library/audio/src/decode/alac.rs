@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use sound::{Packets, packets};
+use audio_plan::{Packets, packets};
 
 use super::{Decoder, Order, Shape, full_scale};
 use crate::CHANNELS_MAX;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use sound::SAMPLE_RATE_HZ;
+use audio_plan::SAMPLE_RATE_HZ;
 
 use super::ogg::{Link, Packets};
 use super::{Order, Shape};

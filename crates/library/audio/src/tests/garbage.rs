@@ -1,7 +1,7 @@
 //! Files that are cut, changed, or nothing at all.
 
+use audio_plan::Codec;
 use proptest::prelude::*;
-use sound::Codec;
 
 use super::{made, plan};
 use crate::ErrorKind;

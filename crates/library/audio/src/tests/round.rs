@@ -1,6 +1,6 @@
 //! Each source format, made Opus, and heard by ffmpeg beside the original.
 
-use sound::Codec;
+use audio_plan::Codec;
 
 use super::{compare, ffmpeg, heard, made, plan};
 use crate::ErrorKind;
@@ -127,7 +127,7 @@ fn check(format: &Format, into_file: bool) {
         2,
     );
     for start_ms in [0, 1_250] {
-        let plan = sound::Plan {
+        let plan = audio_plan::Plan {
             start_ms,
             ..plan(format.codec, 2, 3)
         };
@@ -234,7 +234,7 @@ fn every_link_of_a_chain_is_heard() {
             tone(name, 1, 880, rates[2], "1"),
         ];
         for (start_ms, hz) in [(0, &[440, 660, 660, 880][..]), (3_000, &[880])] {
-            let plan = sound::Plan {
+            let plan = audio_plan::Plan {
                 start_ms,
                 ..plan(codec, 2, 4)
             };
@@ -288,7 +288,7 @@ fn no_more_is_made_than_the_plan_lets_through() {
 #[test]
 fn what_begins_behind_its_end_is_the_files_fault() {
     let original = write(&FORMATS[0], false);
-    let late = sound::Plan {
+    let late = audio_plan::Plan {
         start_ms: 60_000,
         ..plan(Codec::Flac, 2, 120)
     };

@@ -3,9 +3,9 @@
 //! Two forms of it are out there: lists as JSON arrays, as the documents have them now, and as texts with commas, or bars
 //! where values are meant, as they had them before. Both are read; `*` and nothing at all stand for everything.
 
+use audio_plan::{Plan, SAMPLE_RATE_HZ};
 use catalog::Track;
 use serde_json::Value;
-use sound::{Plan, SAMPLE_RATE_HZ};
 use tags::{Codec, Container, Media};
 
 /// Profiles and limitations that are read; a player has a few.

@@ -1,6 +1,6 @@
 //! What a worker made of a track, and the tables of an MP4 file.
 
-use sound::{Checker, Codec, Gain, Plan, packets as read_packets};
+use audio_plan::{Checker, Codec, Gain, Plan, packets as read_packets};
 
 /// Pages of Ogg: the same is believed however they are cut, and only whole pages are.
 pub fn pages(bytes: &[u8]) {

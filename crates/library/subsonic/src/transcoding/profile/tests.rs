@@ -1,4 +1,4 @@
-use sound::{Codec, Gain, Plan};
+use audio_plan::{Codec, Gain, Plan};
 
 use super::{Client, Stream, judge};
 
