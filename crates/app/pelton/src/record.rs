@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
-use kv::{Handle, Limits, Remote, Server};
 use origin::ledger::Store;
 use reactor::Stop;
 use resp::Reply;
+use store::{Handle, Limits, Remote, Server};
 
 use crate::config::Config;
 use crate::report::Error;
@@ -84,7 +84,7 @@ impl Record {
             .into_iter()
             .flat_map(|(name, value)| [format!("--{name}"), value])
             .collect();
-        let directives = kv::Config::from_args(&words);
+        let directives = store::Config::from_args(&words);
         let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
         let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
         // The last one has the least to do besides.

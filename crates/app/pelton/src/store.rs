@@ -1,7 +1,7 @@
 //! `pelton store`: the store over RESP, alone, until a signal or a client ends it.
 
-use kv::{Config, ErrorKind, Limits, LogLevel, Server};
 use reactor::{Sharing, Side, Stop};
+use store::{Config, ErrorKind, Limits, LogLevel, Server};
 use tracing::Level;
 
 use crate::house;
@@ -81,7 +81,7 @@ fn start_log(config: &Config) -> Result<(), Error> {
     log::start_in(level, file.clone()).map_err(told)
 }
 
-fn told(err: kv::Error) -> Error {
+fn told(err: store::Error) -> Error {
     let error = Error::host(format!("store: {err}"));
     match err.kind() {
         ErrorKind::Host => error,

@@ -831,7 +831,7 @@ impl Value for MaybeFolder {
 
 /// A store elsewhere, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeUrl(pub(crate) Option<kv::Url>);
+pub(crate) struct MaybeUrl(pub(crate) Option<store::Url>);
 
 impl Value for MaybeUrl {
     const EXPECTED: &'static str = "\"off\", or redis://[user:password@]host[:port][/database]";
@@ -841,7 +841,7 @@ impl Value for MaybeUrl {
             Some("off") => Ok(MaybeUrl(None)),
             Some(text) => match text.parse() {
                 Ok(url) => Ok(MaybeUrl(Some(url))),
-                Err(kv::UrlError) => Err(Wrong::found(raw)),
+                Err(store::UrlError) => Err(Wrong::found(raw)),
             },
             None => Err(Wrong::found(raw)),
         }

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cgi::Answer;
-use kv::Embedded;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
 use sandbox_protocol::JobLimits;
+use store::Embedded;
 
 use super::state::{self, Questions};
 use crate::config::{Config, Entry};

@@ -4,8 +4,8 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use kv::{Conversation, Embedded};
 use sandbox::{SERVICE_FD, Service};
+use store::{Conversation, Embedded};
 
 use crate::config::Entry;
 

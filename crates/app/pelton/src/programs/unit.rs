@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kv::{Embedded, Holdings};
 use sandbox::{Failure, FailureKind, Posture, Stats};
+use store::{Embedded, Holdings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::boot::{self, Bootable, Booted, Output, Stamp};

@@ -51,9 +51,9 @@ impl Running {
         Running::start(command, dir, directives)
     }
 
-    fn remote(&self) -> kv::Remote {
+    fn remote(&self) -> store::Remote {
         let url = format!("redis://{}", self.address);
-        kv::Remote::new(url.parse().expect("a URL"), Duration::from_secs(60))
+        store::Remote::new(url.parse().expect("a URL"), Duration::from_secs(60))
     }
 
     fn ask(&self, commands: &[Vec<String>]) -> Vec<Reply> {

@@ -43,12 +43,12 @@ impl Drop for Redis {
 }
 
 /// A client of either.
-struct Client(kv::Remote);
+struct Client(store::Remote);
 
 impl Client {
     fn of(address: SocketAddr) -> Client {
         let url = format!("redis://{address}").parse().expect("a URL");
-        Client(kv::Remote::new(url, Duration::from_secs(60)))
+        Client(store::Remote::new(url, Duration::from_secs(60)))
     }
 
     fn ask(&self, line: &str) -> Reply {
