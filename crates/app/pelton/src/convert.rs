@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use image_plan::{Facts, Plan, Recipe, Stage};
-use origin::FileSource;
-use origin::convert::{Pace, Sealed};
 use sandbox::FailureKind;
+use server::FileSource;
+use server::convert::{Pace, Sealed};
 
 use crate::config::Config;
 use crate::flags::{self, Convert};
@@ -24,7 +24,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     let plan = plan(typed, config, &facts)?;
     let pool = house::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
-    let sealed = origin::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
+    let sealed = server::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| {
             let what = format!("convert {}: {}", typed.input.display(), failure.detail);
             match failure.kind {

@@ -14,12 +14,12 @@ use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
 use image_plan::Look;
-use origin::Service;
-use origin::gate::Part;
-use origin::library::{Library, LibraryPath, Wait};
-use origin::looks::Looks;
-use origin::mount::{Mount, Reply, Visit};
 use scan::{CoverLimits, Index, Keeper, TakeError};
+use server::Service;
+use server::gate::Part;
+use server::library::{Library, LibraryPath, Wait};
+use server::looks::Looks;
+use server::mount::{Mount, Reply, Visit};
 
 use crate::config::Config;
 use crate::house;
@@ -194,8 +194,8 @@ impl Mount for CoverMount {
     }
 }
 
-fn plain(status: u16, text: &'static str, field: Option<origin::mount::Field>) -> Reply {
-    let mut fields: Vec<origin::mount::Field> = vec![
+fn plain(status: u16, text: &'static str, field: Option<server::mount::Field>) -> Reply {
+    let mut fields: Vec<server::mount::Field> = vec![
         ("content-type".into(), "text/plain; charset=utf-8".into()),
         ("cache-control".into(), "no-store".into()),
         ("x-content-type-options".into(), "nosniff".into()),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use image_plan::{Accepts, Grammar, Target};
-use origin::gate::{Gate, Token};
-use origin::ledger::Store;
-use origin::library::Mount;
-use origin::media_type::AllowedTypes;
-use origin::mount::Mounts;
-use origin::{Cors, Service, Settings};
 use reactor::{Counters, DirLock, LockError, Sharing};
+use server::gate::{Gate, Token};
+use server::ledger::Store;
+use server::library::Mount;
+use server::media_type::AllowedTypes;
+use server::mount::Mounts;
+use server::{Cors, Service, Settings};
 use tags::Splits;
 
 use crate::config::{Config, PerCore, Timeout, Types};
@@ -183,7 +183,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             target_pixels_max: limits.target_pixels_max.get(),
             profile_bytes_max: limits.profile_bytes_max.0,
         },
-        flight: origin::flight::Limits {
+        flight: server::flight::Limits {
             concurrency,
             waiting_max: limits.queue_max as usize,
             waiting_cpu_ms_max: u64::from(millis(limits.queue_time_max)),
@@ -192,7 +192,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             waiters_max: limits.waiters_max as usize,
             improving_max: limits.improving_max as usize,
         },
-        transcode: origin::transcode::Limits {
+        transcode: server::transcode::Limits {
             concurrency: transcodings(config)?,
             waiting_max: config.transcoding.waiting_max as usize,
             waiting_ms_max: u64::from(millis(config.transcoding.max_queue_time)),
@@ -201,11 +201,11 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
         },
         limits: caches(config)?,
         access: config.access_log.0.clone(),
-        access_limits: origin::access::Limits {
+        access_limits: server::access::Limits {
             buffer_bytes: config.limits.access_log_bytes.0 as usize,
             field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
         },
-        ledger: origin::ledger::Limits::default(),
+        ledger: server::ledger::Limits::default(),
         gate: gate(config)?,
     })
 }
@@ -245,12 +245,12 @@ fn token(path: &Path) -> Result<Token, Error> {
     }
 }
 
-fn caches(config: &Config) -> Result<origin::Limits, Error> {
+fn caches(config: &Config) -> Result<server::Limits, Error> {
     let limits = &config.limits;
     let cores = cores(config)?.len().max(1);
     let at_least_one =
         |number: u32| NonZeroUsize::new(number.max(1) as usize).expect("is at least 1");
-    Ok(origin::Limits {
+    Ok(server::Limits {
         variants_bytes_max: limits.variants_bytes_max.0,
         facts_max: at_least_one(limits.facts_max),
         looks_max: at_least_one(limits.looks_max),
@@ -263,7 +263,7 @@ fn caches(config: &Config) -> Result<origin::Limits, Error> {
         original_bytes_max: limits.original_bytes_max.0,
         handshakes_max: limits.handshakes_max.get() as usize,
         tls_buffer_bytes_max: limits.tls_buffer_bytes_max.0 as usize,
-        h2: origin::Http2Limits {
+        h2: server::Http2Limits {
             streams_max: limits.h2_streams_max.get(),
             buffer_bytes_max: limits.h2_buffer_bytes_max.0 as usize,
             making_max: limits.h2_making_max.get() as usize,

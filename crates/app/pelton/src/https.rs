@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use origin::tls::{self, Concern, Pair, Reload, Tls};
-use origin::{Https, Scheme};
+use server::tls::{self, Concern, Pair, Reload, Tls};
+use server::{Https, Scheme};
 
 use crate::config::{Config, Redirect};
 use crate::report::Error;

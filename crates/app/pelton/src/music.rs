@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use origin::Service;
-use origin::gate::Users;
-use origin::mount::Mount;
 use scan::{Keeper, Status, Watch};
+use server::Service;
+use server::gate::Users;
+use server::mount::Mount;
 
 use crate::config::Config;
 use crate::covers::{CoverMount, Covers};

@@ -15,11 +15,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
 use image_plan::Look;
-use origin::archive::Wanted;
-use origin::gate::{Denied, Login, Part, Users};
-use origin::library::{Library, LibraryPath, Mount as Directory};
-use origin::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 use scan::{Index, Keeper, Phase, Standing, Watch};
+use server::archive::Wanted;
+use server::gate::{Denied, Login, Part, Users};
+use server::library::{Library, LibraryPath, Mount as Directory};
+use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 use subsonic::StoreError;
 use subsonic::{
     Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,

@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use origin::gate::Users;
-use origin::mount::{Mount, Mounts};
+use server::gate::Users;
+use server::mount::{Mount, Mounts};
 
 use crate::config::{Config, Entry, OnError};
 use crate::report::Error;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
-use origin::ledger::Store;
 use reactor::Stop;
 use resp::Reply;
+use server::ledger::Store;
 use store::{Handle, Limits, Remote, Server};
 
 use crate::config::Config;

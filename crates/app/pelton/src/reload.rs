@@ -2,7 +2,7 @@
 
 use std::env;
 
-use origin::{Live, Settings};
+use server::{Live, Settings};
 
 use crate::config::{Config, KEYS, Raw};
 use crate::flags::{self, SettingFlags};

@@ -4,9 +4,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use origin::gate::Gate;
-use origin::{Live, LiveCore};
 use reactor::{DirLock, Listeners, Sharing, Stop};
+use server::gate::Gate;
+use server::{Live, LiveCore};
 
 use crate::config::{Config, Resolved};
 use crate::flags::SettingFlags;
@@ -87,7 +87,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
             notify::ready();
             predecessor.as_ref().inspect(|old| old.dismiss());
         }
-        move |conn| origin::serve(live.get(), conn)
+        move |conn| server::serve(live.get(), conn)
     });
     let drained = drained.map_err(reactor_error)?;
     music.stop();

@@ -6,8 +6,8 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use origin::FileSource;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use server::FileSource;
 use subsonic::{Damage, Store, StoreError, UserError};
 
 use crate::config::{Config, Key, Raw, Resolved, Source};

@@ -9,11 +9,11 @@ use std::time::Duration;
 use catalog::CoverRules;
 use image_plan::quality::DEFAULT_QUALITY_PCT;
 use image_plan::{Grammar, Target};
-use origin::Headers;
-use origin::access::Sink;
-use origin::gate::RequireLogin;
 use reactor::Steering;
 use sandbox::{Backend, Isolation};
+use server::Headers;
+use server::access::Sink;
+use server::gate::RequireLogin;
 use tags::Splits;
 
 use super::programs::Programs;

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use image_plan::{Grammar, Target};
-use origin::Headers;
-use origin::access::Sink;
 use reactor::{Network, Steering};
 use sandbox::{Backend, Isolation};
+use server::Headers;
+use server::access::Sink;
 
 /// A value as it arrived, before its key says what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cgi::{Answer, Limits};
 use image_plan::Format;
-use origin::mount::{Field, Mount, Reply, Transcoding, Visit};
 use sandbox::{Failure, FailureKind};
+use server::mount::{Field, Mount, Reply, Transcoding, Visit};
 
 use super::unit::Unit;
 use super::{Fallback, Programs, Route};

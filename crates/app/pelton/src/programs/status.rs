@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use origin::gate::Part;
-use origin::mount::{Mount, Reply, Visit};
 use sandbox::Posture;
+use server::gate::Part;
+use server::mount::{Mount, Reply, Visit};
 
 use super::Programs;
 use super::reply::not_here;

@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use origin::gate::Part;
-use origin::mount::{Mount, Reply, Visit};
 use sandbox::{Posture, Stats};
 use serde_json::{Value, json};
+use server::gate::Part;
+use server::mount::{Mount, Reply, Visit};
 
 use super::reply::not_here;
 use super::unit::Unit;

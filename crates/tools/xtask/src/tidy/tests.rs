@@ -133,11 +133,11 @@ fn forbid_unsafe() {
                 "crates/sandbox/sandbox-protocol/src/lib.rs",
                 "#![forbid(unsafe_code)]",
             ),
-            ("crates/http/origin/src/lib.rs", "#![deny(unsafe_code)]"),
+            ("crates/http/server/src/lib.rs", "#![deny(unsafe_code)]"),
             ("crates/sandbox/sandbox/src/lib.rs", "mod memory;"),
         ],
         expect![[r#"
-            crates/http/origin/src/lib.rs:0 does not forbid unsafe code
+            crates/http/server/src/lib.rs:0 does not forbid unsafe code
         "#]],
     );
 }
@@ -152,7 +152,7 @@ fn manifest() {
         &[
             ("Cargo.toml", root),
             (
-                "crates/http/origin/Cargo.toml",
+                "crates/http/server/Cargo.toml",
                 "version.workspace = true\nbytes.workspace = true\ntokio = { version = \"1\" }\n",
             ),
             // A workspace of its own.
@@ -160,7 +160,7 @@ fn manifest() {
         ],
         expect![[r#"
             Cargo.toml:3 no crate uses rayon
-            crates/http/origin/Cargo.toml:3 states a version
+            crates/http/server/Cargo.toml:3 states a version
         "#]],
     );
 }
@@ -295,14 +295,14 @@ fn crate_doc() {
         workspace(&[("job", &[]), ("origin", &[]), ("pixel", &[])]),
         &[
             ("crates/sandbox/sandbox-protocol/src/lib.rs", full),
-            ("crates/http/origin/src/lib.rs", "//! Origin.\n"),
+            ("crates/http/server/src/lib.rs", "//! Origin.\n"),
             (
                 "crates/images/pixel/src/lib.rs",
                 "// A comment that is no documentation of this crate, be it as long as it may.\n",
             ),
         ],
         expect![[r#"
-            crates/http/origin/src/lib.rs:0 does not say what the crate is
+            crates/http/server/src/lib.rs:0 does not say what the crate is
             crates/images/pixel/src/lib.rs:0 does not say what the crate is
         "#]],
     );

@@ -6,7 +6,7 @@ mod tests;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use origin::gate::RequireLogin;
+use server::gate::RequireLogin;
 
 use super::{Raw, Value, Wrong};
 
