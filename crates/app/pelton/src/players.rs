@@ -15,16 +15,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
 use image_plan::Look;
+use library_api::StoreError;
+use library_api::{
+    Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
+    Store, Watching,
+};
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use server::archive::Wanted;
 use server::gate::{Denied, Login, Part, Users};
 use server::library::{Library, LibraryPath, Mount as Directory};
 use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
-use subsonic::StoreError;
-use subsonic::{
-    Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
-    Store, Watching,
-};
 
 use crate::config::Config;
 use crate::covers::Covers;

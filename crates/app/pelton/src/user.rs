@@ -6,9 +6,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use library_api::{Damage, Store, StoreError, UserError};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use server::FileSource;
-use subsonic::{Damage, Store, StoreError, UserError};
 
 use crate::config::{Config, Key, Raw, Resolved, Source};
 use crate::flags::{self, REQUIRE_LOGIN, UserDoes};

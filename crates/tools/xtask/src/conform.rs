@@ -77,7 +77,7 @@ const SUITES: &[Suite] = &[
     },
     Suite {
         name: "subsonic",
-        run: subsonic::run,
+        run: library_api::run,
     },
     Suite {
         name: "tags",
