@@ -20,20 +20,20 @@ const HOSTILE_MS: &str = "8000";
 pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = crate::ready(root)?;
     let mut cargo = build.cargo("test");
-    cargo.args(["--package", "cell", "--test", "it", "--", "--nocapture"]);
+    cargo.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     cargo.args(["p1_", "n3_", "n11_"]);
     cargo.env("CELL_IT_ROUNDS", ROUNDS);
     timed("conform cells", || succeed(&mut cargo))?;
     // The same tests would prove nothing if they could not fail: here wipes forget.
     let mut forgetful = build.cargo("test");
-    forgetful.args(["--package", "cell", "--features", "fault"]);
+    forgetful.args(["--package", "sandbox", "--features", "fault"]);
     forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
     timed("conform cells, wipes that forget", || {
         succeed(&mut forgetful)
     })?;
     // One after the other: each wants all cores for itself.
     let mut hostile = build.cargo("test");
-    hostile.args(["--package", "cell", "--test", "it", "--", "--nocapture"]);
+    hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
     // Alone already, so that it need not run itself again.

@@ -9,24 +9,23 @@ const LAYERS: &[(&str, u8)] = &[
     ("cgi", 1),
     ("http1", 1),
     ("http2", 1),
-    ("job", 1),
-    ("picture", 1),
+    ("sandbox-protocol", 1),
+    ("image-plan", 1),
     ("resp", 1),
-    ("sound", 1),
+    ("audio-plan", 1),
     ("tags", 1),
     ("catalog", 2),
-    ("checks", 2),
     ("keyspace", 2),
     ("audio", 3),
-    ("cell", 3),
+    ("sandbox", 3),
     ("codec", 3),
     ("host", 3),
     ("pixel", 3),
     ("reactor", 3),
-    ("kv", 4),
-    ("origin", 4),
+    ("store", 4),
+    ("server", 4),
     ("scan", 4),
-    ("subsonic", 4),
+    ("library-api", 4),
     ("conform", 5),
     ("lab", 5),
     ("pelton", 5),
@@ -53,7 +52,7 @@ const IMPURE: &[&str] = &[
 ];
 
 /// The only crates with `unsafe` in them.
-const UNSAFE: &[&str] = &["audio", "cell", "codec", "host", "pixel", "reactor"];
+const UNSAFE: &[&str] = &["audio", "sandbox", "codec", "host", "pixel", "reactor"];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -74,8 +73,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "forbid-unsafe",
-        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to audio, cell, \
-               codec, host, pixel and reactor",
+        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to audio, \
+               codec, host, pixel, reactor and sandbox",
         check: forbid_unsafe,
     },
     Rule {

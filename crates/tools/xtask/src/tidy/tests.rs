@@ -55,23 +55,23 @@ fn workspace(crates: &[(&str, &[&str])]) -> Workspace {
 #[test]
 fn layer() {
     let crates = workspace(&[
-        ("job", &[]),
-        ("picture", &["job", "dev:proptest"]),
-        ("cell", &["job", "dev:testkit"]),
-        ("origin", &["cell", "testkit", "dev:pelton"]),
-        ("pelton", &["origin", "cell"]),
-        ("testkit", &["origin"]),
+        ("sandbox-protocol", &[]),
+        ("image-plan", &["sandbox-protocol", "dev:proptest"]),
+        ("sandbox", &["sandbox-protocol", "dev:testkit"]),
+        ("server", &["sandbox", "testkit", "dev:pelton"]),
+        ("pelton", &["server", "sandbox"]),
+        ("testkit", &["server"]),
         ("conform", &["testkit"]),
-        ("turbine", &["job"]),
+        ("turbine", &["sandbox-protocol"]),
     ]);
     check_workspace(
         "layer",
         crates,
         &[],
         expect![[r#"
-            crates/any/picture/Cargo.toml:0 picture (layer 1) imports job (layer 1)
-            crates/any/origin/Cargo.toml:0 origin imports testkit outside its tests
-            crates/any/origin/Cargo.toml:0 origin (layer 4) imports pelton (layer 5)
+            crates/any/image-plan/Cargo.toml:0 image-plan (layer 1) imports sandbox-protocol (layer 1)
+            crates/any/server/Cargo.toml:0 server imports testkit outside its tests
+            crates/any/server/Cargo.toml:0 server (layer 4) imports pelton (layer 5)
             crates/any/turbine/Cargo.toml:0 turbine has no layer
         "#]],
     );
@@ -82,8 +82,8 @@ fn codec_apart() {
     let mut crates = workspace(&[
         ("codec", &["libwebp-sys"]),
         ("worker", &["codec"]),
-        ("pelton", &["origin", "dev:codec"]),
-        ("origin", &["thumbnailer"]),
+        ("pelton", &["server", "dev:codec"]),
+        ("server", &["thumbnailer"]),
     ]);
     check_workspace("codec-apart", crates.clone(), &[], expect![""]);
 
@@ -94,7 +94,7 @@ fn codec_apart() {
         crates,
         &[],
         expect![[r#"
-            crates/any/pelton/Cargo.toml:0 links pelton → origin → thumbnailer → libaom-sys
+            crates/any/pelton/Cargo.toml:0 links pelton → server → thumbnailer → libaom-sys
         "#]],
     );
 }
@@ -127,7 +127,7 @@ fn pure() {
 fn forbid_unsafe() {
     check_workspace(
         "forbid-unsafe",
-        workspace(&[("job", &[]), ("origin", &[]), ("cell", &[])]),
+        workspace(&[("sandbox-protocol", &[]), ("server", &[]), ("sandbox", &[])]),
         &[
             (
                 "crates/sandbox/sandbox-protocol/src/lib.rs",
@@ -148,7 +148,7 @@ fn manifest() {
         "[workspace.dependencies]\nbytes = \"1\"\nrayon = \"1\"\n\n[profile.release]\nlto = true\n";
     check_workspace(
         "manifest",
-        workspace(&[("origin", &["bytes", "tokio"])]),
+        workspace(&[("server", &["bytes", "tokio"])]),
         &[
             ("Cargo.toml", root),
             (
@@ -292,10 +292,10 @@ fn crate_doc() {
     let full = "//! Messages between server and cell: one job out, one reply back. Bytes only.\n";
     check_workspace(
         "crate-doc",
-        workspace(&[("job", &[]), ("origin", &[]), ("pixel", &[])]),
+        workspace(&[("sandbox-protocol", &[]), ("server", &[]), ("pixel", &[])]),
         &[
             ("crates/sandbox/sandbox-protocol/src/lib.rs", full),
-            ("crates/http/server/src/lib.rs", "//! Origin.\n"),
+            ("crates/http/server/src/lib.rs", "//! Server.\n"),
             (
                 "crates/images/pixel/src/lib.rs",
                 "// A comment that is no documentation of this crate, be it as long as it may.\n",
