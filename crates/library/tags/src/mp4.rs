@@ -59,7 +59,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut at = moov.start;
     while let Some(atom) = next(input, &mut at, &moov)? {
         match &atom.kind {
-            b"trak" if sound.is_none() => sound = audio_plan::read(input, &atom.body, &mut media)?,
+            b"trak" if sound.is_none() => sound = sound::read(input, &atom.body, &mut media)?,
             b"udta" => match items::read(input, &atom.body, &mut media) {
                 Err(err) if err.is_local() => media.issue("the items of an mp4 are broken"),
                 other => other?,
