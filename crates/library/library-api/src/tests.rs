@@ -28,20 +28,20 @@ fn the_envelope_is_the_documented_one_in_every_form() {
         "ping.view",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"/>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"/>"#]],
     );
     check(
         &scene,
         "ping?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true}}"#
         ]],
     );
     check(
         &scene,
         "ping?f=jsonp&callback=a.b_1",
         expect![[
-            r#"/**/a.b_1({"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true}});"#
+            r#"/**/a.b_1({"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true}});"#
         ]],
     );
     check(
@@ -49,48 +49,48 @@ fn the_envelope_is_the_documented_one_in_every_form() {
         "ping?f=jsonp&callback=alert(1)",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><error code="0" message="parameter callback does not fit"/></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter callback does not fit"/></subsonic-response>"#]],
     );
     check(
         &scene,
         "ping?f=yaml",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><error code="0" message="parameter f does not fit"/></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter f does not fit"/></subsonic-response>"#]],
     );
     check(
         &scene,
         "getLicense?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"license":{"valid":true}}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"license":{"valid":true}}}"#
         ]],
     );
     check(
         &scene,
         "getSomething?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"this server has no such endpoint"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":70,"message":"this server has no such endpoint"}}}"#
         ]],
     );
     check(
         &scene,
         "getSong?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
         ]],
     );
     check(
         &scene,
         "getSong?f=json&id=tr-0000000000000099",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
         ]],
     );
     check(
         &scene,
         "getOpenSubsonicExtensions?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"openSubsonicExtensions":[{"name":"apiKeyAuthentication","versions":[1]},{"name":"formPost","versions":[1]},{"name":"indexBasedQueue","versions":[1]},{"name":"playbackReport","versions":[1]},{"name":"songLyrics","versions":[1]},{"name":"transcodeOffset","versions":[1]},{"name":"transcoding","versions":[1]}]}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"openSubsonicExtensions":[{"name":"apiKeyAuthentication","versions":[1]},{"name":"formPost","versions":[1]},{"name":"indexBasedQueue","versions":[1]},{"name":"playbackReport","versions":[1]},{"name":"songLyrics","versions":[1]},{"name":"transcodeOffset","versions":[1]},{"name":"transcoding","versions":[1]}]}}"#
         ]],
     );
 }
@@ -102,7 +102,7 @@ fn nobody_comes_in_before_somebody_is_made() {
         &scene,
         "ping?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":40,"message":"there are no users yet: on the server, run `pelton user add NAME`"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":40,"message":"there are no users yet: on the server, run `pelton user add NAME`"}}}"#
         ]],
     );
     let open = scene.ask_as("getOpenSubsonicExtensions?f=json", "");
@@ -116,7 +116,7 @@ fn music_is_browsed_by_tags_and_as_folders() {
         &scene,
         "getMusicFolders?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"musicFolders":{"musicFolder":[{"id":1,"name":"Music"}]}}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"musicFolders":{"musicFolder":[{"id":1,"name":"Music"}]}}}"#
         ]],
     );
     check(
@@ -124,21 +124,21 @@ fn music_is_browsed_by_tags_and_as_folders() {
         "getArtists",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><artists ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-db9de296a7fd9400" name="The AC" coverArt="ar-db9de296a7fd9400" albumCount="1" musicBrainzId="66c662b6-6e2f-4930-8610-912e24c63ed1" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index><index name="B"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index></artists></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><artists ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-db9de296a7fd9400" name="The AC" coverArt="ar-db9de296a7fd9400" albumCount="1" musicBrainzId="66c662b6-6e2f-4930-8610-912e24c63ed1" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index><index name="B"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles></artist></index></artists></subsonic-response>"#]],
     );
     check(
         &scene,
         "getIndexes",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><indexes lastModified="3000" ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-db9de296a7fd9400" name="The AC" coverArt="ar-db9de296a7fd9400"/></index><index name="B"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825"/></index></indexes></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><indexes lastModified="3000" ignoredArticles="The El La Los Las Le Les Der Die Das"><index name="A"><artist id="ar-db9de296a7fd9400" name="The AC" coverArt="ar-db9de296a7fd9400"/></index><index name="B"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825"/></index></indexes></subsonic-response>"#]],
     );
     check(
         &scene,
         "getGenres",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><genres><genre songCount="2" albumCount="1">Pop</genre><genre songCount="1" albumCount="1">Rock</genre></genres></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><genres><genre songCount="2" albumCount="1">Pop</genre><genre songCount="1" albumCount="1">Rock</genre></genres></subsonic-response>"#]],
     );
     let [artist, album, song] = ids(&scene);
     check(
@@ -146,13 +146,13 @@ fn music_is_browsed_by_tags_and_as_folders() {
         &format!("getArtist?id={artist}"),
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles><album id="al-c75012c5b671ac4d" name="Über" artist="Björk" artistId="ar-6bc24f25fc255825" coverArt="al-c75012c5b671ac4d" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0" sortName="" displayArtist="Björk" isCompilation="false" musicBrainzId="" version=""><recordLabels name="One &lt;Little&gt;"/><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><moods>Calm</moods><originalReleaseDate/><releaseDate year="1997"/></album></artist></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><artist id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825" albumCount="1" musicBrainzId="" sortName=""><roles>artist</roles><roles>albumartist</roles><album id="al-c75012c5b671ac4d" name="Über" artist="Björk" artistId="ar-6bc24f25fc255825" coverArt="al-c75012c5b671ac4d" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0" sortName="" displayArtist="Björk" isCompilation="false" musicBrainzId="" version=""><recordLabels name="One &lt;Little&gt;"/><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><moods>Calm</moods><originalReleaseDate/><releaseDate year="1997"/></album></artist></subsonic-response>"#]],
     );
     check(
         &scene,
         &format!("getAlbum?f=json&id={album}"),
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"album":{"id":"al-c75012c5b671ac4d","name":"Über","artist":"Björk","artistId":"ar-6bc24f25fc255825","coverArt":"al-c75012c5b671ac4d","songCount":2,"duration":183,"created":"1970-01-01T00:00:02.000Z","year":1997,"genre":"Pop","playCount":0,"sortName":"","displayArtist":"Björk","isCompilation":false,"musicBrainzId":"","version":"","recordLabels":[{"name":"One <Little>"}],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"releaseTypes":[],"moods":["Calm"],"originalReleaseDate":{},"releaseDate":{"year":1997},"discTitles":[],"song":[{"id":"tr-0000000000000002","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}},{"role":"conductor","artist":{"id":"ar-1a0c56eb048ef455","name":"???"}},{"role":"performer","subRole":"piano","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"performer","subRole":"voice","artist":{"id":"ar-6bc24f25fc255825","name":"Björk"}},{"role":"producer","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"mixer","artist":{"id":"ar-48b4c8d8e16275b4","name":"!!!"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"album":{"id":"al-c75012c5b671ac4d","name":"Über","artist":"Björk","artistId":"ar-6bc24f25fc255825","coverArt":"al-c75012c5b671ac4d","songCount":2,"duration":183,"created":"1970-01-01T00:00:02.000Z","year":1997,"genre":"Pop","playCount":0,"sortName":"","displayArtist":"Björk","isCompilation":false,"musicBrainzId":"","version":"","recordLabels":[{"name":"One <Little>"}],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"releaseTypes":[],"moods":["Calm"],"originalReleaseDate":{},"releaseDate":{"year":1997},"discTitles":[],"song":[{"id":"tr-0000000000000002","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}},{"role":"conductor","artist":{"id":"ar-1a0c56eb048ef455","name":"???"}},{"role":"performer","subRole":"piano","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"performer","subRole":"voice","artist":{"id":"ar-6bc24f25fc255825","name":"Björk"}},{"role":"producer","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"mixer","artist":{"id":"ar-48b4c8d8e16275b4","name":"!!!"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
         ]],
     );
     check(
@@ -160,27 +160,27 @@ fn music_is_browsed_by_tags_and_as_folders() {
         &format!("getSong?id={song}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-c75012c5b671ac4d" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-c75012c5b671ac4d" artistId="ar-6bc24f25fc255825" playCount="0" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-6bc24f25fc255825" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><contributors role="conductor"><artist id="ar-1a0c56eb048ef455" name="???"/></contributors><contributors role="performer" subRole="piano"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="performer" subRole="voice"><artist id="ar-6bc24f25fc255825" name="Björk"/></contributors><contributors role="producer"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="mixer"><artist id="ar-48b4c8d8e16275b4" name="!!!"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-c75012c5b671ac4d" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-c75012c5b671ac4d" artistId="ar-6bc24f25fc255825" playCount="0" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-6bc24f25fc255825" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><contributors role="conductor"><artist id="ar-1a0c56eb048ef455" name="???"/></contributors><contributors role="performer" subRole="piano"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="performer" subRole="voice"><artist id="ar-6bc24f25fc255825" name="Björk"/></contributors><contributors role="producer"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="mixer"><artist id="ar-48b4c8d8e16275b4" name="!!!"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
     );
     check(
         &scene,
         &format!("getMusicDirectory?id={artist}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><directory id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825"><child id="al-c75012c5b671ac4d" parent="ar-6bc24f25fc255825" isDir="true" title="Über" album="Über" artist="Björk" artistId="ar-6bc24f25fc255825" coverArt="al-c75012c5b671ac4d" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0"/></directory></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><directory id="ar-6bc24f25fc255825" name="Björk" coverArt="ar-6bc24f25fc255825"><child id="al-c75012c5b671ac4d" parent="ar-6bc24f25fc255825" isDir="true" title="Über" album="Über" artist="Björk" artistId="ar-6bc24f25fc255825" coverArt="al-c75012c5b671ac4d" songCount="2" duration="183" created="1970-01-01T00:00:02.000Z" year="1997" genre="Pop" playCount="0"/></directory></subsonic-response>"#]],
     );
     check(
         &scene,
         &format!("getMusicDirectory?f=json&id={album}"),
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"directory":{"id":"al-c75012c5b671ac4d","parent":"ar-6bc24f25fc255825","name":"Über","child":[{"id":"tr-0000000000000002","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}},{"role":"conductor","artist":{"id":"ar-1a0c56eb048ef455","name":"???"}},{"role":"performer","subRole":"piano","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"performer","subRole":"voice","artist":{"id":"ar-6bc24f25fc255825","name":"Björk"}},{"role":"producer","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"mixer","artist":{"id":"ar-48b4c8d8e16275b4","name":"!!!"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"directory":{"id":"al-c75012c5b671ac4d","parent":"ar-6bc24f25fc255825","name":"Über","child":[{"id":"tr-0000000000000002","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Erstes Lied","album":"Über","artist":"Björk feat. Guest","track":1,"year":1997,"size":30000002,"contentType":"audio/flac","suffix":"flac","duration":122,"bitRate":900,"path":"B/Über/1.flac","created":"1970-01-01T00:00:02.000Z","genre":"Pop","coverArt":"tr-0000000000000002","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":120,"sortName":"","musicBrainzId":"87c5dedd-371d-4a53-9f7f-80522fb7f3cb","explicitStatus":"","displayArtist":"Björk feat. Guest","displayAlbumArtist":"Björk","displayComposer":"Guest","isrc":["QM1"],"genres":[{"name":"Pop"},{"name":"Rock"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"},{"id":"ar-69bc8516676d4673","name":"Guest"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[{"role":"composer","artist":{"id":"ar-69bc8516676d4673","name":"Guest"}},{"role":"conductor","artist":{"id":"ar-1a0c56eb048ef455","name":"???"}},{"role":"performer","subRole":"piano","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"performer","subRole":"voice","artist":{"id":"ar-6bc24f25fc255825","name":"Björk"}},{"role":"producer","artist":{"id":"ar-5cb408083c60a8a4","name":"Nobody Else"}},{"role":"mixer","artist":{"id":"ar-48b4c8d8e16275b4","name":"!!!"}}],"moods":["Calm"],"groupings":[],"replayGain":{"trackGain":-7.25,"trackPeak":0.98}},{"id":"tr-0000000000000001","parent":"al-c75012c5b671ac4d","isDir":false,"title":"Zweites Lied","album":"Über","artist":"Björk","track":2,"year":1997,"size":30000001,"contentType":"audio/flac","suffix":"flac","duration":61,"bitRate":900,"path":"B/Über/2.flac","created":"1970-01-01T00:00:01.000Z","genre":"Pop","coverArt":"tr-0000000000000001","isVideo":false,"type":"music","mediaType":"song","albumId":"al-c75012c5b671ac4d","artistId":"ar-6bc24f25fc255825","playCount":0,"bitDepth":16,"samplingRate":44100,"channelCount":2,"bpm":0,"sortName":"","musicBrainzId":"","explicitStatus":"","displayArtist":"Björk","displayAlbumArtist":"Björk","displayComposer":"","isrc":[],"genres":[{"name":"Pop"}],"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"albumArtists":[{"id":"ar-6bc24f25fc255825","name":"Björk"}],"contributors":[],"moods":[],"groupings":[],"replayGain":{}}]}}}"#
         ]],
     );
     check(
         &scene,
         &format!("getArtist?f=json&id={album}"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such artist"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":70,"message":"no such artist"}}}"#
         ]],
     );
 }
@@ -254,7 +254,7 @@ fn lists_are_in_their_order() {
         &scene,
         "getAlbumList2?f=json&type=odd",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter type does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter type does not fit"}}}"#
         ]],
     );
     assert_eq!(scene.all("getRandomSongs?size=2", "song.title").len(), 2);
@@ -300,7 +300,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         &format!("getSong?id={song}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-c75012c5b671ac4d" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-c75012c5b671ac4d" artistId="ar-6bc24f25fc255825" playCount="3" played="1970-01-01T00:16:40.000Z" userRating="4" starred="1970-01-01T00:16:40.000Z" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-6bc24f25fc255825" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><contributors role="conductor"><artist id="ar-1a0c56eb048ef455" name="???"/></contributors><contributors role="performer" subRole="piano"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="performer" subRole="voice"><artist id="ar-6bc24f25fc255825" name="Björk"/></contributors><contributors role="producer"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="mixer"><artist id="ar-48b4c8d8e16275b4" name="!!!"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><song id="tr-0000000000000002" parent="al-c75012c5b671ac4d" isDir="false" title="Erstes Lied" album="Über" artist="Björk feat. Guest" track="1" year="1997" size="30000002" contentType="audio/flac" suffix="flac" duration="122" bitRate="900" path="B/Über/1.flac" created="1970-01-01T00:00:02.000Z" genre="Pop" coverArt="tr-0000000000000002" isVideo="false" type="music" mediaType="song" albumId="al-c75012c5b671ac4d" artistId="ar-6bc24f25fc255825" playCount="3" played="1970-01-01T00:16:40.000Z" userRating="4" starred="1970-01-01T00:16:40.000Z" bitDepth="16" samplingRate="44100" channelCount="2" bpm="120" sortName="" musicBrainzId="87c5dedd-371d-4a53-9f7f-80522fb7f3cb" explicitStatus="" displayArtist="Björk feat. Guest" displayAlbumArtist="Björk" displayComposer="Guest"><isrc>QM1</isrc><genres name="Pop"/><genres name="Rock"/><artists id="ar-6bc24f25fc255825" name="Björk"/><artists id="ar-69bc8516676d4673" name="Guest"/><albumArtists id="ar-6bc24f25fc255825" name="Björk"/><contributors role="composer"><artist id="ar-69bc8516676d4673" name="Guest"/></contributors><contributors role="conductor"><artist id="ar-1a0c56eb048ef455" name="???"/></contributors><contributors role="performer" subRole="piano"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="performer" subRole="voice"><artist id="ar-6bc24f25fc255825" name="Björk"/></contributors><contributors role="producer"><artist id="ar-5cb408083c60a8a4" name="Nobody Else"/></contributors><contributors role="mixer"><artist id="ar-48b4c8d8e16275b4" name="!!!"/></contributors><moods>Calm</moods><replayGain trackGain="-7.25" trackPeak="0.98"/></song></subsonic-response>"#]],
     );
     assert_eq!(scene.all("getStarred2", "song.title"), ["Erstes Lied"]);
     assert_eq!(
@@ -331,14 +331,14 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         &scene,
         &format!("setRating?f=json&id={song}&rating=6"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter rating does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter rating does not fit"}}}"#
         ]],
     );
     check(
         &scene,
         "star?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
         ]],
     );
     // Nobody played anything before 1970, nor will have, more than a day from now.
@@ -350,7 +350,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         &scene,
         "scrobble?f=json&id=tr-0000000000000099",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":70,"message":"no such song"}}}"#
         ]],
     );
 }
@@ -383,7 +383,7 @@ fn playlists_are_made_changed_and_shared() {
         &scene,
         "createPlaylist?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":10,"message":"required parameter name is missing"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":10,"message":"required parameter name is missing"}}}"#
         ]],
     );
     assert!(scene.ask("getPlaylist").contains("code=\"10\""));
@@ -461,7 +461,7 @@ fn playlists_in_files_are_shown_to_all_and_changed_by_nobody() {
         &scene,
         "getPlaylists?f=json",
         expect![[
-            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"playlists":{"playlist":[{"id":"pf-411f854cbbae90f9","name":"Mix","comment":"Lists/Mix.m3u","owner":"","public":true,"readonly":true,"songCount":2,"duration":305,"created":"1970-01-01T00:00:07.000Z","changed":"1970-01-01T00:00:07.000Z","coverArt":"pf-411f854cbbae90f9"}]}}}"#
+            r#"{"subsonic-response":{"status":"ok","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"playlists":{"playlist":[{"id":"pf-411f854cbbae90f9","name":"Mix","comment":"Lists/Mix.m3u","owner":"","public":true,"readonly":true,"songCount":2,"duration":305,"created":"1970-01-01T00:00:07.000Z","changed":"1970-01-01T00:00:07.000Z","coverArt":"pf-411f854cbbae90f9"}]}}}"#
         ]],
     );
     let as_bob = scene.ask_as("getPlaylists", "u=bob&p=secret");
@@ -513,14 +513,14 @@ fn queues_bookmarks_and_stations_are_kept() {
         &scene,
         &format!("savePlayQueue?f=json&id={song}&current={second}"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter current does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter current does not fit"}}}"#
         ]],
     );
     check(
         &scene,
         &format!("savePlayQueueByIndex?f=json&id={song}&currentIndex=1"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter currentIndex does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter currentIndex does not fit"}}}"#
         ]],
     );
     scene.ok(&format!(
@@ -551,7 +551,7 @@ fn queues_bookmarks_and_stations_are_kept() {
         &scene,
         "createInternetRadioStation?f=json&name=R&streamUrl=file:///",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.0.0","openSubsonic":true,"error":{"code":0,"message":"parameter streamUrl does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter streamUrl does not fit"}}}"#
         ]],
     );
     scene.ok(&format!(
@@ -598,21 +598,21 @@ fn files_covers_and_lyrics_are_found() {
         &format!("getLyricsBySongId?id={song}"),
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" offset="-80" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics><structuredLyrics lang="und" synced="false" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line>First line</line></structuredLyrics></lyricsList></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><lyricsList><structuredLyrics lang="und" synced="true" offset="-80" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line start="1500">Erste &lt;Zeile&gt;</line><line start="62003">zweite</line></structuredLyrics><structuredLyrics lang="und" synced="false" displayArtist="Björk feat. Guest" displayTitle="Erstes Lied"><line>First line</line></structuredLyrics></lyricsList></subsonic-response>"#]],
     );
     check(
         &scene,
         "getLyrics?title=erstes+lied&artist=bjork",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics artist="Björk feat. Guest" title="Erstes Lied">Erste &lt;Zeile&gt;&#10;zweite</lyrics></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><lyrics artist="Björk feat. Guest" title="Erstes Lied">Erste &lt;Zeile&gt;&#10;zweite</lyrics></subsonic-response>"#]],
     );
     check(
         &scene,
         "getLyrics?title=other",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><lyrics></lyrics></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><lyrics></lyrics></subsonic-response>"#]],
     );
 }
 
@@ -625,7 +625,7 @@ fn users_are_administered_by_those_who_may() {
         "getUser?username=ann",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.0.0" openSubsonic="true"><user username="ann" scrobblingEnabled="true" adminRole="true" settingsRole="true" downloadRole="true" uploadRole="false" playlistRole="true" coverArtRole="false" commentRole="false" podcastRole="false" streamRole="true" jukeboxRole="false" shareRole="true" videoConversionRole="false"><folder>1</folder></user></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="ok" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><user username="ann" scrobblingEnabled="true" adminRole="true" settingsRole="true" downloadRole="true" uploadRole="false" playlistRole="true" coverArtRole="false" commentRole="false" podcastRole="false" streamRole="true" jukeboxRole="false" shareRole="true" videoConversionRole="false"><folder>1</folder></user></subsonic-response>"#]],
     );
     assert!(as_bob("getUser?username=ann").contains("code=\"50\""));
     assert!(as_bob("getUsers").contains("code=\"50\""));
