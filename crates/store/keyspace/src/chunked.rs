@@ -31,6 +31,11 @@ impl<T> Chunked<T> {
         &self.chunks[index >> CHUNK_BITS][index & (CHUNK - 1)]
     }
 
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
+        let chunk = self.chunks.get(index >> CHUNK_BITS)?;
+        chunk.get(index & (CHUNK - 1))
+    }
+
     #[inline]
     pub(crate) fn at_mut(&mut self, index: usize) -> &mut T {
         &mut self.chunks[index >> CHUNK_BITS][index & (CHUNK - 1)]

@@ -199,3 +199,6 @@ impl<T: Item> Dict<T> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -211,9 +211,10 @@ impl<T: Item> Dict<T> {
         item.expect("a slot's number is kept only as long as its item")
     }
 
-    /// The item in a slot, if it is occupied.
+    /// The item in a slot, if there is such a slot and it is occupied. A table that became empty, or compact, has fewer slots
+    /// than it had.
     pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
-        self.slots.at(slot as usize).as_ref()
+        self.slots.get(slot as usize)?.as_ref()
     }
 
     /// The item in a slot, if it is occupied, for a change that leaves it equal to what it was.

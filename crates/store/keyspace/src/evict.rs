@@ -286,9 +286,7 @@ impl Keyspace {
         // A slot may hold another key by now, or none: what is remembered is only where to look.
         let dbs = &self.dbs;
         self.pool.retain_mut(|it| {
-            let dict = &dbs[it.db].dict;
-            let is_there = it.slot < dict.slots();
-            let Some(entry) = is_there.then(|| dict.peek(it.slot)).flatten() else {
+            let Some(entry) = dbs[it.db].dict.peek(it.slot) else {
                 return false;
             };
             it.badness = badness(entry);
@@ -305,9 +303,7 @@ impl Keyspace {
     /// to be of the same kind to go.
     fn unproven(&mut self, share: Share) -> Option<(usize, u32)> {
         while let Some((db, slot)) = self.probation.pop_front() {
-            let dict = &self.dbs[db].dict;
-            if slot < dict.slots()
-                && let Some(entry) = dict.peek(slot)
+            if let Some(entry) = self.dbs[db].dict.peek(slot)
                 && entry.access & VISITED == 0
                 && share.has(entry)
                 && self.takes_much(&entry.value)

@@ -80,7 +80,8 @@ impl<T: Item> Guard<T> {
     fn copy(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
         if self.slots.contains(&slot) && !self.has_changed(slot) {
             self.changed[slot as usize / 64] |= 1 << (slot % 64);
-            if let Some(item) = peek(slots, slot) {
+            // A table that became empty has no slots.
+            if let Some(Some(item)) = slots.get(slot as usize) {
                 self.copies.push(item.clone());
                 self.copied_bytes.fetch_add(bytes(item), Ordering::Relaxed);
             }
@@ -94,7 +95,7 @@ impl<T: Item> Guard<T> {
     fn take(&mut self, slots: &Chunked<Option<T>>, mut visit: impl FnMut(&T) -> bool) -> bool {
         while let Some(slot) = self.slots.next() {
             if !self.has_changed(slot)
-                && let Some(item) = peek(slots, slot)
+                && let Some(Some(item)) = slots.get(slot as usize)
                 && !visit(item)
             {
                 return false;
@@ -108,12 +109,6 @@ impl<T: Item> Guard<T> {
         }
         true
     }
-}
-
-/// What is in a slot; a table that became empty has none.
-fn peek<T>(slots: &Chunked<Option<T>>, slot: u32) -> Option<&T> {
-    let is_there = (slot as usize) < slots.len();
-    is_there.then(|| slots.at(slot as usize).as_ref()).flatten()
 }
 
 /// What a copy takes.

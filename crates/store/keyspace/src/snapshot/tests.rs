@@ -171,6 +171,29 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
     }
 }
 
+/// A database whose keys went one by one has no slots, and those of keys that are added then belong to no snapshot.
+#[test]
+fn keys_that_all_go_while_it_is_written_are_in_it() {
+    for keys_after in [0, 50] {
+        let mut keyspace = Keyspace::new(Limits::default(), 1);
+        for number in 0..5_000 {
+            run_in(&mut keyspace, &format!("SET key{number} value"));
+        }
+        let expected = digest(&mut keyspace);
+        let mut file = Vec::new();
+        begin(&mut keyspace);
+        keyspace.snapshot_next(BUDGET, &mut file);
+        for number in 0..5_000 {
+            run_in(&mut keyspace, &format!("DEL key{number}"));
+        }
+        for number in 0..keys_after {
+            run_in(&mut keyspace, &format!("SET later{number} value"));
+        }
+        while !keyspace.snapshot_next(BUDGET, &mut file) {}
+        assert_eq!(digest(&mut load(&file)), expected, "{keys_after} after it");
+    }
+}
+
 #[test]
 fn one_that_is_given_up_leaves_nothing_guarded() {
     let mut keyspace = filled();

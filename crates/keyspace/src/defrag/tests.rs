@@ -1,0 +1,244 @@
+//! Defragmentation between any commands, deadlines, tags and snapshots, compared with a model.
+
+use std::collections::BTreeMap;
+
+use bytes::{Bytes, BytesMut};
+use resp::{Out, Proto};
+
+use crate::rdb::{LoadOptions, Loader, Options};
+use crate::{Keyspace, Limits, Session};
+
+const FIRST_MS: u64 = 1_700_000_000_000;
+const KEYS: usize = 3_000;
+const TAGS: usize = 4;
+
+/// A key as it has to be.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    value: Vec<u8>,
+    deadline_ms: Option<u64>,
+    tag: Option<usize>,
+}
+
+/// A store, its model, and its snapshot under way with what has to be in that.
+struct Scene {
+    keyspace: Keyspace,
+    session: Session,
+    now_ms: u64,
+    model: BTreeMap<usize, Model>,
+    file: Vec<u8>,
+    expected: BTreeMap<usize, Model>,
+}
+
+/// Name of a key; that of each third stands on the heap.
+fn name(number: usize) -> String {
+    match number % 3 {
+        0 => format!("a-name-that-stands-on-the-heap:{number}"),
+        _ => format!("key:{number}"),
+    }
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let limits = Limits {
+            // So that a sweep takes many turns.
+            expire_keys_per_turn: 20,
+            ..Limits::default()
+        };
+        Scene {
+            keyspace: Keyspace::new(limits, 1),
+            session: Session::new(),
+            now_ms: FIRST_MS,
+            model: BTreeMap::new(),
+            file: Vec::new(),
+            expected: BTreeMap::new(),
+        }
+    }
+
+    fn send(&mut self, words: &[&[u8]]) -> Bytes {
+        let args: Vec<Bytes> = words
+            .iter()
+            .map(|word| Bytes::copy_from_slice(word))
+            .collect();
+        let mut out = Out::new(Proto::Resp2);
+        self.keyspace
+            .execute(&mut self.session, &args, self.now_ms, &mut out);
+        out.to_bytes()
+    }
+
+    /// Sets a key to a number, a text or a blob, each third with a deadline and each fifth with a tag.
+    fn set(&mut self, number: usize, rng: &mut fastrand::Rng) {
+        let value = match rng.usize(..40) {
+            0 => vec![b'b'; 16_384 + rng.usize(..5_000)],
+            1..10 => number.to_string().into_bytes(),
+            _ => vec![rng.u8(b'a'..=b'z'); rng.usize(1..300)],
+        };
+        let deadline_ms = (rng.u8(..3) == 0).then(|| self.now_ms + rng.u64(1..60_000));
+        let tag = (rng.u8(..5) == 0).then(|| rng.usize(..TAGS));
+        let key = name(number);
+        let mut words = vec![b"SET".as_slice(), key.as_bytes(), &value];
+        let deadline = deadline_ms.unwrap_or_default().to_string();
+        if deadline_ms.is_some() {
+            words.extend([b"PXAT", deadline.as_bytes()]);
+        }
+        let tag_name = format!("tag:{}", tag.unwrap_or_default());
+        if tag.is_some() {
+            words.extend([b"TAG", tag_name.as_bytes()]);
+        }
+        assert_eq!(&self.send(&words)[..], b"+OK\r\n");
+        let model = Model {
+            value,
+            deadline_ms,
+            tag,
+        };
+        self.model.insert(number, model);
+    }
+
+    fn delete(&mut self, number: usize) {
+        let was_there = self.model.remove(&number).is_some();
+        let reply = self.send(&[b"DEL", name(number).as_bytes()]);
+        let expected = format!(":{}\r\n", u8::from(was_there));
+        assert_eq!(reply, expected.as_bytes(), "{}", name(number));
+    }
+
+    /// Takes one step, with keys from a part of all of them.
+    fn step(&mut self, rng: &mut fastrand::Rng) {
+        let from = rng.usize(..KEYS);
+        let many = from..KEYS.min(from + rng.usize(..1_500));
+        match rng.usize(..20) {
+            0..4 => many.for_each(|number| self.set(number, rng)),
+            4..7 => many.for_each(|number| self.delete(number)),
+            7 if rng.u8(..4) == 0 => (0..KEYS).for_each(|number| self.delete(number)),
+            8 => self.append(from),
+            9 => self.invalidate(rng.usize(..TAGS)),
+            10 => self.pass_time(rng.u64(..20_000)),
+            15 => _ = self.keyspace.turn(self.now_ms),
+            11 => self.begin_snapshot(),
+            12 => self.snapshot_next(rng.usize(1..50_000)),
+            13 => self.keyspace.defrag_begin(),
+            14 if rng.u8(..4) == 0 => self.flush(),
+            _ => _ = self.keyspace.defrag_next(rng.usize(1..600)),
+        }
+        self.check(rng.usize(..KEYS));
+    }
+
+    fn append(&mut self, number: usize) {
+        self.send(&[b"APPEND", name(number).as_bytes(), b"more"]);
+        let model = self.model.entry(number).or_default();
+        model.value.extend(b"more");
+    }
+
+    fn invalidate(&mut self, tag: usize) {
+        let before = self.model.len();
+        self.model.retain(|_, model| model.tag != Some(tag));
+        let reply = self.send(&[b"TAG", b"INVALIDATE", format!("tag:{tag}").as_bytes()]);
+        let expected = format!(":{}\r\n", before - self.model.len());
+        assert_eq!(reply, expected.as_bytes());
+        // The sweep has come to the middle when keys move.
+        self.keyspace.defrag_begin();
+        for _ in 0..6 {
+            self.keyspace.turn(self.now_ms);
+            self.keyspace.defrag_next(100);
+        }
+    }
+
+    fn pass_time(&mut self, ms: u64) {
+        self.now_ms += ms;
+        let now_ms = self.now_ms;
+        let is_due = |model: &Model| model.deadline_ms.is_some_and(|due_ms| due_ms <= now_ms);
+        self.model.retain(|_, model| !is_due(model));
+        while self.keyspace.turn(now_ms) {}
+        // Nothing that is gone is left in the table.
+        assert_eq!(self.keyspace.dbs[0].dict.len(), self.model.len());
+    }
+
+    fn flush(&mut self) {
+        self.send(&[b"FLUSHDB"]);
+        self.model.clear();
+    }
+
+    fn begin_snapshot(&mut self) {
+        let options = Options {
+            version: 10,
+            compress: false,
+            aof_base: false,
+            now_ms: self.now_ms,
+        };
+        if self.keyspace.snapshot_begin(options) {
+            self.expected = self.model.clone();
+            self.file.clear();
+        }
+    }
+
+    /// Goes on with a snapshot, if one is under way, and compares it when it is whole.
+    fn snapshot_next(&mut self, work_bytes: usize) {
+        if !self.keyspace.snapshot_under_way()
+            || !self.keyspace.snapshot_next(work_bytes, &mut self.file)
+        {
+            return;
+        }
+        let mut loaded = Scene::new();
+        let mut loader = Loader::new(LoadOptions {
+            now_ms: FIRST_MS,
+            check_crc: true,
+            skip_expired: false,
+        });
+        let file = &mut BytesMut::from(&self.file[..]);
+        let is_whole = loader.feed(&mut loaded.keyspace, file);
+        assert!(is_whole.expect("sound"), "the file ended early");
+        loaded.model = std::mem::take(&mut self.expected);
+        loaded.check_all();
+    }
+
+    fn check(&mut self, number: usize) {
+        let reply = self.send(&[b"GET", name(number).as_bytes()]);
+        let expected = match self.model.get(&number) {
+            Some(Model { value, .. }) => {
+                let head = format!("${}\r\n", value.len()).into_bytes();
+                [&head, &value[..], b"\r\n"].concat()
+            }
+            None => b"$-1\r\n".to_vec(),
+        };
+        let (reply, expected) = (reply.escape_ascii(), expected.escape_ascii());
+        assert_eq!(reply.to_string(), expected.to_string(), "{}", name(number));
+    }
+
+    /// Compares every key, and what the database knows beside its table.
+    fn check_all(&mut self) {
+        (0..KEYS).for_each(|number| self.check(number));
+        for (number, model) in self.model.clone() {
+            let reply = self.send(&[b"PEXPIRETIME", name(number).as_bytes()]);
+            let deadline = model.deadline_ms.map_or(-1, |due_ms| due_ms as i64);
+            assert_eq!(reply, format!(":{deadline}\r\n"), "{}", name(number));
+        }
+        let now_ms = self.now_ms;
+        while self.keyspace.turn(now_ms) {}
+        let db = &self.keyspace.dbs[0];
+        let has = |is_one: fn(&Model) -> bool| self.model.values().filter(|it| is_one(it)).count();
+        assert_eq!(db.dict.len(), self.model.len());
+        assert_eq!(db.due.len(), has(|it| it.deadline_ms.is_some()));
+        assert_eq!(db.blobs.len(), has(|it| 16_384 <= it.value.len()));
+        for tag in 0..TAGS {
+            let tagged = self.model.values().filter(|it| it.tag == Some(tag)).count();
+            assert_eq!(db.tags.count(format!("tag:{tag}").as_bytes()), tagged);
+        }
+    }
+}
+
+#[test]
+fn whatever_happens_meanwhile_every_key_keeps_what_it_has() {
+    for seed in 0..24 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut scene = Scene::new();
+        for _ in 0..150 {
+            scene.step(&mut rng);
+        }
+        scene.check_all();
+        while scene.keyspace.snapshot_under_way() {
+            scene.snapshot_next(50_000);
+        }
+        scene.keyspace.defrag_begin();
+        while scene.keyspace.defrag_next(1_000) {}
+        scene.check_all();
+    }
+}
