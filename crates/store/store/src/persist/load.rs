@@ -53,8 +53,13 @@ impl Places {
     }
 }
 
-/// How a snapshot begins.
-const MAGIC: &[u8] = b"REDIS";
+/// How a snapshot begins: Redis's, and Valkey's of a version that Redis does not have.
+const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
+
+/// Returns whether a file that begins so is a snapshot.
+fn is_snapshot(begin: &[u8]) -> bool {
+    MAGICS.iter().any(|magic| begin.starts_with(magic))
+}
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -241,11 +246,11 @@ impl<'a> Replay<'a> {
     /// Loads a file that must be a snapshot.
     fn snapshot(&mut self, path: &Path) -> Result<(), Error> {
         let mut begin = Vec::new();
-        let read =
-            File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin));
+        let bytes = MAGICS[1].len() as u64;
+        let read = File::open(path).and_then(|file| file.take(bytes).read_to_end(&mut begin));
         read.map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
-        if begin != MAGIC {
-            let what = match MAGIC.starts_with(&begin) {
+        if !is_snapshot(&begin) {
+            let what = match MAGICS.iter().any(|magic| magic.starts_with(&begin)) {
                 true => format!("the snapshot ends at byte {}, before its end", begin.len()),
                 false => "at byte 0: no snapshot begins so".to_owned(),
             };
@@ -262,7 +267,7 @@ impl<'a> Replay<'a> {
             Source::open(path).map_err(|error| Error::host(format!("open {show}: {error}")))?;
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         source.fill().map_err(read)?;
-        if source.input.starts_with(MAGIC) {
+        if is_snapshot(&source.input) {
             let mut loader = rdb::Loader::new(rdb::LoadOptions {
                 now_ms: self.now_ms,
                 check_crc: self.check_crc,

@@ -294,6 +294,36 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
 }
 
 #[test]
+fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
+    let dir = Dir::new("valkey");
+    let (mut keyspace, _) = open(&dir.config("appendonly no")).expect("nothing there");
+    run(&mut keyspace, &mut Session::new(), "SET key value");
+    write_snapshot(&mut keyspace, &dir);
+    let path = dir.0.join("dump.rdb");
+    let mut snapshot = fs::read(&path).expect("written");
+    snapshot[..9].copy_from_slice(b"VALKEY080");
+    // A checksum that is not to be looked at.
+    let end = snapshot.len() - 8;
+    snapshot[end..].fill(0);
+    fs::write(&path, &snapshot).expect("written");
+    let (mut keyspace, _) = open(&dir.config("appendonly no")).expect("sound");
+    let value = run(&mut keyspace, &mut Session::new(), "GET key");
+    assert_eq!(value, "$5\r\nvalue\r\n");
+    for cut in 0..snapshot.len() {
+        fs::write(&path, &snapshot[..cut]).expect("written");
+        open(&dir.config("appendonly no")).expect_err("refused");
+    }
+
+    // As the base of a journal, and as the begin of the only file of one.
+    fs::remove_file(&path).expect("there");
+    snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
+    fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");
+    let (mut keyspace, _persist) = open(&dir.config("")).expect("sound");
+    let found = run(&mut keyspace, &mut Session::new(), "EXISTS key other");
+    assert_eq!(found, ":2\r\n");
+}
+
+#[test]
 fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
     let dir = Dir::new("unfinished");
     let journals = dir.0.join("appendonlydir");
