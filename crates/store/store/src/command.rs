@@ -43,6 +43,19 @@ impl Call<'_> {
         self.out().error(text);
     }
 
+    /// Returns the milliseconds that an argument says; answers if there are none, or their end is later than the clock can say.
+    pub(crate) fn timeout_ms(&mut self, at: usize) -> Option<u64> {
+        let now_ms = self.state.now_ms() as i64;
+        let fault = match resp::parse_int(&self.args[at]) {
+            None => "ERR timeout is not an integer or out of range",
+            Some(..0) => "ERR timeout is negative",
+            Some(timeout) if now_ms.checked_add(timeout).is_none() => "ERR timeout is out of range",
+            Some(timeout) => return Some(timeout.unsigned_abs()),
+        };
+        self.error(fault);
+        None
+    }
+
     /// Refuses a subcommand that is none, or has another number of arguments.
     pub(crate) fn unknown_subcommand(&mut self) {
         let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();

@@ -139,7 +139,9 @@ impl Context<'_> {
 /// The database an argument names.
 fn db_index(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let index = cx.int(at)?;
-    i32::try_from(index).map_err(|_| Fault::NOT_INT)?;
+    i32::try_from(index).map_err(|_| {
+        Fault::of("ERR value is out of range, value must between -2147483648 and 2147483647")
+    })?;
     let index = usize::try_from(index)
         .ok()
         .filter(|&index| index < cx.ks.dbs.len());

@@ -111,13 +111,10 @@ fn pause(call: &mut Call<'_>) {
         "write" => false,
         _ => return call.error("ERR CLIENT PAUSE mode must be WRITE or ALL"),
     };
-    let Some(for_ms) = resp::parse_int(&call.args[2]) else {
-        return call.error("ERR timeout is not an integer or out of range");
+    let Some(for_ms) = call.timeout_ms(2) else {
+        return;
     };
-    let Ok(for_ms) = u64::try_from(for_ms) else {
-        return call.error("ERR timeout is negative");
-    };
-    let until_ms = call.state.now_ms().saturating_add(for_ms);
+    let until_ms = call.state.now_ms() + for_ms;
     // A pause is only ever made longer and stronger.
     let pause = match call.state.pause {
         None => Pause { until_ms, all },

@@ -21,14 +21,9 @@ pub(super) fn slowlog(call: &mut Call<'_>) {
 fn get(call: &mut Call<'_>) {
     let count = match call.args.get(2).map(|count| resp::parse_int(count)) {
         None => 10,
-        Some(None) => return call.error("ERR value is not an integer or out of range"),
         Some(Some(-1)) => usize::MAX,
-        Some(Some(count)) => match usize::try_from(count) {
-            Ok(count) => count,
-            Err(_) => {
-                return call.error("ERR count should be greater than or equal to -1");
-            }
-        },
+        Some(Some(count)) if 0 <= count => count as usize,
+        Some(_) => return call.error("ERR count should be greater than or equal to -1"),
     };
     let out = &mut call.state.clients[call.key].out;
     let entries = &call.state.slowlog.entries;

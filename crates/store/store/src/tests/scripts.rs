@@ -819,6 +819,14 @@ fn texts_are_those_of_redis() {
         a< -ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.
         a> WAITAOF 0 0 0
         a< [0 0]
+        a> CLIENT PAUSE 9223372036854775807
+        a< -ERR timeout is out of range
+        a> CLIENT PAUSE -1
+        a< -ERR timeout is negative
+        a> SLOWLOG GET many
+        a< -ERR count should be greater than or equal to -1
+        a> MOVE small 9223372036854775807
+        a< -ERR value is out of range, value must between -2147483648 and 2147483647
         a> MSET small 9999 large 10000
         a< OK
         a> OBJECT REFCOUNT small
