@@ -85,7 +85,8 @@ impl Limits {
         side_px_max: 65_535,
         profile_bytes_max: 4 << 20,
         scratch_bytes_max: 1 << 30,
-        jpeg_scans_max: 500,
+        // libjpeg writes 10, optimisers up to 20.
+        jpeg_scans_max: 100,
     };
 
     /// Refuses a picture of `stated` size where `expected` was admitted, or that is beyond the limits.

@@ -14,6 +14,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     bound(&mut handle, &options.limits)?;
     let header = read_header(&mut handle, bytes)?;
     options.limits.admit("jpeg", header.size, options.stored)?;
+    admit_scans(bytes, &options.limits)?;
     let profile = take_profile(&mut handle, &options.limits)?;
     shrink(&mut handle, options.shrink)?;
     let size = options.shrink.apply(header.size);
@@ -59,6 +60,46 @@ fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
     handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, scans)?;
     handle.set(tj::TJPARAM_TJPARAM_MAXPIXELS, pixels)?;
     handle.set(tj::TJPARAM_TJPARAM_MAXMEMORY, scratch_mb)
+}
+
+/// Refuses more scans than the limit before the first is decoded: libjpeg would refuse the one after the last.
+fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
+    let scans = count_scans(bytes);
+    if (limits.jpeg_scans_max as usize) < scans {
+        let detail = format!("jpeg: {scans} scans");
+        return Err(Error::new(ErrorKind::TooLarge, detail));
+    }
+    Ok(())
+}
+
+/// Scans of the picture, by the segments' lengths (ITU-T T.81 §B.1.1): those of a thumbnail in a segment do not count.
+fn count_scans(bytes: &[u8]) -> usize {
+    const END_OF_IMAGE: u8 = 0xd9;
+    const START_OF_SCAN: u8 = 0xda;
+    let mut scans = 0;
+    let mut rest = bytes;
+    while let Some(at) = rest
+        .windows(2)
+        .position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))
+    {
+        let marker = rest[at + 1];
+        rest = &rest[at + 2..];
+        // TEM, RST0 to RST7 and SOI stand alone.
+        if matches!(marker, 0x01 | 0xd0..=0xd8) {
+            continue;
+        }
+        if marker == END_OF_IMAGE {
+            break;
+        }
+        scans += usize::from(marker == START_OF_SCAN);
+        let Some(length) = rest.first_chunk::<2>() else {
+            break;
+        };
+        rest = rest
+            .get(usize::from(u16::from_be_bytes(*length))..)
+            .unwrap_or_default();
+    }
+    scans
 }
 
 fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {

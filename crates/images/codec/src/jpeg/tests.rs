@@ -209,9 +209,32 @@ fn scans_beyond_the_limit_are_refused() {
         };
         super::decode(&file, &options)
     };
-    assert_eq!(decode(2).expect_err("refused").kind, ErrorKind::TooLarge);
+    for limit in [2, 9] {
+        let refusal = decode(limit).expect_err("refused");
+        assert_eq!(refusal.kind, ErrorKind::TooLarge);
+        // They were counted, and none was decoded.
+        assert_eq!(refusal.detail, "jpeg: 10 scans");
+    }
     // libjpeg writes ten.
     assert!(!decode(10).expect("decodes").damaged);
+}
+
+#[test]
+fn scans_of_a_thumbnail_in_a_segment_do_not_count() {
+    let thumbnail = progressive(Size::new(16, 16));
+    let mut file = progressive(SIZE);
+    let length = u16::try_from(2 + thumbnail.len()).expect("it fits a segment");
+    let segment = [&[0xff, 0xe1][..], &length.to_be_bytes(), &thumbnail].concat();
+    file.splice(2..2, segment);
+    let limits = Limits {
+        jpeg_scans_max: 10,
+        ..Limits::DEFAULT
+    };
+    let options = DecodeOptions {
+        limits,
+        ..DecodeOptions::whole(SIZE)
+    };
+    assert!(!super::decode(&file, &options).expect("decodes").damaged);
 }
 
 #[test]
