@@ -222,6 +222,22 @@ impl error::Error for ProbeError {
     }
 }
 
+/// Pixels that a byte of a file can stand for. Deflate packs 8,256 pixels of a black and white PNG into one; GIF, JPEG and
+/// BMP, whose codes are longer, fewer than 3,000. WebP and AVIF have no such bound.
+const PIXELS_PER_BYTE_MAX: u64 = 10_000;
+/// Pictures of fewer pixels are cheap to decode, whatever is missing.
+const SPARSE_PIXELS_MIN: u64 = 4 << 20;
+
+/// Whether the file is too short for nearly all of its pixels, so that to decode it is to paint emptiness.
+fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
+    let pixels = facts.stored.pixels();
+    matches!(
+        facts.format,
+        Format::Jpeg | Format::Png | Format::Gif | Format::Bmp
+    ) && SPARSE_PIXELS_MIN < pixels
+        && len_bytes.saturating_mul(PIXELS_PER_BYTE_MAX) < pixels
+}
+
 /// Reads the header of a picture of `len_bytes` bytes, in at most [`PROBE_READS_MAX`] reads of at most
 /// [`PROBE_READ_BYTES_MAX`] bytes and [`PROBE_BYTES_MAX`] in all, however large the file or what it claims.
 ///
@@ -248,6 +264,9 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
     };
     if facts.stored.pixels() == 0 {
         return Err(ProbeError::malformed("picture without pixels"));
+    }
+    if is_sparse(&facts, len_bytes) {
+        return Err(ProbeError::malformed("file too short for its pixels"));
     }
     Ok(facts)
 }
