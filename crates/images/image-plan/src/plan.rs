@@ -147,6 +147,16 @@ impl Encoding {
         }
     }
 
+    /// Whether samples change.
+    #[must_use]
+    pub const fn is_lossy(self) -> bool {
+        match self {
+            Encoding::Jpeg { .. } => true,
+            Encoding::Png => false,
+            Encoding::Webp { lossless, .. } | Encoding::Avif { lossless, .. } => !lossless,
+        }
+    }
+
     /// The settings for a quality on the JPEG scale; 100 is lossless where the format can be.
     fn new(target: Target, quality_pct: u8, stage: Stage) -> Encoding {
         let quality = quality::native(quality_pct, target, stage);

@@ -1,9 +1,10 @@
 //! The pipeline.
 
 use crate::Error;
+use crate::floor::Floor;
 use crate::form::Form;
 use codec::{DecodeOptions, Shrink};
-use image_plan::{Layout, Order, Plan, Raster, Size, Subsampling, Target};
+use image_plan::{Encoding, Layout, Order, Plan, Raster, Size, Subsampling, Target};
 use pixel::colour::{Disposition, judge};
 use pixel::{Area, far, flatten, ink_to_rgb, look, orient, pad, scale, stored, to_packed};
 
@@ -98,13 +99,68 @@ fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size
     let form = Form::of(plan.encoding);
     let raster = scaled(plan, raster, form, disposition);
     let raster = upright(plan, in_colour(raster, disposition));
-    let raster = form.of_raster(raster);
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(disposition, Disposition::Carry));
     let size = raster.size();
-    let bytes =
-        codec::encode(&raster, profile, plan.encoding).map_err(|error| Error::encode(&error))?;
+    // Before its form costs it any chroma.
+    let bytes = match Floor::of(&raster, plan.encoding) {
+        None => encode(&form.of_raster(raster), profile, plan.encoding)?,
+        Some(floor) => encode_above(&floor, raster, profile, plan.encoding)?,
+    };
     Ok((bytes, size))
+}
+
+fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result<Vec<u8>, Error> {
+    codec::encode(raster, profile, encoding).map_err(|error| Error::encode(&error))
+}
+
+/// Encodes at the quality of `encoding`; at a higher one, with full chroma, or without loss, where that falls below the floor.
+fn encode_above(
+    floor: &Floor,
+    raster: Raster,
+    profile: Option<&[u8]>,
+    mut encoding: Encoding,
+) -> Result<Vec<u8>, Error> {
+    let pixels = match &raster {
+        Raster::Packed(_) => Some(raster.clone()),
+        Raster::Yuv(_) => None,
+    };
+    let mut raster = Form::of(encoding).of_raster(raster);
+    let mut bytes = encode(&raster, profile, encoding)?;
+    let mut raised = floor.raised(encoding, &bytes, 0);
+    if let (Some(pixels), Some(lossless)) = (&pixels, floor.lossless(encoding))
+        && (floor.is_flat() || raised.is_some() && !floor.is_met_by(&raster))
+    {
+        // For want of memory or time the lossy answer is good enough.
+        let exact = encode(
+            &Form::of(lossless).of_raster(pixels.clone()),
+            profile,
+            lossless,
+        );
+        if let Ok(exact) = exact
+            && (raised.is_some() || exact.len() < bytes.len())
+        {
+            return Ok(exact);
+        }
+    }
+    if raised.is_some()
+        && let Some(pixels) = pixels
+        && !floor.is_met_by(&raster)
+        && let Some((form, full)) = Form::with_full_chroma(encoding)
+    {
+        raster = form.of_raster(pixels);
+        encoding = full;
+        bytes = encode(&raster, profile, encoding)?;
+        raised = floor.raised(encoding, &bytes, 0);
+    }
+    let mut attempts = 0;
+    while let Some(higher) = raised {
+        encoding = higher;
+        bytes = encode(&raster, profile, encoding)?;
+        attempts += 1;
+        raised = floor.raised(encoding, &bytes, attempts);
+    }
+    Ok(bytes)
 }
 
 fn options(plan: &Plan) -> DecodeOptions {

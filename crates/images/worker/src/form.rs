@@ -39,6 +39,22 @@ impl Form {
         }
     }
 
+    /// A form that keeps full chroma where [`Form::of`] halves it, and the encoding that goes with it; `None` where the format
+    /// has none.
+    pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(Form, Encoding)> {
+        match encoding {
+            Encoding::Jpeg { quality } if quality < JPEG_FULL_CHROMA_QUALITY => {
+                let quality = JPEG_FULL_CHROMA_QUALITY;
+                let encoding = Encoding::Jpeg { quality };
+                Some((Form::of(encoding), encoding))
+            }
+            Encoding::Avif {
+                lossless: false, ..
+            } => Some((Form::AnyPlanes(Subsampling::S444), encoding)),
+            _ => None,
+        }
+    }
+
     /// The subsampling that planes are best scaled to on their way to this form: chroma is filtered once.
     pub(crate) fn chroma_for(self, raster: &Raster) -> Subsampling {
         let own = match raster {

@@ -31,6 +31,7 @@
 mod answer;
 mod convert;
 mod error;
+mod floor;
 mod form;
 
 pub use answer::{answer, warm_up};

@@ -6,6 +6,7 @@
 //! decode    decoder's own + 4 bytes × decoded pixels       stored pixels × decoder's rate
 //! shape     2 × 4 bytes × decoded + 4 bytes × inner        decoded pixels × SHAPE_MS_MP
 //! encode    (4 + encoder's own) bytes × target pixels      target pixels × encoder's rate
+//! measure   4 bytes × target pixels, of lossy answers      MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
 
 use super::{Encoding, Plan};
@@ -40,6 +41,11 @@ const RASTER_BYTES_PX: u128 = 4;
 /// codecs only), moxcms about as much again.
 const SHAPE_MS_MP: u128 = 3;
 
+/// SSIMULACRA2 of a sample, which has the same size for all but small pictures …
+const MEASURE_MS: u128 = 12;
+/// … and decoding the answer.
+const MEASURE_MS_MP: u128 = 8;
+
 impl Plan {
     /// What the plan will take; the largest number where that does not fit, as sides of 32 bits can have it.
     #[must_use]
@@ -52,11 +58,16 @@ impl Plan {
         let decoding = stored * decode.bytes_px + decoded * RASTER_BYTES_PX;
         let shaping = (2 * decoded + inner) * RASTER_BYTES_PX;
         let encoding = target * (RASTER_BYTES_PX + encode.bytes_px);
-        let cpu_us = stored * decode.ms_mp + decoded * SHAPE_MS_MP + target * encode.ms_mp;
+        let (measure_ms, measure_ms_mp) = match self.encoding.is_lossy() {
+            true => (MEASURE_MS, MEASURE_MS_MP),
+            false => (0, 0),
+        };
+        let encode_ms_mp = encode.ms_mp + measure_ms_mp;
+        let cpu_us = stored * decode.ms_mp + decoded * SHAPE_MS_MP + target * encode_ms_mp;
         let clamped = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Cost {
             memory_bytes: clamped(BASE_BYTES + decoding.max(shaping).max(encoding)),
-            cpu_ms: clamped(BASE_MS + cpu_us.div_ceil(1000) / 1000),
+            cpu_ms: clamped(BASE_MS + measure_ms + cpu_us.div_ceil(1000) / 1000),
         }
     }
 }

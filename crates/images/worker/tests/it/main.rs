@@ -1,5 +1,7 @@
 //! The worker in its cell: every codec gets by with the calls that the filter allows, and a cell changes no byte.
 
+mod floor;
+
 use codec::encode;
 use image_plan::{
     Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size, Subsampling,

@@ -1,0 +1,292 @@
+//! The least quality of lossy answers: each is decoded again and compared with what was encoded, on a sample.
+//!
+//! A quality setting gives its quality on average. Dark or faint detail, which an encoder takes for noise, can be lost at a
+//! setting that keeps photographs well; such answers are made again at a higher setting.
+//!
+//! ```text
+//! picture ─ tiles ─► sample ─────────────────────► SSIMULACRA2 ─► below the floor: a higher quality
+//!    └─ encode ─► answer ─ decode ─ tiles ─► sample ──┘
+//! ```
+//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It pools the errors of all places at six scales,
+//! so tiles that are spread evenly over a picture stand for all of it, and cost the same whatever its size.
+
+#[cfg(test)]
+mod tests;
+
+use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
+use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Yuv};
+use pixel::to_packed;
+
+/// Score below which an answer is made again. Above the 60 that is promised, since a sample does not tell the whole's score
+/// to the point.
+const SCORE_MIN: f64 = 63.0;
+/// How often an answer is made again.
+const ATTEMPTS_MAX: u32 = 4;
+/// Points that one step of quality is expected to give.
+const POINTS_PER_STEP: f64 = 0.8;
+/// Quality above which an encoder adds bytes and little else.
+const QUALITY_MAX: u8 = 98;
+
+/// What the form alone must leave above the floor, or else full chroma is worth its bytes.
+const FORM_POINTS_MIN: f64 = 8.0;
+/// Share of pixels that are as their left neighbours from which a picture counts as flat.
+const FLAT_PCT: u64 = 60;
+/// Lossless coding takes several times as long as lossy coding.
+const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
+
+/// Side of a tile; a multiple of what chroma is divided by.
+const TILE_PX: u32 = 128;
+/// Tiles along each side of a picture.
+const TILES: u32 = 3;
+
+/// What answers are compared with.
+pub(crate) struct Floor {
+    size: Size,
+    has_alpha: bool,
+    is_flat: bool,
+    reference: Ssimulacra2Reference,
+}
+
+impl Floor {
+    /// The floor for lossy answers that show `raster`; `None` where the encoding is lossless.
+    pub(crate) fn of(raster: &Raster, encoding: Encoding) -> Option<Floor> {
+        quality(encoding)?;
+        let sample = sample(raster);
+        Some(Floor {
+            size: raster.size(),
+            has_alpha: sample.layout == Layout::Rgba,
+            is_flat: matches!(raster, Raster::Packed(_)) && is_flat(&sample),
+            reference: Ssimulacra2Reference::new(&slice(&sample)?).ok()?,
+        })
+    }
+
+    /// The encoding to try in the place of `encoding`, which gave `answer` after `attempts` others. `None` where the answer is
+    /// good enough, or as good as it gets.
+    pub(crate) fn raised(
+        &self,
+        encoding: Encoding,
+        answer: &[u8],
+        attempts: u32,
+    ) -> Option<Encoding> {
+        let quality = quality(encoding)?;
+        if QUALITY_MAX <= quality || ATTEMPTS_MAX <= attempts {
+            return None;
+        }
+        let score = self.score(encoding, answer)?;
+        if SCORE_MIN <= score {
+            return None;
+        }
+        let step = ((SCORE_MIN - score) / POINTS_PER_STEP)
+            .ceil()
+            .clamp(3.0, 20.0) as u8;
+        Some(with_quality(encoding, (quality + step).min(QUALITY_MAX)))
+    }
+
+    /// The same format without loss, where that is worth a try.
+    pub(crate) fn lossless(&self, encoding: Encoding) -> Option<Encoding> {
+        match encoding {
+            Encoding::Webp {
+                quality,
+                method,
+                lossless: false,
+            } if self.size.pixels() <= LOSSLESS_PIXELS_MAX => Some(Encoding::Webp {
+                quality,
+                method,
+                lossless: true,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether most of the picture is of one colour here and of another there, as drawings and text are.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Whether `raster`, in the form that an encoder takes, is above the floor by as much as its encoding may cost.
+    pub(crate) fn is_met_by(&self, raster: &Raster) -> bool {
+        let score = self.compare(raster);
+        score.is_none_or(|score| SCORE_MIN + FORM_POINTS_MIN <= score)
+    }
+
+    /// The score of `answer`; `None` where the answer cannot be decoded, which the server finds out.
+    fn score(&self, encoding: Encoding, answer: &[u8]) -> Option<f64> {
+        let options = codec::DecodeOptions::whole(self.size);
+        let format = encoding.target().format();
+        let decoded = codec::decode(format, answer, &options).ok()?;
+        self.compare(&decoded.raster)
+    }
+
+    fn compare(&self, raster: &Raster) -> Option<f64> {
+        let sample = sample(raster);
+        let sample = match self.has_alpha {
+            true => with_alpha(sample),
+            false => sample,
+        };
+        self.reference.compare(&slice(&sample)?).ok()
+    }
+}
+
+/// Whether at least [`FLAT_PCT`] of the pixels are as their left neighbours.
+fn is_flat(picture: &Packed) -> bool {
+    let channels = picture.layout.channels();
+    let left = picture.data.chunks_exact(channels);
+    let same = left
+        .clone()
+        .zip(left.skip(1))
+        .filter(|(left, right)| left == right);
+    picture.size.pixels() * FLAT_PCT <= 100 * same.count() as u64
+}
+
+/// The setting that trades quality for bytes; `None` where there is none.
+const fn quality(encoding: Encoding) -> Option<u8> {
+    match encoding {
+        Encoding::Jpeg { quality }
+        | Encoding::Webp {
+            quality,
+            lossless: false,
+            ..
+        }
+        | Encoding::Avif {
+            quality,
+            lossless: false,
+            ..
+        } => Some(quality),
+        Encoding::Png | Encoding::Webp { .. } | Encoding::Avif { .. } => None,
+    }
+}
+
+fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
+    match &mut encoding {
+        Encoding::Jpeg { quality }
+        | Encoding::Webp { quality, .. }
+        | Encoding::Avif { quality, .. } => *quality = raised,
+        Encoding::Png => {}
+    }
+    encoding
+}
+
+/// Evenly spread tiles of `raster` as one picture, or all of `raster` where tiles would leave little out.
+fn sample(raster: &Raster) -> Packed {
+    let Some(tiles) = Tiles::of(raster.size()) else {
+        return to_packed(raster.clone());
+    };
+    match raster {
+        Raster::Packed(packed) => {
+            let channels = packed.layout.channels();
+            let row_bytes = packed.size.width_px as usize * channels;
+            Packed {
+                size: tiles.size(),
+                layout: packed.layout,
+                data: tiles.copy(&packed.data, row_bytes, channels, (1, 1)),
+            }
+        }
+        Raster::Yuv(yuv) => {
+            let plane = |plane: &Plane, divisors: (u32, u32)| {
+                let size = tiles.size();
+                let size = Size::new(size.width_px / divisors.0, size.height_px / divisors.1);
+                Plane {
+                    size,
+                    stride: size.width_px as usize,
+                    data: tiles.copy(&plane.data, plane.stride, 1, divisors),
+                }
+            };
+            let chroma = yuv.chroma.as_ref();
+            let divisors = yuv.subsampling.divisors();
+            to_packed(Raster::Yuv(Yuv {
+                size: tiles.size(),
+                luma: plane(&yuv.luma, (1, 1)),
+                chroma: chroma.map(|pair| pair.each_ref().map(|chroma| plane(chroma, divisors))),
+                alpha: yuv.alpha.as_ref().map(|alpha| plane(alpha, (1, 1))),
+                ..*yuv
+            }))
+        }
+    }
+}
+
+/// Where the tiles of a picture's sample lie.
+struct Tiles {
+    of: Size,
+    columns: u32,
+    rows: u32,
+}
+
+impl Tiles {
+    /// `None` for a picture that is hardly larger than its sample.
+    fn of(of: Size) -> Option<Tiles> {
+        let tiles = Tiles {
+            of,
+            columns: TILES.min(of.width_px / TILE_PX),
+            rows: TILES.min(of.height_px / TILE_PX),
+        };
+        let sampled = tiles.size().pixels();
+        (sampled != 0 && sampled * 5 < of.pixels() * 4).then_some(tiles)
+    }
+
+    fn size(&self) -> Size {
+        Size::new(self.columns * TILE_PX, self.rows * TILE_PX)
+    }
+
+    /// Where tile `number` of `count` begins along a side of `length_px`: its middle is that of its part of the side.
+    fn start(number: u32, count: u32, length_px: u32) -> usize {
+        let middle = u64::from(length_px) * u64::from(2 * number + 1) / u64::from(2 * count);
+        let start = middle as u32 - TILE_PX / 2;
+        (start & !(TILE_PX / 8 - 1)) as usize
+    }
+
+    /// The tiles' samples of `data`, which has rows of `stride` bytes and pixels of `pixel_bytes`, and is smaller than the
+    /// picture by `divisors`.
+    fn copy(
+        &self,
+        data: &[u8],
+        stride: usize,
+        pixel_bytes: usize,
+        divisors: (u32, u32),
+    ) -> Vec<u8> {
+        let (across, down) = (divisors.0 as usize, divisors.1 as usize);
+        let tile_bytes = TILE_PX as usize / across * pixel_bytes;
+        let mut copied = Vec::new();
+        for row in 0..self.rows {
+            let top = Tiles::start(row, self.rows, self.of.height_px) / down;
+            for y in top..top + TILE_PX as usize / down {
+                for column in 0..self.columns {
+                    let left = Tiles::start(column, self.columns, self.of.width_px) / across;
+                    let start = y * stride + left * pixel_bytes;
+                    copied.extend_from_slice(&data[start..start + tile_bytes]);
+                }
+            }
+        }
+        copied
+    }
+}
+
+/// Codecs leave out alpha that hides nothing.
+fn with_alpha(picture: Packed) -> Packed {
+    if picture.layout != Layout::Rgb {
+        return picture;
+    }
+    let (pixels, _) = picture.data.as_chunks::<3>();
+    Packed {
+        layout: Layout::Rgba,
+        data: pixels
+            .iter()
+            .flat_map(|[r, g, b]| [*r, *g, *b, 255])
+            .collect(),
+        ..picture
+    }
+}
+
+fn slice(picture: &Packed) -> Option<PixelSlice<'_>> {
+    let descriptor = match picture.layout {
+        Layout::Rgb => PixelDescriptor::RGB8_SRGB,
+        Layout::Rgba => PixelDescriptor::RGBA8_SRGB,
+        Layout::Cmyk => return None,
+    };
+    let Size {
+        width_px,
+        height_px,
+    } = picture.size;
+    let stride = width_px as usize * picture.layout.channels();
+    let slice = PixelSlice::new(&picture.data, width_px, height_px, stride, descriptor);
+    slice.ok().map(|slice| slice.erase())
+}

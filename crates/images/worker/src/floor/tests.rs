@@ -1,0 +1,127 @@
+use super::*;
+use image_plan::{Matrix, Range, Subsampling};
+use pixel::to_planes;
+
+const WEBP: Encoding = Encoding::Webp {
+    quality: 80,
+    method: 2,
+    lossless: false,
+};
+
+fn drawn(size: Size, paint: impl Fn(u32, u32) -> [u8; 3]) -> Raster {
+    let mut data = Vec::new();
+    for y in 0..size.height_px {
+        for x in 0..size.width_px {
+            data.extend(paint(x, y));
+        }
+    }
+    Raster::Packed(Packed {
+        size,
+        layout: Layout::Rgb,
+        data,
+    })
+}
+
+/// Each pixel tells its place.
+fn map(size: Size) -> Raster {
+    drawn(size, |x, y| [(x / 8) as u8, (y / 8) as u8, 0])
+}
+
+#[test]
+fn tiles_are_spread_over_the_whole_picture() {
+    let sample = sample(&map(Size::new(1801, 901)));
+    assert_eq!(sample.size, Size::new(384, 384));
+    let at = |x: usize, y: usize| &sample.data[3 * (384 * y + x)..][..2];
+    let begins = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
+    // The middles of the thirds, less half a tile, in eights of pixels.
+    assert_eq!(begins, [[28, 10], [104, 48], [178, 84]]);
+    assert_eq!(at(383, 383), [178 + 15, 84 + 15]);
+}
+
+#[test]
+fn a_picture_of_any_size_and_form_has_a_sample() {
+    for (width_px, height_px) in [
+        (1, 1),
+        (7, 3),
+        (127, 9_000),
+        (128, 9_000),
+        (385, 385),
+        (601, 599),
+    ] {
+        let size = Size::new(width_px, height_px);
+        let map = map(size);
+        let of_pixels = sample(&map);
+        assert!(of_pixels.size.pixels() <= size.pixels());
+        for subsampling in [
+            Subsampling::S444,
+            Subsampling::S422,
+            Subsampling::S420,
+            Subsampling::S440,
+            Subsampling::S411,
+            Subsampling::S400,
+        ] {
+            let yuv = to_planes(map.clone(), subsampling, Range::Full, Matrix::Bt601);
+            let of_planes = sample(&Raster::Yuv(yuv));
+            assert_eq!(of_planes.size, of_pixels.size, "{subsampling:?}, {size:?}");
+        }
+    }
+}
+
+#[test]
+fn drawings_are_flat_and_photographs_are_not() {
+    let size = Size::new(200, 100);
+    let floor = |raster: &Raster| Floor::of(raster, WEBP).expect("a lossy encoding");
+    let bars = drawn(size, |x, _| [if x % 10 < 5 { 0 } else { 255 }; 3]);
+    assert!(floor(&bars).is_flat());
+    assert!(!floor(&drawn(size, |x, y| [(x * y) as u8; 3])).is_flat());
+    assert!(
+        !floor(&Raster::Yuv(to_planes(
+            bars,
+            Subsampling::S420,
+            Range::Full,
+            Matrix::Bt601
+        )))
+        .is_flat()
+    );
+}
+
+#[test]
+fn what_has_no_loss_is_not_measured() {
+    let raster = map(Size::new(20, 20));
+    for encoding in [
+        Encoding::Png,
+        Encoding::Webp {
+            quality: 100,
+            method: 2,
+            lossless: true,
+        },
+    ] {
+        assert!(Floor::of(&raster, encoding).is_none(), "{encoding:?}");
+    }
+}
+
+#[test]
+fn quality_rises_until_the_floor_is_met_and_not_for_ever() {
+    let size = Size::new(200, 200);
+    let noisy = |x: u32, y: u32| (x * 7919 + y * 104_729 + (x * y) % 251) as u8;
+    let raster = drawn(size, |x, y| [noisy(x, y) / 8 + 40; 3]);
+    let floor = Floor::of(&raster, WEBP).expect("a lossy encoding");
+    let planes = to_planes(raster, Subsampling::S420, Range::Limited, Matrix::Bt601);
+    let planes = Raster::Yuv(planes);
+    let file = |encoding| codec::encode(&planes, None, encoding).expect("its form");
+    let mut encoding = with_quality(WEBP, 1);
+    let mut attempts = 0;
+    while let Some(higher) = floor.raised(encoding, &file(encoding), attempts) {
+        assert!(quality(encoding) < quality(higher));
+        encoding = higher;
+        attempts += 1;
+    }
+    assert!(0 < attempts && attempts <= ATTEMPTS_MAX, "{attempts}");
+    let coarse = file(with_quality(WEBP, 1));
+    assert_eq!(floor.raised(WEBP, &coarse, ATTEMPTS_MAX), None);
+    assert_eq!(
+        floor.raised(with_quality(WEBP, QUALITY_MAX), &coarse, 0),
+        None
+    );
+    assert_eq!(floor.raised(WEBP, b"no picture", 0), None);
+}
