@@ -3,10 +3,10 @@
 //! A job's three phases follow each other, and each lets go of what the one before it used:
 //!
 //! ```text
-//! decode    decoder's own + 4 bytes × decoded pixels       stored pixels × decoder's rate
-//! shape     2 × 4 bytes × decoded + 4 bytes × inner        decoded pixels × SHAPE_MS_MP
-//! encode    (4 + encoder's own) bytes × target pixels      target pixels × encoder's rate
-//! measure   4 bytes × target pixels, of lossy answers      MEASURE_MS + target pixels × MEASURE_MS_MP
+//! decode    decoder's own + raster × decoded pixels        stored pixels × decoder's rate
+//! shape     raster × (2 × decoded + inner pixels)          decoded pixels × SHAPE_MS_MP
+//! encode    (raster + encoder's own) × target pixels       target pixels × encoder's rate
+//! measure   raster × target pixels, of lossy answers      MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
 
 use super::{Encoding, Plan};
@@ -35,8 +35,14 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
 const BASE_BYTES: u128 = 16 << 20;
 /// Starting on warm pages, reading and writing bytes.
 const BASE_MS: u128 = 2;
-/// RGBA; planes take less.
-const RASTER_BYTES_PX: u128 = 4;
+/// Bytes of a decoded pixel. Those of a JPEG are three planes at most, but for ink, which is rare.
+const fn raster_bytes_px(source: Format) -> u128 {
+    match source {
+        Format::Jpeg => 3,
+        _ => 4,
+    }
+}
+
 /// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP (DESIGN's figures are of
 /// codecs only), moxcms about as much again.
 const SHAPE_MS_MP: u128 = 3;
@@ -55,9 +61,10 @@ impl Plan {
             [self.stored, self.inner, self.target].map(|size| u128::from(size.pixels()));
         let decoded = stored.div_ceil(shrink * shrink);
         let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
-        let decoding = stored * decode.bytes_px + decoded * RASTER_BYTES_PX;
-        let shaping = (2 * decoded + inner) * RASTER_BYTES_PX;
-        let encoding = target * (RASTER_BYTES_PX + encode.bytes_px);
+        let raster_bytes_px = raster_bytes_px(self.source);
+        let decoding = stored * decode.bytes_px + decoded * raster_bytes_px;
+        let shaping = (2 * decoded + inner) * raster_bytes_px;
+        let encoding = target * (raster_bytes_px + encode.bytes_px);
         let (measure_ms, measure_ms_mp) = match self.encoding.is_lossy() {
             true => (MEASURE_MS, MEASURE_MS_MP),
             false => (0, 0),
