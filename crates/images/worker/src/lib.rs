@@ -16,8 +16,9 @@
 //! - **Forms.** What comes as planes stays planes where the encoder takes planes: a 4:2:0 JPEG becomes a full-range AVIF
 //!   without any sample touched, and a WebP by a change of range alone.
 //! - **Subsampling.** Lossy answers are 4:2:0 whatever the source was, as peers' are: at the qualities asked of us the
-//!   bytes of full chroma are better spent on luma. Exceptions: grey stays grey where the format can, and JPEG is 4:4:4
-//!   from quality 90 on.
+//!   bytes of full chroma are better spent on luma. Exceptions: grey stays grey where the format can, JPEG is 4:4:4
+//!   from quality 90 on, and so is what halved chroma alone would take below the floor.
+//! - **Floor.** A sample of each lossy answer is decoded and measured by SSIMULACRA2; an answer below 60 is made again.
 //! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped when it says sRGB, carried when it is
 //!   small and simple, and otherwise the pixels are converted (`pixel::colour`). Ink without a usable profile is
 //!   converted as viewers do.

@@ -60,8 +60,16 @@ fn a_picture_of_any_size_and_form_has_a_sample() {
             Subsampling::S411,
             Subsampling::S400,
         ] {
-            let yuv = to_planes(map.clone(), subsampling, Range::Full, Matrix::Bt601);
-            let of_planes = sample(&Raster::Yuv(yuv));
+            let chroma = Plane::filled(subsampling.chroma(size), 128);
+            let of_planes = sample(&Raster::Yuv(Yuv {
+                size,
+                subsampling,
+                range: Range::Full,
+                matrix: Matrix::Bt601,
+                luma: Plane::filled(size, 80),
+                chroma: (subsampling != Subsampling::S400).then(|| [chroma.clone(), chroma]),
+                alpha: None,
+            }));
             assert_eq!(of_planes.size, of_pixels.size, "{subsampling:?}, {size:?}");
         }
     }

@@ -192,6 +192,10 @@ fn no_lossy_answer_is_below_the_floor() {
             let (_, exact) = made(Target::Png, Stage::Quick);
             let reference = Ssimulacra2Reference::new(&slice(&exact)).expect("it has pixels");
             for ((target, stage), tally) in kinds.iter().zip(&mut tallies) {
+                // JPEG shows transparency over white, which is another picture.
+                if *target == Target::Jpeg && facts.alpha {
+                    continue;
+                }
                 let (bytes, picture) = made(*target, *stage);
                 let score = reference.compare(&slice(&picture)).expect("of one size");
                 eprintln!("{name}, {width_px:?}: {target:?} {stage:?} {bytes} bytes, {score:.1}");
