@@ -1,4 +1,4 @@
-//! Every picture of Debian's packages of wallpapers, in every format, at every effort.
+//! Every picture of Debian's packages of wallpapers, in every format, at every effort, and the quality of each.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,8 +16,11 @@ const PACKAGES: [&str; 3] = [
 ];
 /// Where these packages put them.
 const FOLDERS: [&str; 2] = ["/usr/share/backgrounds", "/usr/share/wallpapers"];
-/// In `pelton`'s integration tests.
-const TEST: &str = "efforts::every_picture_is_made_at_every_effort";
+/// Crates whose integration tests take pictures, and these tests: the first measures quality, the second asks a server.
+const TESTS: [(&str, &str); 2] = [
+    ("worker", "floor::no_lossy_answer_is_below_the_floor"),
+    ("pelton", "efforts::every_picture_is_made_at_every_effort"),
+];
 
 /// Converts them, or the pictures of the folders that `arguments` name.
 ///
@@ -32,11 +35,16 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     };
     let mut build = crate::ready(root)?;
     build.worker()?;
-    let mut cargo = build.cargo("test");
-    cargo.args(["--package", "pelton", "--test", "it", "--", "--exact"]);
-    cargo
-        .args(["--nocapture", TEST])
-        .env("CONFORM_PICTURES", folders.join(":".as_ref()));
-    timed("conform pictures", || succeed(&mut cargo))?;
+    let folders = folders.join(":".as_ref());
+    for (package, test) in TESTS {
+        let mut cargo = build.cargo("test");
+        cargo.args(["--package", package, "--test", "it", "--", "--exact"]);
+        cargo
+            .args(["--nocapture", test])
+            .env("CONFORM_PICTURES", &folders);
+        timed(&format!("conform pictures: {package}"), || {
+            succeed(&mut cargo)
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
