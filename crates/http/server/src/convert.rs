@@ -1,6 +1,9 @@
 //! One conversion, start to end: original → cell → checked answer → variant on disk. Blocks; runs on the threads of
 //! [`crate::flight`] and nowhere else.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
@@ -26,6 +29,9 @@ use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 const CPU_FACTOR: u64 = 8;
 /// … and this much in any case, since small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
+/// … but above that no more than a millisecond for so many bytes of the original: a small file that claims a large picture is
+/// not worth the time of one.
+const CPU_WORTH_BYTES: u64 = 10;
 /// Wall time a job may take for each unit of CPU time.
 const WALL_FACTOR: u32 = 8;
 /// Memory beyond the estimate, for the same reason.
@@ -277,7 +283,7 @@ impl Converter {
 
     /// Keeps what was made for a task, if it is worth that.
     fn take(&self, task: &Task, body: Sealed) -> Outcome {
-        let outcome = if task.original_competes && task.identity.size_bytes <= body.bytes {
+        let outcome = if self.competitor_bytes(task) <= body.bytes {
             self.keep(task, Kind::Verdict(Verdict::Larger), None)
         } else {
             let made = task.made(body.cpu_us);
@@ -289,11 +295,26 @@ impl Converter {
             outcome
         };
         if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
-            && variant.is_useful()
+            && matches!(variant.kind, Kind::Picture(_))
         {
             self.variants.remove(replaced);
         }
         outcome
+    }
+
+    /// What a task's result must be smaller than: the original, where it answers the same requests, and the quicker variant
+    /// that the result would replace, which is as good within what qualities differ by.
+    fn competitor_bytes(&self, task: &Task) -> u64 {
+        let original_bytes = task.original_competes.then_some(task.identity.size_bytes);
+        let quick = task.replaces;
+        let quick = quick.and_then(|key| self.variants.find_on_disk(&key, clock::unix_ms()));
+        let quick = quick.filter(|variant| matches!(variant.kind, Kind::Picture(_)));
+        let quick_bytes = quick.map(|variant| variant.bytes);
+        original_bytes
+            .into_iter()
+            .chain(quick_bytes)
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// Whether the original killed so many cells that no more are spent on it, or none on improving it.
@@ -536,6 +557,13 @@ fn memory_bytes_max(plans: &[Plan]) -> u64 {
         .saturating_add(MEMORY_FLOOR_BYTES)
 }
 
+/// CPU time for a job that makes all of `plans` from an original of `original_bytes`.
+fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
+    let estimated: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
+    let worth = original_bytes / CPU_WORTH_BYTES;
+    u32::try_from((estimated * CPU_FACTOR).min(worth) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
+}
+
 /// Bounds of a job beyond what follows from its plans.
 struct Bounds<'a> {
     wall_ms_max: u32,
@@ -552,8 +580,9 @@ fn run_order(
     bounds: &Bounds<'_>,
 ) -> Result<(Vec<Sealed>, Option<Look>), Failure> {
     let plans = order.plans();
-    let cpu_ms: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
-    let cpu_ms_max = u32::try_from(cpu_ms * CPU_FACTOR + CPU_FLOOR_MS).unwrap_or(u32::MAX);
+    // An original whose size cannot be told is bounded by its plans alone.
+    let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
+    let cpu_ms_max = cpu_ms_max(plans, original_bytes);
     let (bytes, size_px) = match plans {
         [plan] if !order.look() => {
             let size = (plan.target.width_px, plan.target.height_px);

@@ -28,7 +28,7 @@ use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-pub(crate) const ENCODER_VERSION: u32 = 6;
+pub(crate) const ENCODER_VERSION: u32 = 7;
 /// The same for plans of sound.
 const SOUND_VERSION: u32 = 1;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.

@@ -150,3 +150,36 @@ fn what_exceeds_the_limits_is_not_converted() {
         server.stop();
     }
 }
+
+/// Neither is worth the seconds that decoding its emptiness takes.
+#[test]
+fn a_file_too_short_for_its_pixels_costs_nothing() {
+    let side = 10_000_u16.to_le_bytes();
+    let mut gif = [
+        &b"GIF89a"[..],
+        &side,
+        &side,
+        &[0x80, 0, 0, 0, 0, 0, 9, 9, 9],
+    ]
+    .concat();
+    gif.extend(
+        [
+            &[0x2c, 0, 0, 0, 0][..],
+            &side,
+            &side,
+            &[0, 2, 1, 0, 0, 0x3b],
+        ]
+        .concat(),
+    );
+    let mut bmp = media::bmp(16, 16);
+    bmp[18..26].copy_from_slice(&[0x10, 0x27, 0, 0, 0x10, 0x27, 0, 0]);
+    let home = Home::with(&[("e.gif", &gif), ("e.bmp", &bmp)]);
+    let server = Server::plain(&home, &[]);
+    for (name, bytes) in [("e.gif", &gif), ("e.bmp", &bmp)] {
+        let whole = server.get_as(&format!("/{name}"), "image/avif,image/webp,*/*");
+        assert_eq!((whole.status, &whole.body), (200, bytes), "{name}");
+        assert_eq!(server.get(&format!("/{name}?w=100")).status, 422, "{name}");
+    }
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}

@@ -93,3 +93,22 @@ fn every_picture_is_made_at_every_effort() {
     );
     server.stop();
 }
+
+/// A larger answer is no better one, where the qualities are the same on average.
+#[test]
+fn no_improvement_is_larger_than_what_it_replaces() {
+    let home = Home::with(&[("faint.png", &media::faint(900, 700))]);
+    let server = Server::start(&home, &[]);
+    for target in ["/faint.png?format=avif", "/faint.png?format=avif&w=450"] {
+        let quick = server.get(target);
+        let last = eventually("it is settled", || {
+            let answer = server.get(target);
+            is_final(&answer).then_some(answer)
+        });
+        assert_eq!(last.content_type(), "image/avif", "{target}");
+        let (quick_bytes, last_bytes) = (quick.body.len(), last.body.len());
+        eprintln!("{target}: {quick_bytes} bytes, then {last_bytes}");
+        assert!(last_bytes <= quick_bytes, "{target}");
+    }
+    server.stop();
+}
