@@ -166,6 +166,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::TooManyPixels { .. } | Refusal::ProfileTooLarge { .. } => Problem::TooLarge,
             Refusal::TargetTooLarge { .. } => Problem::BadParameter(refusal.to_string()),
+            Refusal::SparseSource => Problem::Undecodable,
             Refusal::UnsupportedSource(_) | Refusal::AnimatedSource => Problem::Unsupported,
         }
     }

@@ -303,6 +303,8 @@ pub enum Refusal {
     },
     /// The original is sound, but of a kind that is passed through.
     UnsupportedSource(Unsupported),
+    /// The original is too short for nearly all of its pixels.
+    SparseSource,
     /// The original moves; converting it would freeze it.
     AnimatedSource,
     /// The answer would exceed [`Limits::target_pixels_max`], or what its format can hold.
@@ -327,6 +329,7 @@ impl fmt::Display for Refusal {
             Refusal::UnsupportedSource(unsupported) => {
                 write!(f, "original is not converted: {unsupported}")
             }
+            Refusal::SparseSource => f.write_str("original is too short for its pixels"),
             Refusal::AnimatedSource => f.write_str("original is animated"),
             Refusal::TargetTooLarge { size } => {
                 let Size {
@@ -368,6 +371,9 @@ pub fn plan(
             pixels: facts.stored.pixels(),
             pixels_max: limits.source_pixels_max,
         });
+    }
+    if facts.sparse {
+        return Err(Refusal::SparseSource);
     }
     if limits.profile_bytes_max < facts.profile_bytes {
         return Err(Refusal::ProfileTooLarge {

@@ -68,6 +68,8 @@ pub struct Facts {
     pub profile_bytes: u64,
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
+    /// Whether the file is too short for nearly all of its pixels, so that to decode it is to paint emptiness.
+    pub sparse: bool,
     /// Why no worker may convert the picture.
     pub unsupported: Option<Unsupported>,
 }
@@ -88,6 +90,7 @@ impl Facts {
             progressive: false,
             profile_bytes: 0,
             jpeg_quality: None,
+            sparse: false,
             unsupported: None,
         }
     }
@@ -228,7 +231,6 @@ const PIXELS_PER_BYTE_MAX: u64 = 10_000;
 /// Pictures of fewer pixels are cheap to decode, whatever is missing.
 const SPARSE_PIXELS_MIN: u64 = 4 << 20;
 
-/// Whether the file is too short for nearly all of its pixels, so that to decode it is to paint emptiness.
 fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
     let pixels = facts.stored.pixels();
     matches!(
@@ -265,10 +267,10 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
     if facts.stored.pixels() == 0 {
         return Err(ProbeError::malformed("picture without pixels"));
     }
-    if is_sparse(&facts, len_bytes) {
-        return Err(ProbeError::malformed("file too short for its pixels"));
-    }
-    Ok(facts)
+    Ok(Facts {
+        sparse: is_sparse(&facts, len_bytes),
+        ..facts
+    })
 }
 
 /// The size of the upright picture in a HEIC or HEIF file, which Pelton lists and does not convert, so that [`probe`] does not

@@ -21,6 +21,7 @@ pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts 
         progressive: false,
         profile_bytes: 0,
         jpeg_quality: None,
+        sparse: false,
         unsupported: None,
     }
 }
@@ -346,6 +347,23 @@ fn distinct() -> Plan {
             lossless: false,
         },
     }
+}
+
+#[test]
+fn an_original_too_short_for_its_pixels_is_refused() {
+    let sparse = Facts {
+        sparse: true,
+        ..photo()
+    };
+    let limits = Limits::default();
+    let refused = plan(
+        &sparse,
+        &recipe("w=100"),
+        Target::Webp,
+        Stage::Quick,
+        &limits,
+    );
+    assert_eq!(refused, Err(Refusal::SparseSource));
 }
 
 /// The largest of today's cameras: a browser gets a WebP within the gigabyte that conversions have by default.

@@ -166,13 +166,14 @@ fn bombs_cost_no_more_than_other_headers() {
 
 /// A GIF of 35 bytes that claims 100 megapixels has none of them; one of 10,000 bytes may have all.
 #[test]
-fn a_file_too_short_for_its_pixels_is_malformed() {
+fn a_file_too_short_for_its_pixels_is_sparse() {
     let gif = gif((10_000, 10_000), &[gif_image((10_000, 10_000), &[9])]);
     let white = png((10_000, 10_000), [1, 0, 0], &[]);
     for (name, bytes) in [("gif", gif), ("png", white)] {
         for (len_bytes, is_sound) in [(bytes.len() as u64, false), (9_999, false), (10_000, true)] {
-            let outcome = probe(&Sparse::new(&bytes, len_bytes), len_bytes);
-            assert_eq!(outcome.is_ok(), is_sound, "{name}, {len_bytes} bytes");
+            let facts = probe(&Sparse::new(&bytes, len_bytes), len_bytes);
+            let facts = facts.expect("its header is sound");
+            assert_eq!(!facts.sparse, is_sound, "{name}, {len_bytes} bytes");
         }
     }
     // What is small is cheap.
@@ -180,7 +181,8 @@ fn a_file_too_short_for_its_pixels_is_malformed() {
         40,
         &[(18, &[0, 8, 0, 0, 0, 8, 0, 0]), (28, &[8]), (30, &[1])],
     );
-    assert!(probe(&small[..], small.len() as u64).is_ok());
+    let facts = probe(&small[..], small.len() as u64).expect("its header is sound");
+    assert!(!facts.sparse);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn headers() {
             jpeg inside: Bmp 640x480 Rgb 8 lossless unsupported:Compression
             odd depth: Bmp 640x480 Rgb 8 lossless unsupported:Compression
             negative width: Malformed: bmp of negative width
-            most negative height: Malformed: file too short for its pixels
+            most negative height: Bmp 640x2147483648 Rgb 8 lossless
             no pixels: Malformed: picture without pixels
             cut: Truncated: header is cut off
         "#]],
