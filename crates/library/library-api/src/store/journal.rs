@@ -6,8 +6,9 @@
 //! Little-endian. A record is whole or does not count, and with it all of its changes.
 //!
 //! A crash leaves the beginning of a record at the end of the file; the next writer cuts it off. Everything else that is
-//! no whole record is damage: readers skip it and go on with the next whole record. The next writer keeps the damaged
-//! file as `journal.bad` and writes the journal anew. Readers write nothing.
+//! no whole record is damage: readers skip it and go on with the next whole record. So is one wrong bit in the first 8
+//! bytes; a later version of the format must differ from them in more bits. The next writer keeps the damaged file as
+//! `journal.bad` and writes the journal anew. Readers write nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -188,20 +189,25 @@ impl Journal {
         let bytes = read_from(file, begin, found.len() - begin).map_err(self.failed("read"))?;
         let mut rest = &bytes[..];
         if begin == 0 {
-            rest = rest.strip_prefix(MAGIC).ok_or_else(|| {
-                let what = "it is not a journal of this version";
-                self.failed("read")(io::Error::new(io::ErrorKind::InvalidData, what))
-            })?;
+            let head = rest.split_first_chunk::<{ MAGIC.len() }>();
+            let (wrong_bits, records) = head.map_or((u32::MAX, rest), |(head, records)| {
+                (wrong_bits(head, MAGIC), records)
+            });
+            rest = records;
+            match wrong_bits {
+                0 => {}
+                1 => self.note_damage(position, 0, MAGIC.len()),
+                _ => {
+                    let what = "it is not a journal of this version";
+                    let err = io::Error::new(io::ErrorKind::InvalidData, what);
+                    return Err(self.failed("read")(err));
+                }
+            }
         }
         while let Some(next) = find_record(rest) {
             if next.skipped_bytes != 0 {
                 let at = begin + (bytes.len() - rest.len()) as u64;
-                let (path, skipped) = (self.path.display(), next.skipped_bytes);
-                tracing::error!(%path, at, skipped, "a damaged part of the users' journal was skipped; changes in it are lost");
-                self.damaged_stretches.fetch_add(1, Ordering::Relaxed);
-                let bytes = &self.damaged_bytes;
-                bytes.fetch_add(skipped as u64, Ordering::Relaxed);
-                position.is_damaged = true;
+                self.note_damage(position, at, next.skipped_bytes);
             }
             for change in next.changes {
                 if position.is_damaged {
@@ -216,6 +222,16 @@ impl Journal {
             position.renewed_bytes = position.bytes;
         }
         Ok(())
+    }
+
+    /// Logs and counts a stretch that was skipped.
+    fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
+        let path = self.path.display();
+        tracing::error!(%path, at, skipped, "a damaged part of the users' journal was skipped; changes in it are lost");
+        self.damaged_stretches.fetch_add(1, Ordering::Relaxed);
+        let bytes = &self.damaged_bytes;
+        bytes.fetch_add(skipped as u64, Ordering::Relaxed);
+        position.is_damaged = true;
     }
 
     /// Gives the journal, as it is, a name of its own beside it, and returns that.
@@ -372,7 +388,8 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
             Err(_) => next(Vec::new(), skipped_bytes),
         });
     }
-    // No JSON has a zero byte, and every length has one: what users wrote cannot pass for the head of a record.
+    // No JSON has a zero byte, and every length up to RECORD_BYTES_MAX has one: what users wrote cannot pass for the head
+    // of a record.
     let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
     let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
     let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());
@@ -401,8 +418,16 @@ fn take_record(bytes: &[u8]) -> Option<Whole<'_>> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
+    if RECORD_BYTES_MAX < length {
+        return None;
+    }
     let (json, rest) = rest.split_at_checked(length)?;
     (checksum(json) == *sum).then_some(Whole { json, rest })
+}
+
+/// Counts the bits in which two beginnings of a file differ.
+fn wrong_bits(found: &[u8; MAGIC.len()], wanted: &[u8; MAGIC.len()]) -> u32 {
+    (u64::from_le_bytes(*found) ^ u64::from_le_bytes(*wanted)).count_ones()
 }
 
 fn checksum(json: &[u8]) -> [u8; 8] {

@@ -127,6 +127,58 @@ fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
 }
 
 #[test]
+fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
+    let folder = Folder::new("begin");
+    records(&folder, ["a", "b"].map(user).into());
+    let whole = fs::read(folder.journal()).expect("it is there");
+    for bit in 0..64 {
+        let mut broken = whole.clone();
+        broken[bit / 8] ^= 1 << (bit % 8);
+        fs::write(folder.journal(), &broken).expect("it is ours");
+        let store = Store::open(&folder.0).expect("the records are read");
+        assert_eq!(names(&state(&store)), ["a", "b"], "bit {bit}");
+        let damage = Damage {
+            stretches: 1,
+            bytes: 8,
+        };
+        assert_eq!(store.damage(), damage, "bit {bit}");
+        change(&store, vec![play(1, 10)]);
+        let kept = folder.0.join("journal.bad");
+        assert_eq!(fs::read(&kept).expect("it is kept"), broken, "bit {bit}");
+        fs::remove_file(&kept).expect("it is ours");
+        let again = Store::open(&folder.0).expect("it is whole again");
+        assert_eq!(again.damage(), Damage::default(), "bit {bit}");
+    }
+    // Another version is refused, and left as it is.
+    let mut later = whole.clone();
+    later[7] = b'2';
+    fs::write(folder.journal(), &later).expect("it is ours");
+    Store::open(&folder.0).expect_err("it is of another version");
+    assert_eq!(fs::read(folder.journal()).expect("it is there"), later);
+}
+
+/// Bytes in a user's text that would be a whole record, were it not longer than records may be.
+#[test]
+fn what_users_write_does_not_pass_for_a_record() {
+    let folder = Folder::new("forged");
+    const LENGTH: usize = 0x0101_0101;
+    let mut json =
+        br#"[{"change":"user","name":"eve","password":"","admin":true,"at_ms":1}"#.to_vec();
+    json.resize(LENGTH - 1, b' ');
+    json.push(b']');
+    let mut forged = (LENGTH as u32).to_le_bytes().to_vec();
+    forged.extend(&blake3::hash(&json).as_bytes()[..8]);
+    forged.extend(&json);
+    records(&folder, vec![user("a")]);
+    let mut bytes = fs::read(folder.journal()).expect("it is there");
+    bytes.push(b'x');
+    bytes.extend(forged);
+    fs::write(folder.journal(), &bytes).expect("it is ours");
+    let store = Store::open(&folder.0).expect("the rest is read");
+    assert_eq!(names(&state(&store)), ["a"]);
+}
+
+#[test]
 fn every_damaged_journal_is_kept_up_to_a_bound() {
     let folder = Folder::new("kept");
     for round in 0..12 {
