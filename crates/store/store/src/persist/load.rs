@@ -225,6 +225,8 @@ struct Replay<'a> {
     summed: u64,
     /// Of that, once the file was read.
     sum: Sum,
+    /// Where in the file the command begins that has no end, if there is one.
+    torn: Option<u64>,
 }
 
 impl<'a> Replay<'a> {
@@ -240,6 +242,7 @@ impl<'a> Replay<'a> {
             may_cut: config.aof_load_truncated,
             summed: 0,
             sum: Sum::default(),
+            torn: None,
         }
     }
 
@@ -317,6 +320,14 @@ impl<'a> Replay<'a> {
             );
             return Err(Error::data(text));
         }
+        let torn = self.torn.unwrap_or(source.read);
+        if let Some(at) = source.command_behind(torn).map_err(read)? {
+            let text = format!(
+                "{show}: the command at byte {torn} has no end, but a whole command follows at byte {at}: this is damage, and \
+                 no end that a crash left; truncate -s {whole} on the file drops everything from byte {whole} on"
+            );
+            return Err(Error::data(text));
+        }
         tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the journal's last command was cut by a crash and is dropped");
         let cut = File::options()
             .write(true)
@@ -339,7 +350,11 @@ impl<'a> Replay<'a> {
         .with_places(LENDABLE);
         let mut whole = source.at();
         self.summed = whole;
+        self.torn = None;
         loop {
+            if parser.is_between() {
+                self.torn = Some(source.at());
+            }
             // The parser would take a line of words too.
             let begins = source.input.first().filter(|_| parser.is_between());
             match begins.copied() {
@@ -514,6 +529,21 @@ impl Source {
         Ok(found)
     }
 
+    /// Returns where the first whole command begins that lies within the one at `torn`, which has no end. A value may hold
+    /// such bytes, too; so what follows the command must be another one, an annotation, or the end of the file.
+    fn command_behind(&self, torn: u64) -> io::Result<Option<u64>> {
+        const BEFORE: &[u8] = b"\r\n*";
+        let mut bytes = vec![0; (self.read - torn) as usize];
+        self.file.read_exact_at(&mut bytes, torn)?;
+        let begins = bytes.windows(BEFORE.len()).enumerate();
+        let mut begins = begins.filter_map(|(at, part)| (part == BEFORE).then_some(at + 2));
+        let found = begins.find(|begin| {
+            let behind = whole_command(&bytes[*begin..]);
+            behind.is_some_and(|rest| matches!(rest, [] | [b'*' | b'#', ..]))
+        });
+        Ok(found.map(|at| torn + at as u64))
+    }
+
     /// Reads a part of the file once more, in pieces with their places, until `take` wants no more.
     fn read_again(
         &self,
@@ -538,4 +568,37 @@ impl Source {
     fn at(&self) -> u64 {
         self.read - self.input.len() as u64
     }
+}
+
+/// Takes a command off the front whose name is of letters, and returns what follows it; `None` where there is none, or not
+/// all of it.
+fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
+    /// Arguments that are looked at; a command with more counts as one that is not whole.
+    const ARGUMENTS_MAX: usize = 1_024;
+    let (count, mut rest) = take_number(bytes, b'*')?;
+    if !(1..=ARGUMENTS_MAX).contains(&count) {
+        return None;
+    }
+    for number in 0..count {
+        let (length, behind) = take_number(rest, b'$')?;
+        let (argument, behind) = behind.split_at_checked(length)?;
+        let is_name = !argument.is_empty() && argument.iter().all(u8::is_ascii_alphabetic);
+        if number == 0 && !is_name {
+            return None;
+        }
+        rest = behind.strip_prefix(b"\r\n")?;
+    }
+    Some(rest)
+}
+
+/// Takes `kind`, a number and the end of a line off the front.
+fn take_number(bytes: &[u8], kind: u8) -> Option<(usize, &[u8])> {
+    const DIGITS_MAX: usize = 10;
+    let bytes = bytes.strip_prefix(&[kind])?;
+    let end = bytes
+        .iter()
+        .take(DIGITS_MAX + 1)
+        .position(|byte| *byte == b'\r')?;
+    let number = str::from_utf8(&bytes[..end]).ok()?.parse().ok()?;
+    Some((number, bytes[end..].strip_prefix(b"\r\n")?))
 }

@@ -429,6 +429,56 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
     assert_eq!(fs::read(dir.increment()).expect("left as it was"), damaged);
 }
 
+/// Where no sum follows: in the last 4 KiB before a crash, and in a journal that Redis wrote.
+#[test]
+fn a_length_beyond_the_file_before_whole_commands_is_damage() {
+    let dir = Dir::new("swallowed");
+    let config = dir.config("");
+    write(&config, &["SET a 1"]);
+    let set = |key: &str| format!("*3\r\n$3\r\nSET\r\n$1\r\n{key}\r\n$1\r\n1\r\n");
+    let damaged = "*3\r\n$3\r\nSET\r\n$1\r\nb\r\n$900\r\n1\r\n";
+    let torn = "*3\r\n$3\r\nSET\r\n$1\r\nz\r\n$1";
+    let multi = "*1\r\n$5\r\nMULTI\r\n";
+    let begin = set("a");
+    for behind in [set("c"), set("c") + &set("d"), set("c") + torn] {
+        for before in [begin.clone(), begin.clone() + multi + &set("y")] {
+            let bytes = format!("{before}{damaged}{behind}");
+            fs::write(dir.increment(), &bytes).expect("written");
+            let fault = open(&config).map(drop).expect_err("refused");
+            let (at, next) = (before.len(), before.len() + damaged.len());
+            let expected =
+                format!("byte {at} has no end, but a whole command follows at byte {next}");
+            assert!(fault.contains(&expected), "{fault}");
+            let whole = begin.len();
+            assert!(
+                fault.contains(&format!("truncate -s {whole} on")),
+                "{fault}"
+            );
+            assert_eq!(
+                fs::read(dir.increment()).expect("left as it was"),
+                bytes.as_bytes()
+            );
+        }
+    }
+    // Ends that a crash leaves: in a value, in a value that looks like a command, and within a transaction.
+    let alike = format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n$900\r\n{}and more", set("c"));
+    for end in [
+        torn.to_owned(),
+        alike,
+        multi.to_owned() + &set("y"),
+        multi.to_owned() + &set("y") + torn,
+    ] {
+        fs::write(dir.increment(), format!("{begin}{end}")).expect("written");
+        let (mut keyspace, _persist) = open(&config).expect("a cut end is dropped");
+        let mut session = Session::new();
+        assert_eq!(
+            run(&mut keyspace, &mut session, "EXISTS a b c y z"),
+            ":1\r\n",
+            "{end}"
+        );
+    }
+}
+
 #[test]
 fn functions_of_a_snapshot_are_in_the_next_one() {
     let dir = Dir::new("functions");
