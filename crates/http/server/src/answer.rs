@@ -250,9 +250,68 @@ impl Core {
             Method::Get | Method::Head => {}
         }
         Some(match self.document(request).await? {
-            Ok(document) => answer_document(document, shape),
+            Ok(document) => self.answer_document(document, shape),
             Err(problem) => self.answer_problem(&problem, shape),
         })
+    }
+
+    /// Counts a body in memory until its client has taken it; `None` where there is no room for it.
+    pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
+        let bytes_max = self.service.settings.limits.mount_answers_bytes;
+        self.service.answer_memory.hold(body, bytes_max)
+    }
+
+    /// Answers where [`Core::hold`] finds no room.
+    pub(crate) fn answer_full(&self, bodiless: bool) -> Answer {
+        const RETRY_AFTER_S: u64 = 5;
+        let problem = Problem::AnswersWait {
+            retry_after_s: RETRY_AFTER_S,
+        };
+        let shape = Shape {
+            bodiless,
+            negotiable: false,
+        };
+        self.answer_problem(&problem, shape)
+    }
+
+    fn answer_document(&self, document: Document, shape: Shape) -> Answer {
+        /// What is shorter is sent always, so that a full memory does not make probes fail.
+        const HELD_BYTES_MIN: usize = 1_024;
+        let length = document.text.len();
+        let payload = if shape.bodiless || length == 0 {
+            Payload::None
+        } else if length < HELD_BYTES_MIN {
+            Payload::Owned(document.text.into())
+        } else {
+            match self.hold(document.text.into()) {
+                Some(body) => Payload::Owned(body),
+                None => return self.answer_full(shape.bodiless),
+            }
+        };
+        let mut fields: Vec<Field> = vec![
+            ("content-type".into(), document.media_type.into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-security-policy".into(), POLICY.into()),
+            ("content-length".into(), length.to_string().into()),
+        ];
+        fields.extend(
+            document
+                .location
+                .map(|location| ("location".into(), location.into())),
+        );
+        Answer {
+            status: if document.location.is_some() {
+                303
+            } else {
+                200
+            },
+            served: Served::Other,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload,
+            request_id: None,
+        }
     }
 
     /// Answers with what the library has at a target that the server put together itself.
@@ -456,36 +515,6 @@ impl Core {
             payload: text_for(shape, text),
             request_id: Some(request_id),
         }
-    }
-}
-
-fn answer_document(document: Document, shape: Shape) -> Answer {
-    let mut fields: Vec<Field> = vec![
-        ("content-type".into(), document.media_type.into()),
-        ("cache-control".into(), "no-store".into()),
-        ("x-content-type-options".into(), "nosniff".into()),
-        ("content-security-policy".into(), POLICY.into()),
-        (
-            "content-length".into(),
-            document.text.len().to_string().into(),
-        ),
-    ];
-    fields.extend(
-        document
-            .location
-            .map(|location| ("location".into(), location.into())),
-    );
-    Answer {
-        status: if document.location.is_some() {
-            303
-        } else {
-            200
-        },
-        served: Served::Other,
-        fields: Fields::Listed(fields),
-        added: Vec::new(),
-        payload: text_for(shape, document.text),
-        request_id: None,
     }
 }
 

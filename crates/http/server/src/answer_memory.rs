@@ -1,5 +1,5 @@
-//! Memory of mounts' answers that clients have not taken yet, of all cores together. Without a bound, slow readers of long
-//! documents would hold all memory.
+//! Memory of answers that are no files and that clients have not taken yet, of all cores together: mounts' answers, pages,
+//! metrics, and what content codings make of them. Without a bound, slow readers of long documents would hold all memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

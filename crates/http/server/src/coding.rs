@@ -133,13 +133,15 @@ impl Core {
         };
         debug_assert_eq!(length, body.len() as u64);
         let body = body.clone();
-        if let Some(coded) = blocking(move || coding.encode(&body)).await {
+        let coded = blocking(move || coding.encode(&body)).await;
+        // Where there is no room for the coded body, the body as it is goes out, which has its room.
+        if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
             set(fields, "content-length", coded.len().to_string());
             set(fields, "content-encoding", coding.name().to_owned());
             if let Some(etag) = value(fields, "etag").map(|etag| tagged(etag, coding)) {
                 set(fields, "etag", etag);
             }
-            answer.payload = Payload::Owned(coded.into());
+            answer.payload = Payload::Owned(coded);
         }
         answer
     }

@@ -412,23 +412,14 @@ impl Core {
     }
 
     fn answer_whole(&self, status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
-        const RETRY_AFTER_S: u64 = 5;
-        let bytes_max = self.service.settings.limits.mount_answers_bytes;
         let held = match bodiless || body.is_empty() {
             true => Some(body),
-            false => self.service.answer_memory.hold(body, bytes_max),
+            false => self.hold(body),
         };
-        let Some(body) = held else {
-            let problem = Problem::AnswersWait {
-                retry_after_s: RETRY_AFTER_S,
-            };
-            let shape = Shape {
-                bodiless,
-                negotiable: false,
-            };
-            return self.answer_problem(&problem, shape);
-        };
-        whole(status, fields, body, bodiless)
+        match held {
+            Some(body) => whole(status, fields, body, bodiless),
+            None => self.answer_full(bodiless),
+        }
     }
 
     async fn answer_archive(

@@ -3,6 +3,7 @@
 mod peer;
 
 use std::borrow::Cow;
+use std::io::Read as _;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -89,12 +90,37 @@ impl Mount for Odd {
     }
 }
 
+/// Answers with as many bytes of text as its query says, of which codings leave three quarters.
+struct Long;
+
+impl Mount for Long {
+    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let bytes = visit.query.unwrap_or("").parse().expect("a number");
+        let mut digits = String::with_capacity(bytes + 64);
+        for number in 0_u64.. {
+            if bytes <= digits.len() {
+                break;
+            }
+            digits += &blake3::hash(&number.to_le_bytes()).to_hex();
+        }
+        digits.truncate(bytes);
+        Box::pin(async move {
+            Reply::Whole {
+                status: 200,
+                fields: vec![("content-type".into(), "text/plain".into())],
+                body: digits.into(),
+            }
+        })
+    }
+}
+
 fn mounts() -> Mounts {
     Mounts::new(vec![
         ("/echo".to_owned(), std::sync::Arc::new(Echo("outer"))),
         ("/echo/in".to_owned(), std::sync::Arc::new(Echo("inner"))),
         ("/to".to_owned(), std::sync::Arc::new(Elsewhere)),
         ("/odd".to_owned(), std::sync::Arc::new(Odd)),
+        ("/long".to_owned(), std::sync::Arc::new(Long)),
     ])
 }
 
@@ -297,6 +323,35 @@ fn a_slow_body_gives_its_room_to_others() {
         assert_eq!(third.add(b"j", 5).expect_err("a mount has it").status, 503);
         assert_eq!(whole, "efghi");
     });
+}
+
+/// Whether or not the body is in a content coding, and whatever wants its room.
+#[test]
+fn answers_that_clients_do_not_take_are_bounded_together() {
+    for coding in ["identity", "br", "gzip"] {
+        let house = House::limited(mounts(), 1 << 20);
+        let status = |target: &str| {
+            let answer = house.ask_http1("GET", target, "", "");
+            answer[..3].to_owned()
+        };
+        let text = format!(
+            "GET /long?3000000 HTTP/1.1\r\nhost: h\r\naccept-encoding: {coding}\r\nconnection: close\r\n\r\n"
+        );
+        let mut idle = house.begin(&text);
+        let mut first = [0; 12];
+        idle.read_exact(&mut first).expect("it is answered");
+        assert_eq!(&first, b"HTTP/1.1 200", "{coding}");
+        for target in ["/long?10", "/long?2000", "/-/metrics"] {
+            assert_eq!(status(target), "503", "{coding} {target}");
+        }
+        assert_eq!(status("/-/ready"), "200", "{coding}");
+        let mut rest = Vec::new();
+        idle.read_to_end(&mut rest).expect("it comes whole");
+        drop(idle);
+        for target in ["/long?10", "/long?2000", "/-/metrics"] {
+            assert_eq!(status(target), "200", "{coding} {target}");
+        }
+    }
 }
 
 #[test]

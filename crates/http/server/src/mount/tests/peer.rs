@@ -31,6 +31,11 @@ pub(super) struct House {
 
 impl House {
     pub(super) fn open(mounts: Mounts) -> House {
+        House::limited(mounts, Limits::default().mount_answers_bytes)
+    }
+
+    /// One whose answers in memory have so many bytes in all.
+    pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> House {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root =
@@ -51,7 +56,9 @@ impl House {
         let worker = std::env::var_os("PELTON_WORKER").expect("cargo xtask sets it");
         let worker = fs::read(worker).expect("the worker was built");
         let pool = sandbox::Pool::start(&worker, sandbox::Limits::default()).expect("cells");
-        let service = Service::open(settings(&root), pool, listeners.counters(), mounts, None);
+        let mut settings = settings(&root);
+        settings.limits.mount_answers_bytes = mount_answers_bytes;
+        let service = Service::open(settings, pool, listeners.counters(), mounts, None);
         let live = Live::new(service.expect("a service"), Box::new([Scheme::Http]));
         let stop = Stop::new();
         let stopped = stop.clone();
