@@ -41,7 +41,11 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         input.part()?;
         let [k0, k1, k2, k3, l0, l1, l2, l3] = input.array(at)?;
         let kind = [k0, k1, k2, k3];
-        let bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
+        let mut bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
+        if &kind == b"SSND" && bytes == 0 {
+            // A writer that could not go back left it so: of no sound, there are eight bytes.
+            bytes = input.len() - at - 8;
+        }
         let mut body = at + 8..at + 8 + bytes;
         if input.len() < body.end {
             media.issue("a chunk says that it is longer than the file");
@@ -82,6 +86,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let frames = match &coding {
         // Its writers count packets, though samples of a channel were meant.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
+        // A writer that could not go back counted none.
+        _ if frames == 0 => Some(room(&media.audio, bytes))
+            .filter(|room| *room != u64::MAX)
+            .unwrap_or(0),
         _ => frames.min(room(&media.audio, bytes)),
     };
     media.audio.measure(frames, bytes);

@@ -11,7 +11,7 @@
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence, Mime, Picture, PictureKind, Stored};
-use crate::{Error, Field, Media, text};
+use crate::{Error, ErrorKind, Field, Media, text};
 use std::ops::Range;
 
 pub(crate) const MAGIC: &[u8; 4] = b"\x1a\x45\xdf\xa3";
@@ -45,7 +45,12 @@ const ATTACHMENTS: u32 = 0x1941_a469;
 const ATTACHED_FILE: u32 = 0x61a7;
 const FILE_MIME_TYPE: u32 = 0x4660;
 const FILE_DATA: u32 = 0x465c;
+const CUES: u32 = 0x1c53_bb6b;
 const CLUSTER: u32 = 0x1f43_b675;
+const TIMESTAMP: u32 = 0xe7;
+const SIMPLE_BLOCK: u32 = 0xa3;
+const BLOCK_GROUP: u32 = 0xa0;
+const BLOCK: u32 = 0xa1;
 
 /// Kinds of tracks.
 const VIDEO: u64 = 1;
@@ -61,6 +66,9 @@ const HEAD_BYTES: usize = 12;
 const NAME_BYTES_MAX: u64 = 64;
 /// Elements behind the clusters that are looked for.
 const SEEKS_MAX: usize = 16;
+/// Bytes before the end that are searched for the last cluster, in steps.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+const STEP_BYTES: u64 = 64 << 10;
 /// Bytes of the first cluster that tell one recording from another.
 const SOUND_BYTES: usize = 256;
 
@@ -125,14 +133,71 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
+    // A writer that could not go back states no duration.
+    let is_stated = 0.0 < known.ticks;
+    if !is_stated && sound_at < segment.end {
+        known.ticks = match last_ticks(input, &(sound_at..segment.end)) {
+            Err(err) if err.kind != ErrorKind::Io => 0.0,
+            ticks => ticks? as f64,
+        };
+    }
     // Casts saturate, and make zero of what is no number.
     let ms = (known.ticks * known.scale_ns as f64 / 1e6).round() as u64;
     let samples = u128::from(ms) * u128::from(media.audio.sample_rate_hz) / 1000;
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     media.audio.measure(samples, segment.end - sound_at);
-    media.audio.exact = ms != 0;
+    media.audio.exact = is_stated && ms != 0;
     media.essence = Essence::of("matroska", ms, &[&known.uid[..], &sound].concat());
     Ok(media)
+}
+
+/// Finds the last cluster, and returns the time at which its last block begins.
+fn last_ticks(input: &mut Input<'_>, clusters: &Range<u64>) -> Result<u64, Error> {
+    let mut end = clusters.end;
+    let first = end.saturating_sub(TAIL_BYTES_MAX).max(clusters.start);
+    while first < end {
+        let at = end.saturating_sub(STEP_BYTES).max(first);
+        let bytes = input.up_to(at, (end - at) as usize + HEAD_BYTES)?;
+        let heads = bytes.windows(4).take((end - at) as usize).enumerate().rev();
+        let mut heads = heads.filter(|(_, head)| *head == CLUSTER.to_be_bytes());
+        if let Some((skip, _)) = heads.next() {
+            let mut start = at + skip as u64;
+            if let Some(cluster) = next(input, &mut start, clusters)? {
+                return last_block(input, &cluster.body);
+            }
+        }
+        end = at;
+    }
+    // The only one begins further in front.
+    last_block(input, clusters)
+}
+
+/// Returns the time at which the last block of a cluster begins.
+fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error> {
+    let (mut start, mut last, mut at) = (0, 0, cluster.start);
+    while let Some(element) = next(input, &mut at, cluster)? {
+        let block = match element.id {
+            TIMESTAMP => {
+                start = unsigned(input, &element.body)?;
+                continue;
+            }
+            SIMPLE_BLOCK => element.body,
+            BLOCK_GROUP => {
+                let mut inner = element.body.start;
+                match next(input, &mut inner, &element.body)? {
+                    Some(block) if block.id == BLOCK => block.body,
+                    _ => continue,
+                }
+            }
+            // Cues or tags stand behind a cluster of which nobody knows the length.
+            CUES | TAGS => break,
+            _ => continue,
+        };
+        // Number of the track, of one byte nearly always · time since the cluster's i16.
+        let since = i16::from_be_bytes(input.field(&block, 1)?);
+        last = last.max(start.saturating_add_signed(since.into()));
+    }
+    Ok(last)
 }
 
 /// The element at `at`, which is moved behind it; none when no element can be there.

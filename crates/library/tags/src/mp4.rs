@@ -1,12 +1,13 @@
 //! MP4 and its relatives: boxes down to the first sound track and the list of items, over sample tables and `mdat`.
 //!
 //! ```text
-//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stsz … } } } } · udta { meta { ilst } } } · mdat
+//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } · udta { meta { ilst } } } · mdat
 //! box: 0 length u32 · 4 type · (length 1: 8 length u64) · …       length 0: to the end
 //! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }       data: 8 type u32 · 12 locale · 16 value
 //! ```
 //! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format for items.
 
+mod fragments;
 mod items;
 mod sound;
 
@@ -30,7 +31,7 @@ pub(crate) fn is_mp4(head: &[u8]) -> bool {
 pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut media = Media::new(Container::Mp4, Codec::Other);
     let mut at = 0;
-    let (mut moov, mut mdat_bytes) = (None, 0);
+    let (mut moov, mut mdat_bytes, mut fragments) = (None, 0, None);
     let len = input.len();
     while at < len {
         let atom = match atom(input, at, len) {
@@ -47,12 +48,19 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
             }
             Err(err) => return Err(err),
         };
-        at = atom.body.end;
+        let behind = atom.body.end;
         match &atom.kind {
             b"moov" => moov = Some(atom.body),
             b"mdat" => mdat_bytes += atom.body.end - atom.body.start,
+            // An hour may have thousands of them: they are walked on their own.
+            b"moof" if moov.is_some() => {
+                fragments = Some(at..len);
+                mdat_bytes += len - at;
+                break;
+            }
             _ => {}
         }
+        at = behind;
     }
     let moov = moov.ok_or(Error::malformed("mp4 without a moov box"))?;
     let mut sound = None;
@@ -67,7 +75,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
             _ => {}
         }
     }
-    let sound = sound.ok_or(Error::malformed("mp4 without a sound track"))?;
+    let mut sound = sound.ok_or(Error::malformed("mp4 without a sound track"))?;
+    if let Some(fragments) = fragments {
+        fragments::lengthen(input, &moov, &fragments, &mut sound, &mut media)?;
+    }
     sound.finish(mdat_bytes, &mut media);
     Ok(media)
 }

@@ -4,9 +4,9 @@
 //! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
 //! "fmt ": 0 coding u16 · 2 channels u16 · 4 rate u32 · 8 bytes a second u32 · 12 bytes a frame u16 · 14 bits u16
 //!         18 samples of such a frame u16 (ADPCM)         "fact": samples u32
-//! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": RF64's lengths
+//! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": lengths of RF64 and BW64
 //! ```
-//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306.
+//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306, ITU-R BS.2088.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};
@@ -18,7 +18,9 @@ pub(crate) const SAMPLE_BYTES: u64 = 256;
 
 /// Whether a file begins like one.
 pub(crate) fn is_wav(head: &[u8]) -> bool {
-    let is_riff = head.starts_with(b"RIFF") || head.starts_with(b"RF64");
+    let is_riff = [b"RIFF", b"RF64", b"BW64"]
+        .iter()
+        .any(|name| head.starts_with(*name));
     is_riff && head.get(8..12).is_some_and(|kind| kind == b"WAVE")
 }
 
@@ -53,8 +55,13 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let kind = [k0, k1, k2, k3];
         let stated = u32::from_le_bytes([l0, l1, l2, l3]);
         let mut bytes = u64::from(stated);
-        if stated == u32::MAX && &kind == b"data" {
-            bytes = long_bytes.unwrap_or(bytes);
+        if &kind == b"data" {
+            bytes = match stated {
+                u32::MAX => long_bytes.unwrap_or(bytes),
+                // A writer that could not go back left it so.
+                0 if !is_chunk(input, at + 8)? => input.len() - at - 8,
+                _ => bytes,
+            };
         }
         let mut body = at + 8..at + 8 + bytes.min(input.len());
         if input.len() < body.end {
@@ -87,6 +94,19 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let data = data.ok_or(Error::truncated("wav without samples"))?;
     finish(input, (format, &counted), data, &mut media)?;
     Ok(media)
+}
+
+/// Returns whether a chunk may begin here, or the file ends.
+fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
+    let left = input.len() - at;
+    Ok(match input.up_to(at, 8)?.first_chunk::<8>() {
+        Some([name @ .., l0, l1, l2, l3]) => {
+            let bytes = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
+            let is_name = name.iter().all(|letter| (b' '..=b'~').contains(letter));
+            is_name && u64::from(bytes) <= left - 8
+        }
+        None => true,
+    })
 }
 
 /// What tells the samples of codings whose frames are more than one.

@@ -8,13 +8,18 @@ use std::ops::Range;
 
 /// Bytes of the table of sample sizes that tell one recording from another.
 const SIZES_BYTES: u64 = 256;
+/// Bytes of the table of samples' durations that are read at once.
+const TIMES_BYTES: u64 = 64 << 10;
 /// Fields of a sample entry before its boxes, by version of QuickTime.
 const ENTRY_BYTES: [u64; 3] = [28, 44, 64];
 
 /// What a track says.
 pub(super) struct Sound {
-    timescale: u32,
-    duration: u64,
+    /// Its number, by which fragments name it.
+    pub(super) id: u32,
+    pub(super) timescale: u32,
+    /// In units of the time scale; 0 when nothing says it.
+    pub(super) duration: u64,
     essence: Vec<u8>,
 }
 
@@ -26,6 +31,10 @@ pub(super) fn read(
 ) -> Result<Option<Sound>, Error> {
     let Some(mdia) = find(input, trak, b"mdia")? else {
         return Ok(None);
+    };
+    let id = match find(input, trak, b"tkhd")? {
+        Some(tkhd) => track_id(input, &tkhd)?,
+        None => 0,
     };
     let (mut head, mut is_sound, mut minf) = (None, false, None);
     let mut at = mdia.start;
@@ -42,6 +51,7 @@ pub(super) fn read(
     };
     media.audio.sample_rate_hz = timescale;
     let mut sound = Sound {
+        id,
         timescale,
         duration,
         essence: Vec::new(),
@@ -53,6 +63,7 @@ pub(super) fn read(
     while let Some(atom) = next(input, &mut at, &stbl)? {
         match &atom.kind {
             b"stsd" => entry(input, &atom.body, media)?,
+            b"stts" if sound.duration == 0 => sound.duration = times(input, &atom.body)?,
             b"stsz" => {
                 let bytes = (atom.body.end - atom.body.start).min(SIZES_BYTES);
                 let sizes = input.bytes(atom.body.start, bytes as usize)?;
@@ -64,19 +75,49 @@ pub(super) fn read(
     Ok(Some(sound))
 }
 
-/// Version 0: 12 scale u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64.
+/// Version 0: 12 id u32. Version 1: 20 id u32.
+fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
+    let [version] = input.field(tkhd, 0)?;
+    let id = input.field(tkhd, if version == 1 { 20 } else { 12 })?;
+    Ok(u32::from_be_bytes(id))
+}
+
+/// Adds up the durations of samples: 4 count u32 · 8 (samples u32 · duration of each u32) …
+fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
+    let count = u32::from_be_bytes(input.field(stts, 4)?);
+    let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);
+    let mut rest = stts.start + 8..stts.start + 8 + bytes;
+    let mut duration = 0_u64;
+    while rest.start < rest.end {
+        let step = (rest.end - rest.start).min(TIMES_BYTES) as usize;
+        let (runs, _) = input.bytes(rest.start, step)?.as_chunks::<8>();
+        for &[n3, n2, n1, n0, d3, d2, d1, d0] in runs {
+            let (samples, each) = (
+                u32::from_be_bytes([n3, n2, n1, n0]),
+                u32::from_be_bytes([d3, d2, d1, d0]),
+            );
+            duration = duration.saturating_add(u64::from(samples) * u64::from(each));
+        }
+        rest.start += step as u64;
+    }
+    Ok(duration)
+}
+
+/// Version 0: 12 scale u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64. All ones: unknown.
 fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Error> {
     let [version] = input.field(body, 0)?;
     let (scale, duration) = match version {
         1 => (
             input.field(body, 20)?,
-            u64::from_be_bytes(input.field(body, 24)?),
+            Some(u64::from_be_bytes(input.field(body, 24)?)).filter(|ticks| *ticks != u64::MAX),
         ),
-        _ => (
-            input.field(body, 12)?,
-            u32::from_be_bytes(input.field(body, 16)?).into(),
-        ),
+        _ => {
+            let ticks = u32::from_be_bytes(input.field(body, 16)?);
+            let ticks = Some(ticks).filter(|ticks| *ticks != u32::MAX);
+            (input.field(body, 12)?, ticks.map(u64::from))
+        }
     };
+    let duration = duration.unwrap_or(0);
     match u32::from_be_bytes(scale) {
         0 => Err(Error::malformed("mp4 track without a time scale")),
         scale => Ok((scale, duration)),
@@ -195,6 +236,7 @@ impl Sound {
         let rate = media.audio.sample_rate_hz;
         media.audio.sample_rate_hz = self.timescale;
         media.audio.measure(self.duration, mdat_bytes);
+        media.audio.exact &= self.duration != 0;
         media.audio.sample_rate_hz = rate;
         let number = self.duration ^ mdat_bytes << 24;
         media.essence = Essence::of("mp4", number, &self.essence);

@@ -1,5 +1,6 @@
 //! Durations and bit rates where heads leave them open, count in other units, or lie.
 
+use super::rare::element;
 use super::{read, sine, told};
 use crate::Media;
 use expect_test::expect;
@@ -173,4 +174,90 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     // An hour of silence takes few bytes in some codings, and lasts as long as it says.
     let hour = with(&tta, 14, &3_600_u32.to_le_bytes());
     assert_eq!(duration(&hour), (3_600_000, true));
+}
+
+/// Half a second in four fragments, and in WebM, as ffmpeg writes them into a pipe.
+const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
+const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
+
+/// Where these bytes stand for the first time, and for the last.
+fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
+    let mut found = file.windows(bytes.len()).enumerate();
+    let mut found = found.by_ref().filter(|(_, window)| *window == bytes);
+    let (first, _) = found.next().expect("they are there");
+    (first, found.last().map_or(first, |(last, _)| last))
+}
+
+#[test]
+fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
+    let sine = sine("m4a");
+    let (mdhd, _) = places(sine, b"mdhd");
+    let stated = duration(sine).0;
+    for unknown in [0, u32::MAX] {
+        let file = with(sine, mdhd + 20, &unknown.to_be_bytes());
+        let (found_ms, exact) = duration(&file);
+        assert!(stated.abs_diff(found_ms) < 200 && exact, "{found_ms}");
+    }
+}
+
+#[test]
+fn mp4_in_fragments_lasts_until_the_last_one_ends() {
+    expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&told(FRAGMENTS));
+    // More than are walked: the last is found from the end, and says when it begins.
+    let (first, last) = places(FRAGMENTS, b"moof");
+    let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
+    let end = places(FRAGMENTS, b"mfra").0 - 4;
+    let fragment = &FRAGMENTS[last - 4..end];
+    let late = with(fragment, tfdt + 4 + 8, &(8_000_u64 * 3_600).to_be_bytes());
+    let head = &FRAGMENTS[..first - 4];
+    let many = [head, &fragment.repeat(5_000), &late].concat();
+    let (ms, exact) = duration(&many);
+    assert!((3_600_000..3_600_200).contains(&ms) && exact, "{ms}");
+    // Cut off, it is as long as what is there; without a fragment, nobody knows.
+    let cut = duration(&FRAGMENTS[..last + 20]);
+    assert!((300..600).contains(&cut.0), "{cut:?}");
+    assert_eq!(duration(head), (0, false));
+}
+
+#[test]
+fn matroska_from_a_pipe_lasts_until_its_last_block() {
+    expect![[
+        r#"Opus 501 ms 48000 Hz 1 ch 0 bit 30 kbit/s about [("title", "Sine")] 0 pictures []"#
+    ]]
+    .assert_eq(&told(LIVE));
+    // More than a cluster: the last one says when it begins.
+    let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
+    let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");
+    let one = &LIVE[cluster..];
+    let late = element(b"\xe7", &3_600_000_u32.to_be_bytes());
+    let late = [
+        &b"\x1f\x43\xb6\x75\x01\xff\xff\xff\xff\xff\xff\xff"[..],
+        &late,
+        &element(b"\xa3", b"\x81\x00\x14\x80sound"),
+        &element(b"\xa0", &element(b"\xa1", b"\x81\x00\x28\x80sound")),
+    ]
+    .concat();
+    assert!(timestamp < 16);
+    assert_eq!(
+        duration(&[&LIVE[..cluster], one, one, &late].concat()),
+        (3_600_040, false)
+    );
+    assert_eq!(duration(&LIVE[..cluster]), (0, false));
+}
+
+#[test]
+fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
+    let wav = sine("wav");
+    let (data, _) = places(wav, b"data");
+    assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
+    // No samples at all, and a chunk behind none.
+    assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
+    let none = [&wav[..data + 4], &[0; 4], b"LIST\x04\0\0\0INFO"].concat();
+    assert_eq!(duration(&none).0, 0);
+    let broadcast = with(wav, 0, b"BW64");
+    assert_eq!(duration(&broadcast), duration(wav));
+    let aiff = sine("aiff");
+    let (common, sound) = (places(aiff, b"COMM").0, places(aiff, b"SSND").0);
+    let open = with(&with(aiff, common + 10, &[0; 4]), sound + 4, &[0; 4]);
+    assert_eq!(duration(&open), duration(aiff));
 }

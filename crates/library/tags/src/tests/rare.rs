@@ -195,7 +195,7 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
 }
 
 /// An element of Matroska with a length of one byte.
-fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
+pub(super) fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
     assert!(content.len() < 127);
     [id, &[0x80 | content.len() as u8], content].concat()
 }
