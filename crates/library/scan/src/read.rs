@@ -8,9 +8,9 @@ use catalog::{Content, Photo};
 use image_plan::ProbeErrorKind;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
-use tags::{ErrorKind, Reader};
+use tags::{Container, ErrorKind, Reader};
 
-use crate::walk::{Kind, Seen, open_below};
+use crate::walk::{Kind, Seen, ending, open_below};
 
 /// The library's root, as it is opened and as playlists may name it.
 #[derive(Clone, Copy, Debug)]
@@ -164,9 +164,24 @@ fn read_opened(root: Root<'_>, source: &Source, seen: &Seen, reader: &mut Reader
 
 fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, String> {
     match reader.read(source, seen.stat.size) {
+        Ok(media) if is_film(source, seen, media.container)? => {
+            Ok(Content::Unreadable("mp4 with moving pictures".to_owned()))
+        }
         Ok(media) => Ok(Content::Music(Box::new(media))),
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
         Err(err) => Ok(Content::Unreadable(err.to_string())),
+    }
+}
+
+/// Returns whether a file is a film: an MP4 that is not called music and has moving pictures.
+fn is_film(source: &Source, seen: &Seen, container: Container) -> Result<bool, String> {
+    let is_mp4 = ending(&seen.path).is_some_and(|ending| ending.eq_ignore_ascii_case(b"mp4"));
+    if !is_mp4 || container != Container::Mp4 {
+        return Ok(false);
+    }
+    match tags::has_video(source, seen.stat.size, &tags::Limits::default()) {
+        Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
+        found => Ok(found.unwrap_or(false)),
     }
 }
 

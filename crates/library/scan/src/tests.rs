@@ -194,6 +194,28 @@ fn ids_stay_when_folders_move() {
 }
 
 #[test]
+fn an_mp4_is_music_unless_its_pictures_move() {
+    let home = Home::new("mp4");
+    let sound = include_bytes!("../../tags/testdata/sine-fragments.m4a");
+    let film = include_bytes!("../../tags/testdata/film.mp4");
+    home.scan();
+    let tracks = home.catalog().counts().tracks;
+    for (path, file) in [("a.mp4", &sound[..]), ("b.MP4", film), ("c.m4b", film)] {
+        home.write(path, file);
+    }
+    let report = home.scan();
+    let faults = report
+        .faults
+        .iter()
+        .map(|fault| (&fault.path[..], &*fault.reason));
+    assert_eq!(
+        faults.collect::<Vec<_>>(),
+        [(&b"b.MP4"[..], "mp4 with moving pictures")]
+    );
+    assert_eq!(home.catalog().counts().tracks, tracks + 2);
+}
+
+#[test]
 fn music_that_is_not_read_is_named_unless_it_is_ignored() {
     let home = Home::new("unread");
     home.write("One/First/a.DFF", b"FRM8");

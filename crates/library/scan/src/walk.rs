@@ -364,7 +364,7 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
 }
 
 /// What follows the last dot of a name.
-fn ending(name: &[u8]) -> Option<&[u8]> {
+pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     Some(&name[dot + 1..])
 }

@@ -83,7 +83,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Whether an MP4 file has a track of moving pictures.
+/// Whether an MP4 file has a track of moving pictures. Chapters and covers are tracks of single pictures.
 ///
 /// # Errors
 /// [`Error`] when the file cannot be read, or is not sound enough to tell.
@@ -103,6 +103,13 @@ pub fn has_video(
             && let Some(mdia) = find(&mut input, &atom.body, b"mdia")?
             && let Some(handler) = find(&mut input, &mdia, b"hdlr")?
             && &input.field(&handler, 8)? == b"vide"
+            && let Some(minf) = find(&mut input, &mdia, b"minf")?
+            && let Some(stbl) = find(&mut input, &minf, b"stbl")?
+            && let Some(stsd) = find(&mut input, &stbl, b"stsd")?
+            && !matches!(
+                &input.field(&stsd, 12)?,
+                b"jpeg" | b"png " | b"mjpa" | b"mjpb"
+            )
         {
             return Ok(true);
         }

@@ -2,7 +2,7 @@
 
 use super::rare::element;
 use super::{read, sine, told};
-use crate::Media;
+use crate::{Limits, Media};
 use expect_test::expect;
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -176,9 +176,10 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     assert_eq!(duration(&hour), (3_600_000, true));
 }
 
-/// Half a second in four fragments, and in WebM, as ffmpeg writes them into a pipe.
+/// Half a second in four fragments, and in WebM, as ffmpeg writes them into a pipe; a film of as long.
 const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
+const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
 /// Where these bytes stand for the first time, and for the last.
 fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
@@ -217,6 +218,15 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     let cut = duration(&FRAGMENTS[..last + 20]);
     assert!((300..600).contains(&cut.0), "{cut:?}");
     assert_eq!(duration(head), (0, false));
+}
+
+#[test]
+fn pictures_that_move_are_told_from_those_of_chapters() {
+    let moves = |file: &[u8]| crate::has_video(file, file.len() as u64, &Limits::default());
+    assert!(moves(FILM).expect("a whole file"));
+    let (format, _) = places(FILM, b"mp4v");
+    assert!(!moves(&with(FILM, format, b"jpeg")).expect("a whole file"));
+    assert!(!moves(sine("m4a")).expect("a whole file"));
 }
 
 #[test]
