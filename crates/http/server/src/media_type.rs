@@ -24,12 +24,14 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"ID3") => Some("audio/mpeg"),
         _ if at(0, b"OggS") => Some("audio/ogg"),
         _ if brand(b"M4A ") || brand(b"M4B ") => Some("audio/mp4"),
-        _ if at(0, b"RIFF") && at(8, b"WAVE") => Some("audio/wav"),
+        _ if (at(0, b"RIFF") || at(0, b"RF64") || at(0, b"BW64")) && at(8, b"WAVE") => {
+            Some("audio/wav")
+        }
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
         _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
         // A text may begin so; no text has a version behind it.
-        _ if at(0, b"MAC ") && at(5, &[0x0f]) => Some("audio/x-ape"),
+        _ if at(0, b"MAC ") && (at(5, &[0x0e]) || at(5, &[0x0f])) => Some("audio/x-ape"),
         _ if at(0, b"MPCK") => Some("audio/x-musepack"),
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),
         _ if at(0, b"DSD \x1c\0\0\0") => Some("audio/x-dsf"),
@@ -42,8 +44,8 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
 
 /// Extensions of music whose first bytes need not tell it: MP4 of any brand, ASF and Matroska, which may be films, and
 /// streams that were recorded from the middle of a frame on.
-const MUSIC: [&str; 10] = [
-    "aac", "m4a", "m4b", "mka", "mp1", "mp2", "mp3", "mp4", "webm", "wma",
+const MUSIC: [&str; 13] = [
+    "aac", "m4a", "m4b", "m4r", "mka", "mp1", "mp2", "mp3", "mp4", "mpga", "weba", "webm", "wma",
 ];
 
 /// The media type of music that is called so and is found by reading as a scan of the library reads it. An `.mp4` with moving
@@ -65,7 +67,7 @@ pub(crate) fn audio_within(
     let audio = match container {
         Ok(Container::Mpeg) => Ok(Some("audio/mpeg")),
         Ok(Container::Adts) => Ok(Some("audio/aac")),
-        Ok(Container::Matroska) if extension == "webm" => Ok(Some("audio/webm")),
+        Ok(Container::Matroska) if matches!(extension, "weba" | "webm") => Ok(Some("audio/webm")),
         Ok(Container::Matroska) => Ok(Some("audio/x-matroska")),
         Ok(Container::Asf) => Ok(Some("audio/x-ms-wma")),
         Ok(Container::Mp4) if extension != "mp4" => Ok(Some("audio/mp4")),

@@ -428,7 +428,7 @@ pub(crate) fn suffix(path: &[u8]) -> String {
 fn media_type(codec: Codec, path: &[u8]) -> &'static str {
     match (codec, &*suffix(path)) {
         (_, "mka") => "audio/x-matroska",
-        (_, "webm") => "audio/webm",
+        (_, "weba" | "webm") => "audio/webm",
         (Codec::Flac, "flac") => "audio/flac",
         (Codec::Mp1 | Codec::Mp2 | Codec::Mp3, _) => "audio/mpeg",
         (Codec::Aac, "aac") => "audio/aac",
@@ -440,7 +440,7 @@ fn media_type(codec: Codec, path: &[u8]) -> &'static str {
         (Codec::Dsd, _) => "audio/x-dsf",
         (Codec::TrueAudio, _) => "audio/x-tta",
         (_, "wma") => "audio/x-ms-wma",
-        (_, "wav") => "audio/wav",
+        (_, "bwf" | "wav" | "wave") => "audio/wav",
         (_, "aif" | "aiff" | "aifc") => "audio/aiff",
         _ => "application/octet-stream",
     }

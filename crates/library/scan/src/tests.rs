@@ -216,10 +216,31 @@ fn an_mp4_is_music_unless_its_pictures_move() {
 }
 
 #[test]
+fn music_is_found_by_every_ending_that_it_is_given() {
+    let home = Home::new("endings");
+    home.scan();
+    let tracks = home.catalog().counts().tracks;
+    let live = include_bytes!("../../tags/testdata/sine-live.webm");
+    let apple = include_bytes!("../../tags/testdata/sine.m4a");
+    for (path, file) in [
+        ("a.weba", &live[..]),
+        ("b.m4r", apple),
+        ("c.mpga", sine("sine.mp3")),
+        ("d.wave", sine("sine.wav")),
+        ("e.bwf", sine("sine.wav")),
+    ] {
+        home.write(path, file);
+    }
+    assert!(home.scan().faults.is_empty());
+    assert_eq!(home.catalog().counts().tracks, tracks + 5);
+}
+
+#[test]
 fn music_that_is_not_read_is_named_unless_it_is_ignored() {
     let home = Home::new("unread");
     home.write("One/First/a.DFF", b"FRM8");
     home.write("One/b.tak", b"tBaK");
+    home.write("Three/a.aax", b"ftypaax ");
     home.write("Three/c.dts", b"\x7f\xfe\x80\x01");
     home.write("Three/.ndignore", b"*.dts\n");
     home.write("Four/dts", b"no ending");
@@ -234,6 +255,7 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
     let expected = [
         "One/First/a.DFF: DSDIFF is not read",
         "One/b.tak: TAK is not read",
+        "Three/a.aax: Audible is not read",
     ];
     assert_eq!(named(&home.scan()), expected);
     // They are named again by a scan that opens nothing.
@@ -243,7 +265,7 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         (0, expected.map(str::to_owned).to_vec())
     );
     fs::remove_file(home.library().join("One/b.tak")).expect("it is there");
-    assert_eq!(named(&home.scan()), expected[..1]);
+    assert_eq!(named(&home.scan()), [expected[0], expected[2]]);
 }
 
 #[test]

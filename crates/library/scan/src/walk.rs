@@ -19,11 +19,14 @@ use crate::{Fault, Index, Limits, Progress, ScanError};
 const ENTRIES_BYTES: usize = 32 << 10;
 
 const MUSIC: &[&str] = &[
-    "aac", "aif", "aifc", "aiff", "ape", "dsf", "flac", "m4a", "m4b", "mka", "mp+", "mp1", "mp2",
-    "mp3", "mp4", "mpc", "oga", "ogg", "opus", "spx", "tta", "wav", "webm", "wma", "wv",
+    "aac", "aif", "aifc", "aiff", "ape", "bwf", "dsf", "flac", "m4a", "m4b", "m4r", "mka", "mp+",
+    "mp1", "mp2", "mp3", "mp4", "mpc", "mpga", "oga", "ogg", "opus", "spx", "tta", "wav", "wave",
+    "weba", "webm", "wma", "wv",
 ];
 /// Music that no reader is for, and what it is called. It is named in the report, since its owner may miss it.
 const UNREAD: &[(&str, &str)] = &[
+    ("aa", "Audible"),
+    ("aax", "Audible"),
     ("ac3", "Dolby Digital"),
     ("amr", "AMR"),
     ("au", "Sun audio"),
@@ -31,10 +34,13 @@ const UNREAD: &[(&str, &str)] = &[
     ("dff", "DSDIFF"),
     ("dts", "DTS"),
     ("eac3", "Dolby Digital Plus"),
+    ("mlp", "MLP"),
     ("ofr", "OptimFROG"),
     ("ra", "RealAudio"),
     ("shn", "Shorten"),
+    ("snd", "Sun audio"),
     ("tak", "TAK"),
+    ("thd", "Dolby TrueHD"),
     ("w64", "Wave64"),
 ];
 const PICTURES: &[&str] = &[
