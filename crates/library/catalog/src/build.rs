@@ -280,6 +280,7 @@ impl Writer {
                 self.text(&artist.sort),
                 self.list(&artist.albums),
                 artist.tracks,
+                artist.roles,
             ];
             self.section(Section::Artists)
                 .extend(artist.id.to_le_bytes());

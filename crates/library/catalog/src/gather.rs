@@ -55,6 +55,8 @@ pub(crate) struct ArtistRow {
     pub(crate) sort: String,
     pub(crate) albums: Vec<usize>,
     pub(crate) tracks: u32,
+    /// A bit for each role, by its number.
+    pub(crate) roles: u32,
 }
 
 #[derive(Default)]
@@ -88,10 +90,20 @@ pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Lib
         album.artists = ids.rows(&rows, &first.track, Role::AlbumArtist);
         let of_songs = &songs[album.first_song..][..album.songs];
         let mut of_album: BTreeSet<usize> = album.artists.iter().copied().collect();
+        for &artist in &album.artists {
+            artists[artist].roles |= 1 << Role::AlbumArtist as u8;
+        }
         for song in of_songs {
-            let mut of_song: BTreeSet<usize> = song.artists.iter().copied().collect();
-            for role in [Role::Composer, Role::Conductor] {
-                of_song.extend(ids.rows(&rows, &song.track, role));
+            let mut of_song: BTreeSet<usize> = BTreeSet::new();
+            for role in [Role::Artist, Role::Composer, Role::Conductor] {
+                let named = match role {
+                    Role::Artist => song.artists.clone(),
+                    role => ids.rows(&rows, &song.track, role),
+                };
+                for artist in named {
+                    artists[artist].roles |= 1 << role as u8;
+                    of_song.insert(artist);
+                }
             }
             of_song
                 .iter()

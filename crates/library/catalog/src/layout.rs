@@ -13,7 +13,7 @@
 //! ALBUMS    0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks · 32 date
 //!           36 original date · 40 genres · 44 cover: file + 1 · 48 flags · 52 duration s
 //! ALBUM_IDS as TRACK_IDS
-//! ARTISTS   0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks
+//! ARTISTS   0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks · 24 roles: a bit each, by number
 //! ARTIST_IDS as TRACK_IDS
 //! GENRES    0 name · 4 tracks · 8 albums
 //! LISTS     count · rows; a reference is an index of u32
@@ -38,7 +38,7 @@ use crate::name::{folded_name, identity};
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Grows when the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 /// Bytes before the table of sections.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
@@ -78,7 +78,7 @@ pub(crate) const FILE_BYTES: usize = 48;
 pub(crate) const TRACK_BYTES: usize = 48;
 pub(crate) const ID_BYTES: usize = 12;
 pub(crate) const ALBUM_BYTES: usize = 56;
-pub(crate) const ARTIST_BYTES: usize = 24;
+pub(crate) const ARTIST_BYTES: usize = 28;
 pub(crate) const GENRE_BYTES: usize = 12;
 pub(crate) const PHOTO_BYTES: usize = 16;
 pub(crate) const PLAYLIST_BYTES: usize = 24;

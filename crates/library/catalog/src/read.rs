@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::{error, fmt};
 
-use tags::{Codec, Date, Splits};
+use tags::{Codec, Date, Role, Splits};
 
 use crate::layout::{
     self, AlbumId, ArtistId, BODY_START, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId,
@@ -104,6 +104,15 @@ pub struct Artist<'a> {
     pub sort: &'a str,
     pub albums: Vec<u32>,
     pub tracks: u32,
+    roles: u32,
+}
+
+impl Artist<'_> {
+    /// Returns whether an album or a track names them in this role.
+    #[must_use]
+    pub fn has_role(&self, role: Role) -> bool {
+        self.roles & 1 << role as u8 != 0
+    }
 }
 
 /// A genre.
@@ -284,6 +293,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             sort: self.text(found.u32(12)),
             albums: self.list(found.u32(16)),
             tracks: found.u32(20),
+            roles: found.u32(24),
         })
     }
 

@@ -230,19 +230,19 @@ impl Call<'_> {
             return;
         };
         self.artist_child(out, seen, row);
-        let own = own_albums(&self.index, row, &artist);
-        out.number("albumCount", own.len() as u32);
+        let albums = albums_of(&self.index, row, &artist);
+        out.number("albumCount", albums.len() as u32);
         let id = self.derived.musicbrainz_id(&self.server.splits, row);
         out.text("musicBrainzId", id.unwrap_or(""));
         out.text("sortName", artist.sort);
-        let mut roles = Vec::new();
-        if artist.tracks != 0 {
-            roles.push("artist");
-        }
-        if !own.is_empty() {
-            roles.push("albumartist");
-        }
-        out.texts("roles", roles);
+        let roles = [
+            (Role::Artist, "artist"),
+            (Role::AlbumArtist, "albumartist"),
+            (Role::Composer, "composer"),
+            (Role::Conductor, "conductor"),
+        ];
+        let roles = roles.into_iter().filter(|(role, _)| artist.has_role(*role));
+        out.texts("roles", roles.map(|(_, name)| name));
     }
 
     /// The same, as a folder.

@@ -195,19 +195,20 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         let artist = &person["artist"];
         let id = artist["id"].as_str().expect("text");
         assert_eq!(id.len(), "ar-".len() + 16, "{id}");
-        let error = &scene.json(&format!("getArtist?id={id}"))["error"]["code"];
+        let opened = scene.json(&format!("getArtist?id={id}"));
+        let (error, roles) = (&opened["error"]["code"], &opened["artist"]["roles"]);
         format!(
-            "{} {} {} {error}\n",
+            "{} {} {} {error} {roles}\n",
             person["role"], person["subRole"], artist["name"]
         )
     });
     expect![[r#"
-        "composer" null "Guest" null
-        "conductor" null "???" null
-        "performer" "piano" "Nobody Else" 70
-        "performer" "voice" "Björk" null
-        "producer" null "Nobody Else" 70
-        "mixer" null "!!!" 70
+        "composer" null "Guest" null ["artist","composer"]
+        "conductor" null "???" null ["conductor"]
+        "performer" "piano" "Nobody Else" 70 null
+        "performer" "voice" "Björk" null ["artist","albumartist"]
+        "producer" null "Nobody Else" 70 null
+        "mixer" null "!!!" 70 null
     "#]]
     .assert_eq(&told.collect::<String>());
     // One person has one id, and names that fold to nothing are not one person.

@@ -261,13 +261,17 @@ fn composers_and_conductors_are_found_with_the_albums_they_are_on() {
             (Conductor, "Bruno Walter"),
         ],
     )]);
-    for name in ["bach", "walter"] {
+    for (name, role) in [
+        ("bach", tags::Role::Composer),
+        ("walter", tags::Role::Conductor),
+    ] {
         let found = catalog.search(name, &Limits::default());
         let [row] = found.artists[..] else {
             panic!("{name}: {found:?}");
         };
         let artist = catalog.artist(row).expect("it was found");
         assert_eq!((&artist.albums[..], artist.tracks), (&[0][..], 1), "{name}");
+        assert!(artist.has_role(role) && !artist.has_role(tags::Role::Artist));
     }
     let album = catalog.album(0).expect("the only one");
     assert_eq!(
