@@ -301,7 +301,7 @@ impl Store {
     /// [`UserError`]
     pub fn set_password(&self, name: &str, password: &str, now_ms: i64) -> Result<(), UserError> {
         self.change(|state| {
-            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
             Ok(vec![Change::User {
                 name: name.to_owned(),
                 password: self.seal(name, password)?,
@@ -317,7 +317,7 @@ impl Store {
     /// [`UserError`]
     pub fn avatar(&self, name: &str) -> Result<String, UserError> {
         self.read(|state| {
-            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
             Ok(avatar_name(name, user))
         })?
     }
@@ -327,11 +327,11 @@ impl Store {
     /// # Errors
     /// [`UserError`]
     pub fn remove_user(&self, name: &str) -> Result<(), UserError> {
-        self.change(|state| match state.users.contains_key(name) {
-            false => Err(UserError::Unknown),
-            true => Ok(vec![Change::UserGone {
+        self.change(|state| {
+            let (name, _) = state.user_named(name).ok_or(UserError::Unknown)?;
+            Ok(vec![Change::UserGone {
                 name: name.to_owned(),
-            }]),
+            }])
         })?
     }
 
@@ -343,7 +343,7 @@ impl Store {
         check_name(label)?;
         let key = new_key();
         self.change(|state| {
-            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
             match user.keys.contains_key(label) {
                 true => Err(UserError::Taken),
                 false => Ok(vec![Change::Key {
@@ -363,7 +363,7 @@ impl Store {
     /// [`UserError`]
     pub fn keys(&self, name: &str) -> Result<Vec<String>, UserError> {
         self.read(|state| {
-            let user = state.users.get(name).ok_or(UserError::Unknown)?;
+            let (_, user) = state.user_named(name).ok_or(UserError::Unknown)?;
             Ok(user.keys.keys().cloned().collect())
         })?
     }
@@ -374,10 +374,10 @@ impl Store {
     /// [`UserError`]
     pub fn remove_key(&self, name: &str, label: &str) -> Result<(), UserError> {
         self.change(|state| {
-            let user = state.users.get(name);
-            match user.is_some_and(|user| user.keys.contains_key(label)) {
-                false => Err(UserError::Unknown),
-                true => Ok(vec![Change::KeyGone {
+            let known = state.user_named(name);
+            match known.filter(|(_, user)| user.keys.contains_key(label)) {
+                None => Err(UserError::Unknown),
+                Some((name, _)) => Ok(vec![Change::KeyGone {
                     user: name.to_owned(),
                     label: label.to_owned(),
                 }]),

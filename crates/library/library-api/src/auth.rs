@@ -57,7 +57,7 @@ pub(crate) fn of_password<'s>(
     state: &'s State,
     secret: Option<&Secret>,
 ) -> Option<&'s str> {
-    let known = state.users.get_key_value(name);
+    let known = state.user_named(name);
     let kept = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
     // As much work for a name that nobody has.
     let is_same = is_same(

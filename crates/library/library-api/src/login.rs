@@ -65,10 +65,12 @@ impl Server {
             let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
             let secret = self.store.secret()?;
             self.store.read(|state| {
+                // Spellings of a name are counted as one.
+                let known = state.user_named(name);
                 let this = Try {
                     address: peer,
-                    name,
-                    is_user: state.users.contains_key(name),
+                    name: known.map_or(name, |(name, _)| name),
+                    is_user: known.is_some(),
                 };
                 if let Some(wait_s) = self.guard.wait_s(&this, now_ms) {
                     return Err(LoginError::Guessing { wait_s });

@@ -21,6 +21,8 @@ fn a_password_or_a_key_lets_in() {
         })
     };
     assert_eq!(log_in(ANN), user("ann", true));
+    // `aNN:sesame`
+    assert_eq!(log_in("Basic YU5OOnNlc2FtZQ=="), user("ann", true));
     // `bob:secret`
     assert_eq!(log_in("basic Ym9iOnNlY3JldA"), user("bob", false));
     assert_eq!(log_in(&format!("Bearer {key}")), user("bob", false));
@@ -52,6 +54,14 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
         assert_eq!(log_in(WRONG), Err(LoginError::Unknown));
     }
     assert!(matches!(log_in(ANN), Err(LoginError::Guessing { .. })));
+    // So do those of another spelling: `ANN:wrong`, and then `ann:sesame`.
+    let scene = Scene::new("login-guess-spelling");
+    for _ in 0..tries {
+        let wrong = scene.server().log_in("Basic QU5OOndyb25n", PEER, 1);
+        assert_eq!(wrong, Err(LoginError::Unknown));
+    }
+    let right = scene.server().log_in(ANN, PEER, 1);
+    assert!(matches!(right, Err(LoginError::Guessing { .. })));
     // Tries with a player count for the same user and address.
     let scene = Scene::new("login-guess-player");
     for _ in 0..tries {
@@ -59,4 +69,32 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
     }
     let right = scene.server().log_in(ANN, PEER, 1_000_000);
     assert!(matches!(right, Err(LoginError::Guessing { .. })));
+}
+
+#[test]
+fn an_operator_may_write_a_users_name_in_any_case() {
+    let scene = Scene::new("login-operator");
+    let store = scene.store();
+    let key = store.add_key("BOB", "phone", 1).expect("a key");
+    assert!(
+        store
+            .read(|state| state.users["bob"].keys.len())
+            .is_ok_and(|keys| keys == 1)
+    );
+    let with_key = scene.server().log_in(&format!("Bearer {key}"), PEER, 1);
+    assert_eq!(with_key.map(|user| user.name), Ok("bob".to_owned()));
+    assert_eq!(store.keys("Bob").expect("a user"), ["phone"]);
+    assert_eq!(
+        store.avatar("Bob").expect("a user"),
+        store.avatar("bob").expect("a user")
+    );
+    store.remove_key("bOb", "phone").expect("a key");
+    store.set_password("Bob", "other", 2).expect("a user");
+    let names = || -> Vec<String> {
+        let users = store.users().expect("a folder").into_iter();
+        users.map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(), ["ann", "bob"]);
+    store.remove_user("BOB").expect("a user");
+    assert_eq!(names(), ["ann"]);
 }
