@@ -77,8 +77,9 @@ fn spelled(letter: char) -> Option<&'static str> {
     })
 }
 
-/// A name as it is searched: folded, or its signs where it has nothing else, as `!!!` has.
-pub(crate) fn searched(name: &str) -> String {
+/// Returns a name as it is searched: folded, or its signs where it has nothing else, as `!!!` has.
+#[must_use]
+pub fn searched(name: &str) -> String {
     let folded = fold(name);
     match folded.is_empty() {
         true => name.split_whitespace().collect::<Vec<_>>().join(" "),

@@ -51,7 +51,7 @@ mod tests;
 pub use build::{Gathered, Rows, Words, build};
 pub use cover::{Cover, CoverRules, Covered, Source};
 pub use entry::{Content, Draft, Entry, Photo, Stat};
-pub use fold::fold;
+pub use fold::{fold, searched};
 pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
 pub use name::identity;
 pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Playlist, Shown, Track};

@@ -27,6 +27,7 @@ mod search;
 
 mod lyrics;
 mod media;
+mod named;
 mod transcoding;
 
 mod bookmarks;

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use catalog::{TrackId, fold};
+use catalog::TrackId;
 
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::named;
 use crate::server::{Call, Seen};
 use crate::songs::genres_named;
 use crate::write::Writer;
@@ -219,14 +220,7 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
     let name = call.text("artist")?;
-    let artist = call.derived.artist(name).or_else(|| {
-        let found = call.index.search(name, &catalog::Limits::default());
-        let is_alike = |row: &u32| {
-            let artist = call.index.artist(*row);
-            artist.is_some_and(|artist| fold(artist.name) == fold(name))
-        };
-        found.artists.into_iter().find(is_alike)
-    });
+    let artist = named::artist(&call.index, &call.derived, name);
     let by_artist = (0..call.index.counts().tracks).filter_map(|row| {
         let track = call.index.track(row)?;
         let artists = &track.artists;

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use catalog::{Covered, fold};
+use catalog::Covered;
 
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::lyrics::Lyrics;
+use crate::named;
 use crate::params::encoded;
 use crate::server::{Answer, Call, Seen};
 use crate::songs::{own_albums, tracks};
@@ -175,15 +176,7 @@ pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Faul
 pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let artist = call.params.first("artist").unwrap_or("");
     let title = call.params.first("title").unwrap_or("");
-    let (wanted, by) = (fold(title), fold(artist));
-    let limits = catalog::Limits::default();
-    let found = call.index.search(title, &limits).tracks;
-    let row = found.into_iter().find(|&row| {
-        let track = call.index.track(row);
-        track.is_some_and(|track| {
-            fold(track.title) == wanted && (by.is_empty() || fold(track.artist).contains(&by))
-        })
-    });
+    let row = named::song(&call.index, title, artist);
     let track = row.and_then(|row| call.index.track(row));
     let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
     out.object("lyrics", |out| {

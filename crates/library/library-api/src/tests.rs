@@ -3,6 +3,7 @@
 mod api;
 mod derived;
 mod login;
+mod named;
 mod page;
 mod renamed;
 mod required;

@@ -1,0 +1,41 @@
+//! Songs and artists by the names that players send instead of ids.
+//!
+//! A name that is written so comes first. Where there is none, one does that a search takes for it: players fold names in ways
+//! of their own.
+
+use catalog::{Limits, identity, searched};
+
+use crate::derived::Derived;
+use crate::server::Index;
+
+/// Returns the row of the artist of this name.
+pub(crate) fn artist(index: &Index, derived: &Derived, name: &str) -> Option<u32> {
+    derived.artist(name).or_else(|| {
+        let wanted = searched(name);
+        let found = index.search(name, &Limits::default()).artists.into_iter();
+        let mut alike = found.filter(|&row| {
+            let artist = index.artist(row);
+            artist.is_some_and(|artist| searched(artist.name) == wanted)
+        });
+        alike.next()
+    })
+}
+
+/// Returns the row of the track of this title, by this artist unless no artist is given.
+pub(crate) fn song(index: &Index, title: &str, artist: &str) -> Option<u32> {
+    let (wanted, by) = (searched(title), searched(artist));
+    let is_written = |name: &str, given: &str| identity(name) == identity(given);
+    let found = index.search(title, &Limits::default()).tracks;
+    let rows = found.into_iter().filter_map(|row| {
+        let track = index.track(row)?;
+        let artists = track.artists.iter();
+        let mut names = artists.filter_map(|&row| Some(index.artist(row)?.name));
+        let is_by = is_written(track.artist, artist) || names.any(|name| is_written(name, artist));
+        let is_alike = searched(track.title) == wanted
+            && (by.is_empty() || is_by || searched(track.artist).contains(&by));
+        is_alike.then(|| (row, (is_written(track.title, title), is_by)))
+    });
+    // The first of equals.
+    let best = rows.reduce(|best, next| if best.1 < next.1 { next } else { best });
+    best.map(|(row, _)| row)
+}
