@@ -85,7 +85,9 @@ fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
         call.page(("songCount", "songOffset"), USUAL, max)?,
     ];
     let query = call.params.first("query").unwrap_or("").trim();
-    let query = query.trim_matches('"').trim_end_matches('*');
+    let query = query.trim_matches('"');
+    // One star stands for what follows; a name may consist of others.
+    let query = query.strip_suffix('*').unwrap_or(query);
     let rows = if query.is_empty() {
         let counts = call.index.counts();
         [counts.artists, counts.albums, counts.tracks].map(Rows::All)

@@ -238,6 +238,10 @@ fn a_search_for_nothing_pages_through_everything() {
         .collect();
     assert_eq!(paged, all);
     assert_eq!(titles("search2?query=&albumCount=0&artistCount=0"), all);
+    // A star stands for what follows, and three may be a name, which nobody has here.
+    assert_eq!(scene.all("search3?query=*", "song.id").len(), 3);
+    assert_eq!(scene.all("search3?query=erst*", "song.id").len(), 1);
+    assert_eq!(scene.all("search3?query=***", "song.id").len(), 0);
 }
 
 #[test]
