@@ -6,8 +6,8 @@ use crate::fault::Fault;
 use crate::ids::Id;
 use crate::page::{escaped, whole};
 use crate::params::encoded;
-use crate::server::{Answer, Call, Changes, Seen, Server};
-use crate::songs::{iso, seconds};
+use crate::server::{Answer, Call, Changes, Index, Seen, Server};
+use crate::songs::{iso, own_albums, seconds, tracks};
 use crate::store::{Change, Role, Share, new_key};
 use crate::write::Writer;
 
@@ -60,11 +60,47 @@ impl Call<'_> {
         Ok((token, share))
     }
 
+    /// Returns the tracks that the ids of a request stand for: songs, albums, artists and playlists.
+    fn shared_tracks(&self, seen: &Seen<'_>) -> Result<Vec<Id>, Fault> {
+        let mut tracks = Vec::new();
+        for text in self.params.all("id") {
+            let rows = match Id::parse(text) {
+                Some(id @ Id::Track(_)) => self.track_row(id).into_iter().collect(),
+                Some(id @ Id::Album(_)) => rows_of(&self.index, vec![self.album_row(id)?]),
+                Some(id @ Id::Artist(_)) => {
+                    let row = self.artist_row(id)?;
+                    let artist = self.index.artist(row);
+                    let albums = artist.map(|artist| own_albums(&self.index, row, &artist));
+                    rows_of(&self.index, albums.unwrap_or_default())
+                }
+                Some(id) => self.shown(seen, id)?.rows,
+                None => Vec::new(),
+            };
+            if rows.is_empty() {
+                return Err(Fault::not_found("song"));
+            }
+            // A long list may be named again and again: no more is gathered than can be kept.
+            let room = self.server.limits.tracks_max - tracks.len();
+            if room < rows.len() {
+                return Err(Fault::bad("id"));
+            }
+            let ids = rows.into_iter();
+            tracks.extend(ids.filter_map(|row| Some(Id::Track(self.index.track(row)?.id))));
+        }
+        Ok(tracks)
+    }
+
     /// Reads the time at which a share ends; 0 is never.
     fn expires_ms(&self) -> Result<Option<Option<i64>>, Fault> {
         let expires_ms: Option<i64> = self.number("expires")?;
         Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))
     }
+}
+
+/// Returns the rows of all tracks of these albums.
+fn rows_of(index: &Index, albums: Vec<u32>) -> Vec<u32> {
+    let albums = albums.into_iter().filter_map(|row| index.album(row));
+    albums.flat_map(|album| tracks(&album)).collect()
 }
 
 /// Lists the user's shares; for an admin, those of all users.
@@ -96,7 +132,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         description: call.kept_text("description")?.unwrap_or_default(),
         created_ms: call.now_ms,
         expires_ms: call.expires_ms()?.flatten(),
-        tracks: call.tracks("id")?,
+        tracks: call.shared_tracks(seen)?,
     };
     if share.tracks.is_empty() {
         return Err(Fault::missing("id"));

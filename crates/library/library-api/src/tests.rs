@@ -8,6 +8,7 @@ mod page;
 mod renamed;
 mod required;
 mod scene;
+mod shares;
 mod transcoding;
 
 use expect_test::{Expect, expect};
