@@ -25,6 +25,7 @@ mod fuzz;
 mod gate;
 mod lab;
 mod media;
+mod prose;
 mod stop;
 mod tidy;
 mod tools;
@@ -101,6 +102,17 @@ enum Typed {
         #[arg(long)]
         out: Option<PathBuf>,
     },
+    /// Print random comment blocks with their code, for a review of the language
+    ProseSample {
+        /// Seed of the choice
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Number of blocks
+        #[arg(long, default_value_t = 200)]
+        count: usize,
+    },
+    /// Print every string of several words outside test code: help, log lines, errors, metric descriptions
+    Messages,
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -147,6 +159,10 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::ProseSample { seed, count } => {
+            prose::sample(&root, seed, count).map(|()| ExitCode::SUCCESS)
+        }
+        Typed::Messages => prose::messages(&root).map(|()| ExitCode::SUCCESS),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }

@@ -2,6 +2,7 @@
 
 mod layers;
 mod names;
+mod prose;
 mod shape;
 mod source;
 #[cfg(test)]
@@ -26,7 +27,13 @@ struct Rule {
 }
 
 /// The rules, by what they look at.
-const RULES: &[&[Rule]] = &[layers::RULES, shape::RULES, words::RULES, names::RULES];
+const RULES: &[&[Rule]] = &[
+    layers::RULES,
+    shape::RULES,
+    words::RULES,
+    names::RULES,
+    prose::RULES,
+];
 
 /// A place that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,7 +93,33 @@ pub(crate) fn run(root: &Path) -> Result<usize, Stop> {
     Ok(count)
 }
 
+/// Returns the path and text of every Rust file that git tracks, or would track.
+///
+/// # Errors
+/// When the checkout cannot be read.
+pub(crate) fn rust_files(root: &Path) -> Result<Vec<(String, String)>, Stop> {
+    let mut files = Vec::new();
+    for (path, bytes) in contents(root)? {
+        if path.ends_with(".rs") {
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Stop::findings(format!("{path}: not UTF-8")))?;
+            files.push((path, text));
+        }
+    }
+    Ok(files)
+}
+
 fn read(root: &Path) -> Result<Tree, Stop> {
+    let files = contents(root)?.into_iter();
+    let files = files.map(|(path, bytes)| TreeFile::new(&path, bytes));
+    Ok(Tree {
+        files: files.collect(),
+        workspace: Workspace::read(root)?,
+    })
+}
+
+/// Reads every file that git tracks, or would track.
+fn contents(root: &Path) -> Result<Vec<(String, Vec<u8>)>, Stop> {
     let mut git = Command::new("git");
     git.args([
         "ls-files",
@@ -100,14 +133,13 @@ fn read(root: &Path) -> Result<Tree, Stop> {
     for path in listed.split_terminator('\0') {
         let whole = root.join(path);
         match fs::read(&whole) {
-            Ok(bytes) => files.push(TreeFile::new(path, bytes)),
+            Ok(bytes) => files.push((path.to_owned(), bytes)),
             // Removed, and not yet committed.
             Err(err) if err.kind() == io::ErrorKind::NotFound => {}
             Err(err) => return Err(at(&whole)(err)),
         }
     }
-    let workspace = Workspace::read(root)?;
-    Ok(Tree { workspace, files })
+    Ok(files)
 }
 
 impl TreeFile {
@@ -143,7 +175,7 @@ impl TreeFile {
 }
 
 /// Whether a whole file is test code.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.split('/').any(|folder| folder == "tests")
 }
 

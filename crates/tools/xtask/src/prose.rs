@@ -1,0 +1,193 @@
+//! Lists comments and messages of the source for readers who judge their language.
+//!
+//! `cargo xtask prose-sample` prints random comment blocks with the code below each; `cargo xtask messages` prints every
+//! string of several words that is not test code: help, log lines, errors, metric descriptions.
+
+use std::path::Path;
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+use crate::stop::Stop;
+use crate::tidy;
+
+/// Lines of code that are shown below a comment.
+const CODE_LINES_MAX: usize = 6;
+/// A string with fewer words is a name or a format, not a message.
+const MESSAGE_WORDS_MIN: usize = 3;
+
+/// Consecutive comment lines and the code below them.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    /// Line of the first comment line, counted from one.
+    line: usize,
+    comment: String,
+    code: String,
+}
+
+/// Prints `count` comment blocks, chosen at random by `seed` from all Rust files that git tracks.
+///
+/// # Errors
+/// If the checkout cannot be read.
+pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<(), Stop> {
+    let mut all = Vec::new();
+    for (path, text) in tidy::rust_files(root)? {
+        all.extend(blocks(&text).into_iter().map(|block| (path.clone(), block)));
+    }
+    let total = all.len();
+    fastrand::Rng::with_seed(seed).shuffle(&mut all);
+    all.truncate(count);
+    for (number, (path, block)) in (1..).zip(&all) {
+        println!("--- {number} {path}:{}", block.line);
+        println!("{}\n{}", block.comment, block.code);
+    }
+    eprintln!(
+        "xtask: {} of {total} comment blocks, seed {seed}",
+        all.len()
+    );
+    Ok(())
+}
+
+/// Prints every message of the shipped code as `path:line: text`.
+///
+/// # Errors
+/// If the checkout cannot be read, or a file is not Rust.
+pub(crate) fn messages(root: &Path) -> Result<(), Stop> {
+    for (path, text) in tidy::rust_files(root)? {
+        if tidy::is_test(&path) {
+            continue;
+        }
+        let tokens: TokenStream = text
+            .parse()
+            .map_err(|_| Stop::findings(format!("{path}: not Rust")))?;
+        for (line, message) in strings(tokens) {
+            if MESSAGE_WORDS_MIN <= words(&message) {
+                println!("{path}:{line}: {}", message.escape_debug());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Splits a file into comment blocks. A comment behind code on the same line is not one.
+fn blocks(text: &str) -> Vec<Block> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_comment = |line: &str| line.trim_start().starts_with("//");
+    let mut blocks = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let start = at;
+        while at < lines.len() && is_comment(lines[at]) {
+            at += 1;
+        }
+        if start < at {
+            let code = lines[at..].iter().take(CODE_LINES_MAX);
+            let code = code.take_while(|line| !line.trim().is_empty() && !is_comment(line));
+            blocks.push(Block {
+                line: start + 1,
+                comment: lines[start..at].join("\n"),
+                code: code.copied().collect::<Vec<_>>().join("\n"),
+            });
+        } else {
+            at += 1;
+        }
+    }
+    blocks
+}
+
+/// Returns the string literals of code with their lines, those of attributes and of inline test modules excepted.
+fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut is_attribute = false;
+    let mut is_test = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if is_attribute && group.delimiter() == Delimiter::Bracket => {
+                let attribute = group.stream().to_string().replace(' ', "");
+                is_test |= attribute == "cfg(test)" || attribute == "test";
+                is_attribute = false;
+            }
+            TokenTree::Group(group) => {
+                if !is_test || group.delimiter() != Delimiter::Brace {
+                    found.extend(strings(group.stream()));
+                }
+                is_test &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Literal(literal) => {
+                let line = literal.span().start().line;
+                if let Ok(string) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                    found.push((line, string.value()));
+                }
+            }
+            TokenTree::Punct(mark) => {
+                is_attribute = mark.as_char() == '#' && mark.spacing() == Spacing::Alone
+                    || is_attribute && mark.as_char() == '!';
+                is_test &= mark.as_char() != ';';
+            }
+            TokenTree::Ident(_) => is_attribute = false,
+        }
+    }
+    found
+}
+
+/// Counts words that have a letter and no sign of a path or a format.
+fn words(text: &str) -> usize {
+    let words = text.split_whitespace();
+    words
+        .filter(|word| {
+            word.trim_end_matches([',', '.', ':', ';', ')'])
+                .trim_start_matches('(')
+                .chars()
+                .all(|letter| letter.is_alphabetic() || letter == '-' || letter == '\'')
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_has_its_comment_and_the_code_below() {
+        let text = "fn a() {}\n/// One.\n/// Two.\nfn b() {\n}\n\n// Three.\n\nfn c() {} // four\n";
+        let found = blocks(text);
+        assert_eq!(
+            found,
+            [
+                Block {
+                    line: 2,
+                    comment: "/// One.\n/// Two.".into(),
+                    code: "fn b() {\n}".into(),
+                },
+                Block {
+                    line: 7,
+                    comment: "// Three.".into(),
+                    code: String::new(),
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn strings_of_attributes_and_tests_are_no_messages() {
+        let code = r##"
+            #![doc = "head of file"]
+            #[expect(lint, reason = "not a message")]
+            fn a() { log("one {x}", f("two")); }
+            #[cfg(test)]
+            mod tests { fn t() { log("three"); } }
+            const B: &str = r#"four"#;
+        "##;
+        let found = strings(code.parse().expect("Rust"));
+        assert_eq!(
+            found,
+            [(4, "one {x}".into()), (4, "two".into()), (7, "four".into())]
+        );
+    }
+
+    #[test]
+    fn names_and_formats_have_no_words() {
+        assert_eq!(words("{}: {err}"), 0);
+        assert_eq!(words("cannot read {path}: not a file"), 5);
+        assert_eq!(words("text/html; charset=utf-8"), 0);
+    }
+}

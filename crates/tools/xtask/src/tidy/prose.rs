@@ -1,0 +1,137 @@
+//! The language of comments: plain sentences in the field's words, see `docs/STYLE.md` and `docs/GLOSSARY.md`.
+
+use super::{Finding, Rule, Tree, TreeFile};
+
+/// Widest comment line, in columns.
+const COMMENT_COLUMNS_MAX: usize = 100;
+
+/// Crates whose comments are not rewritten yet. The list only shrinks.
+const PENDING: &[&str] = &[
+    "audio",
+    "audio-plan",
+    "catalog",
+    "cgi",
+    "codec",
+    "conform",
+    "host",
+    "http1",
+    "http2",
+    "image-plan",
+    "keyspace",
+    "lab",
+    "library-api",
+    "pelton",
+    "pixel",
+    "reactor",
+    "resp",
+    "sandbox",
+    "sandbox-protocol",
+    "scan",
+    "server",
+    "store",
+    "tags",
+    "testkit",
+    "worker",
+    "xtask",
+];
+
+/// First words of riddles: a type's doc begins with a noun phrase, a function's with a verb.
+const STARTS: &[&str] = &["What", "Whether", "How", "Where", "Who", "Whoever"];
+
+/// Words that made readers stumble, and the plain way to say each.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "told",
+        "say which value is passed, sent, reported or logged",
+    ),
+    ("whoever", "name the client, caller, user or thread"),
+    ("somebody", "name the client, caller, user or thread"),
+    (
+        "nobody",
+        "write \"no client\", \"no caller\" or \"no thread\"",
+    ),
+    ("is no", "write \"is not a …\" or \"there is no …\""),
+];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "doc-start",
+        cure: "begin a type's doc with a noun phrase, a function's with a verb, a flag's with `True if`",
+        check: doc_start,
+    },
+    Rule {
+        name: "plain-word",
+        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        check: plain_word,
+    },
+    Rule {
+        name: "comment-width",
+        cure: "break comment lines at 100 columns",
+        check: comment_width,
+    },
+];
+
+/// Comment lines of the files under the rules: line number, text with its slashes.
+fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
+    let is_pending = file
+        .crate_name()
+        .is_some_and(|name| PENDING.contains(&name));
+    if is_pending || file.source.is_none() {
+        return Vec::new();
+    }
+    let lines = (1..).zip(file.text.lines());
+    lines
+        .filter(|(_, line)| line.trim_start().starts_with("//"))
+        .collect()
+}
+
+/// Applies a check of one comment line, which gets the line before it too.
+fn each_comment(tree: &Tree, check: impl Fn(Option<&str>, &str) -> Option<String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        let mut before: Option<(usize, &str)> = None;
+        for (line, text) in comments(file) {
+            let previous = before.filter(|(number, _)| number + 1 == line);
+            if let Some(what) = check(previous.map(|(_, text)| text), text) {
+                findings.push(file.finding(line, what));
+            }
+            before = Some((line, text));
+        }
+    }
+    findings
+}
+
+fn doc_start(tree: &Tree) -> Vec<Finding> {
+    each_comment(tree, |before, text| {
+        let doc = text.trim_start().strip_prefix("///")?;
+        let is_first = before.is_none_or(|before| !before.trim_start().starts_with("///"));
+        let word = doc.split_whitespace().next()?;
+        (is_first && STARTS.contains(&word)).then(|| format!("begins with {word}"))
+    })
+}
+
+fn plain_word(tree: &Tree) -> Vec<Finding> {
+    each_comment(tree, |_, text| {
+        let text = text.to_lowercase();
+        let (word, cure) = WORDS.iter().find(|(word, _)| has_word(&text, word))?;
+        Some(format!("says `{word}`: {cure}"))
+    })
+}
+
+/// Returns whether `word` stands in `text`, bounded by other characters than letters and digits.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let is_end = |letter: Option<char>| {
+            letter.is_none_or(|letter| !letter.is_alphanumeric() && letter != '_')
+        };
+        is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next())
+    })
+}
+
+fn comment_width(tree: &Tree) -> Vec<Finding> {
+    each_comment(tree, |_, text| {
+        let columns = text.chars().count();
+        let has_link = text.contains("://");
+        (COMMENT_COLUMNS_MAX < columns && !has_link).then(|| format!("has {columns} columns"))
+    })
+}
