@@ -72,10 +72,15 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
             let users = store
                 .users()
                 .map_err(|err| vec![told(&UserError::Store(err))])?;
+            // Asked before there is a user, so that whoever gives no answer is asked again.
+            let answer = match users.is_empty() {
+                true => decide_openness(resolved).map_err(|err| vec![err])?,
+                false => None,
+            };
             let added = store.add_user(&add.name, &password, add.admin, now_ms);
             added.map_err(failed)?;
-            if users.is_empty() {
-                decide_openness(resolved).map_err(|err| vec![err])?;
+            if let Some(answer) = answer {
+                keep_openness(&resolved.config.data, &answer).map_err(|err| vec![err])?;
             }
         }
         UserDoes::Password(whose) => {
@@ -110,30 +115,49 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
     Ok(EXIT_OK)
 }
 
-/// Keeps what clients must log in for once there are users: the flag's value, or the answer to a question at the terminal.
-/// Settings that the server finds by itself hold as they are.
-fn decide_openness(resolved: &Resolved) -> Result<(), Error> {
+/// Returns what clients must log in for once there are users: the flag's value, or the answer to a question at the
+/// terminal. `None` where settings that the server finds by itself hold as they are.
+fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings has it");
-    let answer = match resolved.source(key) {
+    match resolved.source(key) {
         // The server does not see this command's flags.
-        Source::Flag(_) => (key.show)(&resolved.config),
-        Source::Default if io::stdin().is_terminal() => ask_openness(key)?,
+        Source::Flag(_) => Ok(Some((key.show)(&resolved.config))),
+        Source::Default if io::stdin().is_terminal() => ask_openness(key).map(Some),
         Source::Default => {
             report::line(
                 "note:   files, /-/music and /-/api need no login: require_login = \"music\" or \"all\" closes them",
             );
-            return Ok(());
+            Ok(None)
         }
-        Source::File { .. } | Source::Variable(_) => return Ok(()),
-    };
-    let path = flags::answer_file(&resolved.config.data);
-    fs::write(&path, answer + "\n")
-        .map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
+        Source::File { .. } | Source::Variable(_) => Ok(None),
+    }
+}
+
+/// Keeps that answer for servers that start later.
+fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
+    let path = flags::answer_file(data);
+    let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
+    kept.map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
     report::line(format_args!(
         "note:   kept in {}; a server takes it up when it starts, or on SIGHUP",
         path.display()
     ));
     Ok(())
+}
+
+/// Puts a file in the place of the one at `path`, as `write` writes it: beside its name, synced, and renamed, so that a
+/// power cut leaves the one or the other.
+fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}", std::process::id()));
+    let written = File::create(&partial).and_then(|file| {
+        write(&file)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)?;
+        let folder = path.parent().expect("a file lies in a folder");
+        File::open(folder)?.sync_all()
+    });
+    written.inspect_err(|_| drop(fs::remove_file(&partial)))
 }
 
 /// Asks at the terminal until the answer is one.
@@ -187,17 +211,10 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     }
     let failed = |err: io::Error| Error::host(format!("user: {}: {err}", avatars.display()));
     fs::create_dir_all(avatars).map_err(failed)?;
-    let partial = avatars.join(format!("{name}.{}", std::process::id()));
-    let copied = File::create(&partial).and_then(|mut copy| {
-        io::copy(&mut io::Read::take(&picture, bytes), &mut copy)?;
-        copy.sync_all()?;
-        fs::rename(&partial, avatars.join(name))?;
-        File::open(avatars)?.sync_all()
+    let copied = replace(&avatars.join(name), |mut copy| {
+        io::copy(&mut io::Read::take(&picture, bytes), &mut copy).map(drop)
     });
-    copied.map_err(|err| {
-        drop(fs::remove_file(&partial));
-        failed(err)
-    })
+    copied.map_err(failed)
 }
 
 /// A user a line: the name, what they may change, and the labels of their keys.

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -477,45 +478,77 @@ fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
     server.stop();
 }
 
-#[test]
-fn who_adds_the_first_user_at_a_terminal_is_asked() {
-    let home = home();
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&terminal)
-        .and_then(|()| unlockpt(&terminal))
-        .expect("it is ours");
-    let name = ptsname(&terminal, Vec::new()).expect("it has a name");
-    let name = name.to_str().expect("text");
-    let theirs = fs::File::options().read(true).write(true).open(name);
-    let mut command = pelton(&home, ["user", "add", "ann", "--data"]);
-    let command = command.arg(home.data()).stdin(theirs.expect("it is there"));
-    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut said = child.stderr.take().expect("it was asked for");
-    let mut hear = |end: &str| {
+/// `pelton user add ann` at a terminal.
+struct Adding {
+    terminal: OwnedFd,
+    child: Child,
+    said: ChildStderr,
+}
+
+impl Adding {
+    /// Begins, and types the password.
+    fn begin(home: &Home) -> Adding {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&terminal)
+            .and_then(|()| unlockpt(&terminal))
+            .expect("it is ours");
+        let name = ptsname(&terminal, Vec::new()).expect("it has a name");
+        let name = name.to_str().expect("text");
+        let theirs = fs::File::options().read(true).write(true).open(name);
+        let mut command = pelton(home, ["user", "add", "ann", "--data"]);
+        let command = command.arg(home.data()).stdin(theirs.expect("it is there"));
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let said = child.stderr.take().expect("it was asked for");
+        let mut adding = Adding {
+            terminal,
+            child,
+            said,
+        };
+        adding.hear("password: ");
+        // What comes before is thrown away, lest it be shown.
+        eventually("the password is hidden", || {
+            let modes = tcgetattr(&adding.terminal).expect("a terminal").local_modes;
+            (!modes.contains(LocalModes::ECHO)).then_some(())
+        });
+        adding.say("sesame\n");
+        adding.hear("require_login [music]: ");
+        adding
+    }
+
+    fn hear(&mut self, end: &str) {
         let mut heard = Vec::new();
         while !heard.ends_with(end.as_bytes()) {
             let mut byte = [0];
-            let read = said.read(&mut byte).expect("a pipe");
+            let read = self.said.read(&mut byte).expect("a pipe");
             assert_ne!(read, 0, "{}", String::from_utf8_lossy(&heard));
             heard.extend(byte);
         }
-    };
-    let say = |line: &str| {
-        let written = rustix::io::write(&terminal, line.as_bytes());
+    }
+
+    fn say(&self, line: &str) {
+        let written = rustix::io::write(&self.terminal, line.as_bytes());
         assert_eq!(written, Ok(line.len()));
-    };
-    hear("password: ");
-    // What comes before is thrown away, lest it be shown.
-    eventually("the password is hidden", || {
-        let modes = tcgetattr(&terminal).expect("a terminal").local_modes;
-        (!modes.contains(LocalModes::ECHO)).then_some(())
-    });
-    say("sesame\n");
-    hear("require_login [music]: ");
-    say("perhaps\n");
-    hear("require_login [music]: ");
-    say("all\n");
-    assert!(child.wait().expect("it ends").success());
+    }
+}
+
+#[test]
+fn who_adds_the_first_user_at_a_terminal_is_asked() {
+    let home = home();
+    // Who gives no answer has added nobody, and is asked again.
+    let mut silent = Adding::begin(&home);
+    silent.say("\x04");
+    assert_eq!(silent.child.wait().expect("it ends").code(), Some(2));
+    assert_eq!(user(&home, &["list"], ""), (Some(0), String::new()));
+    let mut adding = Adding::begin(&home);
+    adding.say("perhaps\n");
+    adding.hear("require_login [music]: ");
+    adding.say("all\n");
+    assert!(adding.child.wait().expect("it ends").success());
+    let kept = fs::read_to_string(home.data().join("users/require_login"));
+    assert_eq!(kept.expect("it is kept"), "all\n");
+    let names = fs::read_dir(home.data().join("users")).expect("a folder");
+    let names = names.map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(names.count(), 3, "the journal, its key and the answer");
     let server = Server::plain(&home, &[]);
     assert_eq!(statuses(&server, &["/photo.jpg", "/-/api"], ""), [401; 2]);
     assert_eq!(server.send("GET", "/photo.jpg", AS_ANN).status, 200);
