@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 
-use crate::harness::{Home, Server, media};
+use crate::harness::{Home, Server, media, pelton};
 
 /// Ways to write one step up.
 const UP: [&str; 14] = [
@@ -181,6 +182,37 @@ fn links_are_followed_inside_the_library_only() {
     let photo = media::photo(48, 32, 1);
     assert_eq!(server.get("/inside.jpg").body, photo);
     assert_eq!(server.get("/other/p.jpg").body, photo);
+    server.stop();
+}
+
+/// A file system of its own for covers, say, is data all the same. Where the host lets nobody mount, this shows nothing.
+#[test]
+fn what_is_mounted_in_our_own_data_is_not_served_by_a_link() {
+    const MOUNT: &str = "mount -t tmpfs none \"$1\" && echo text >\"$1/t.txt\"";
+    let home = Home::with(&[("t.txt", b"text")]);
+    let data = home.library().join("data");
+    let mounted = data.join("own");
+    fs::create_dir_all(&mounted).expect("the home can be written");
+    symlink("data/own/t.txt", home.library().join("link.txt")).expect("links can be made");
+    symlink("t.txt", home.library().join("inside.txt")).expect("links can be made");
+    let apart = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--map-root-user", "sh", "-c", script, "sh"]);
+        command.arg(&mounted);
+        command
+    };
+    let can_mount = apart(MOUNT).stderr(Stdio::null()).status();
+    if !can_mount.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let mut command = apart(&format!("{MOUNT} && shift && exec \"$@\""));
+    let program = pelton(&home, ["serve", "library", "--data", "library/data"]);
+    command.arg(program.get_program()).args(program.get_args());
+    command.args(["--listen", "127.0.0.1:0", "--allowed-types", "txt"]);
+    let server = Server::run(command.current_dir(home.directory()));
+    let statuses = ["/t.txt", "/inside.txt", "/link.txt", "/data/own/t.txt"];
+    let statuses = statuses.map(|target| server.get(target).status);
+    assert_eq!(statuses, [200, 200, 404, 404]);
     server.stop();
 }
 
