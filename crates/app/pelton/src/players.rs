@@ -26,6 +26,8 @@ use server::gate::{Denied, Login, Part, Users};
 use server::library::{Library, LibraryPath, Mount as Directory};
 use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 
+use tokio::sync::Semaphore;
+
 use crate::config::Config;
 use crate::covers::Covers;
 use crate::house;
@@ -41,6 +43,21 @@ const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 #[derive(Debug)]
 pub(crate) struct Players {
     server: Arc<Server>,
+    making: Arc<Making>,
+}
+
+/// Bounds how many answers are put together at a time, on all cores: a list of a hundred thousand tracks takes more than a
+/// hundred megabytes while it is written, and counts as an answer only then.
+#[derive(Debug)]
+struct Making(Semaphore);
+
+impl Making {
+    /// Does `work` off the core when its turn has come.
+    async fn off_core<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let turn = self.0.acquire().await;
+        let _turn = turn.expect("nobody closes it");
+        off_core(work).await
+    }
 }
 
 /// The library, as they see it.
@@ -82,8 +99,10 @@ impl Players {
             ..Limits::default()
         };
         let server = Server::new(shelf, store, house::splits(config), limits);
+        let making = config.limits.answers_making_max.get() as usize;
         Ok(Players {
             server: Arc::new(server),
+            making: Arc::new(Making(Semaphore::new(making))),
         })
     }
 
@@ -94,10 +113,12 @@ impl Players {
 
     /// Where they talk to it.
     pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
-        let rest: Arc<dyn Mount> = Arc::new(Rest(Arc::clone(&self.server)));
+        let rest: Arc<dyn Mount> =
+            Arc::new(Rest(Arc::clone(&self.server), Arc::clone(&self.making)));
         let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
         let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
-        let shares: Arc<dyn Mount> = Arc::new(Shares(Arc::clone(&self.server)));
+        let shares: Arc<dyn Mount> =
+            Arc::new(Shares(Arc::clone(&self.server), Arc::clone(&self.making)));
         [
             (Rest::PREFIX.to_owned(), rest),
             (Api::PREFIX.to_owned(), api),
@@ -246,7 +267,7 @@ impl tags::ReadAt for Source {
 }
 
 /// `/rest/NAME`
-struct Rest(Arc<Server>);
+struct Rest(Arc<Server>, Arc<Making>);
 
 impl Rest {
     const PREFIX: &str = "/rest";
@@ -267,7 +288,7 @@ impl Rest {
         });
         let (peer, base) = (visit.peer, base(&visit));
         let server = Arc::clone(&self.0);
-        let answer = off_core(move || {
+        let answer = self.1.off_core(move || {
             let mut params = Params::parse(&query);
             // Some players say nothing of their JSON; no form begins so.
             let is_form = !is_json && !body.trim_start().starts_with('{');
@@ -392,7 +413,7 @@ impl Mount for Page {
 }
 
 /// `/-/share/ID`: what users share, for all who have the link.
-struct Shares(Arc<Server>);
+struct Shares(Arc<Server>, Arc<Making>);
 
 impl Shares {
     const PREFIX: &str = "/-/share";
@@ -406,7 +427,7 @@ impl Shares {
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
         let share = move || server.share(Shares::PREFIX, &path, now_ms);
-        let mut reply = said(off_core(share).await);
+        let mut reply = said(self.1.off_core(share).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
             fields.push(("referrer-policy".into(), "no-referrer".into()));

@@ -381,8 +381,11 @@ settings! {
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Such bodies of all requests that are not answered yet, over all cores; beyond, the answer is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Answers of music players, of the library's API and of programs that clients have not taken yet; beyond, 503.
+        /// Answers that are no files and that clients have not taken yet: of players, of the API, of programs, and pages;
+        /// beyond, 503.
         mount_answers_bytes: Bytes = Bytes::mib(256), "bytes";
+        /// Answers to music players, and pages of shares, that are put together at a time; others wait their turn.
+        answers_making_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "answers";
         /// One chunk's size line in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Fields behind the last chunk of a body, in all.

@@ -371,6 +371,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.request_body_bytes", "\"2MiB\"", "2MiB"),
     ("limits.request_bodies_bytes", "\"9MiB\"", "9MiB"),
     ("limits.mount_answers_bytes", "\"9MiB\"", "9MiB"),
+    ("limits.answers_making_max", "3", "3"),
     ("limits.chunk_line_bytes_max", "128", "128"),
     ("limits.trailer_bytes_max", "0", "0"),
     ("limits.access_log_bytes", "\"64KiB\"", "64KiB"),

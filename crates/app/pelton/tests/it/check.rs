@@ -153,6 +153,7 @@ fn every_key_and_limit_is_listed() {
         limits.request_body_bytes       1MiB                                           bytes              default
         limits.request_bodies_bytes     64MiB                                          bytes              default
         limits.mount_answers_bytes      256MiB                                         bytes              default
+        limits.answers_making_max       8                                              answers            default
         limits.chunk_line_bytes_max     256                                            bytes              default
         limits.trailer_bytes_max        4096                                           bytes              default
         limits.access_log_bytes         1MiB                                           bytes              default

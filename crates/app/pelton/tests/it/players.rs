@@ -267,6 +267,48 @@ fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
     server.stop();
 }
 
+/// Long lists that many ask for at once are put together a few at a time.
+#[test]
+fn many_long_lists_at_once_take_the_memory_of_a_few() {
+    const ASKED: usize = 24;
+    let home = home();
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    let server = Server::plain(&home, &["--limits-answers-making-max", "1"]);
+    let song = song(&server);
+    let id = song["id"].as_str().expect("text");
+    let form = format!("name=long&{ANN}{}", format!("&songId={id}").repeat(30_000));
+    let mut client = server.connect();
+    client.send(format!(
+        "POST /rest/createPlaylist HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\
+         content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
+        form.len()
+    ));
+    let made = client.answer();
+    let json: Value = serde_json::from_str(made.text()).expect("JSON");
+    let list = &json["subsonic-response"]["playlist"];
+    assert_eq!(list["songCount"], 30_000);
+    let target = format!(
+        "/rest/getPlaylist?id={}&{ANN}",
+        list["id"].as_str().expect("text")
+    );
+    let length = server.get(&target).body.len() as u64;
+    assert!(10_000_000 < length, "{length} bytes");
+    let before = server.memory("VmHWM");
+    std::thread::scope(|scope| {
+        let ask = || assert_eq!(server.get(&target).body.len() as u64, length);
+        for _ in 0..ASKED {
+            scope.spawn(ask);
+        }
+    });
+    // Each in the making takes what it has and what it grows into, and each is held until its client has it.
+    let more = server.memory("VmHWM") - before;
+    assert!(
+        more < 16 * length,
+        "{more} bytes more, for answers of {length}"
+    );
+    server.stop();
+}
+
 #[test]
 fn listing_users_of_a_damaged_journal_tells_so_and_writes_nothing() {
     let home = Home::new();
