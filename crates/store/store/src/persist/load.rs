@@ -313,21 +313,7 @@ impl<'a> Replay<'a> {
             );
             return Err(Error::data(text));
         }
-        if let Some(at) = source.sum_behind(whole).map_err(read)? {
-            let text = format!(
-                "{show}: the command at byte {whole} has no end, but a sum follows at byte {at}: this is damage, and no end \
-                 that a crash left; truncate -s {whole} on the file drops everything from there on"
-            );
-            return Err(Error::data(text));
-        }
-        let torn = self.torn.unwrap_or(source.read);
-        if let Some(at) = source.command_behind(torn).map_err(read)? {
-            let text = format!(
-                "{show}: the command at byte {torn} has no end, but a whole command follows at byte {at}: this is damage, and \
-                 no end that a crash left; truncate -s {whole} on the file drops everything from byte {whole} on"
-            );
-            return Err(Error::data(text));
-        }
+        self.refuse_damage(path, &source, whole)?;
         tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the journal's last command was cut by a crash and is dropped");
         let cut = File::options()
             .write(true)
@@ -335,6 +321,26 @@ impl<'a> Replay<'a> {
             .and_then(|file| file.set_len(whole).and_then(|()| file.sync_all()));
         cut.map_err(|error| Error::host(format!("cut {show} at byte {whole}: {error}")))?;
         Ok(whole)
+    }
+
+    /// Refuses a file whose last command has no end, where what follows the whole ones tells that no crash left it so.
+    fn refuse_damage(&self, path: &Path, source: &Source, whole: u64) -> Result<(), Error> {
+        let show = path.display();
+        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
+        if let Some(at) = source.sum_behind(whole).map_err(read)? {
+            return Err(Error::data(format!(
+                "{show}: the command at byte {whole} has no end, but a sum follows at byte {at}: this is damage, and no end \
+                 that a crash left; truncate -s {whole} on the file drops everything from there on"
+            )));
+        }
+        let torn = self.torn.unwrap_or(source.read);
+        if let Some(at) = source.command_behind(torn).map_err(read)? {
+            return Err(Error::data(format!(
+                "{show}: the command at byte {torn} has no end, but a whole command follows at byte {at}: this is damage, and \
+                 no end that a crash left; truncate -s {whole} on the file drops everything from byte {whole} on"
+            )));
+        }
+        Ok(())
     }
 
     /// Runs commands to the end of the file. Returns where the last whole one ends, or the last whole transaction.
