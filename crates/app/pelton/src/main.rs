@@ -115,7 +115,7 @@ fn run() -> Result<u8, Vec<Error>> {
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
         Command::Store(typed) if typed.asks_for_version() => {
-            print(|out| writeln!(out, "{}", store::version()))
+            print(|out| writeln!(out, "{}", ::store::version()))
         }
         Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }

@@ -18,7 +18,6 @@ mod sound;
 mod tags;
 
 pub use accept::accept;
-pub use audio_plan::{packets, pages};
 pub use body::body;
 pub use cgi::cgi;
 pub use conditional::conditional;
@@ -31,6 +30,7 @@ pub use range::range;
 pub use rdb::rdb;
 pub use request::request;
 pub use resp::resp;
+pub use sound::{packets, pages};
 pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
 /// A parser under test.

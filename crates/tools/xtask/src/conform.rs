@@ -77,7 +77,7 @@ const SUITES: &[Suite] = &[
     },
     Suite {
         name: "subsonic",
-        run: library_api::run,
+        run: subsonic::run,
     },
     Suite {
         name: "tags",

@@ -50,12 +50,12 @@ fn mp4_of_any_brand_is_music_if_nothing_moves() {
 
 #[test]
 fn music_that_a_scan_finds_is_served() {
-    let wav = include_bytes!("../../../tags/testdata/sine.wav");
+    let wav = include_bytes!("../../../../library/tags/testdata/sine.wav");
     for name in [b"RIFF", b"RF64", b"BW64"] {
         let file = [&name[..], &wav[4..]].concat();
         assert_eq!(audio(&file), Some("audio/wav"), "{name:?}");
     }
-    let live = include_bytes!("../../../tags/testdata/sine-live.webm");
+    let live = include_bytes!("../../../../library/tags/testdata/sine-live.webm");
     assert_eq!(within(live, "weba"), Some("audio/webm"));
     assert_eq!(within(&of_brand_isom(), "m4r"), Some("audio/mp4"));
     let recorded = [&[0x55; 500], MP3].concat();
