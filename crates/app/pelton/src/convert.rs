@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use conversion::convert::Pace;
 use image_plan::{Facts, Plan, Recipe, Stage};
 use sandbox::FailureKind;
-use server::FileSource;
-use server::convert::{Pace, Sealed};
+use variants::sealed::Sealed;
+use variants::source::FileSource;
 
 use crate::config::Config;
 use crate::flags::{self, Convert};
@@ -24,7 +25,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     let plan = plan(typed, config, &facts)?;
     let pool = house::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
-    let sealed = server::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
+    let sealed = conversion::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| {
             let what = format!("convert {}: {}", typed.input.display(), failure.detail);
             match failure.kind {

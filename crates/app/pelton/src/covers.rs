@@ -17,9 +17,9 @@ use image_plan::Look;
 use scan::{CoverLimits, Index, Keeper, TakeError};
 use server::Service;
 use server::gate::Part;
-use server::library::{Library, LibraryPath, Wait};
-use server::looks::Looks;
 use server::mount::{Mount, Reply, Visit};
+use variants::library::{Library, LibraryPath, Wait};
+use variants::placeholders::Looks;
 
 use crate::config::Config;
 use crate::house;

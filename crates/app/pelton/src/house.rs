@@ -8,12 +8,12 @@ use std::time::Duration;
 use image_plan::{Accepts, Grammar, Target};
 use reactor::{Counters, DirLock, LockError, Sharing};
 use server::gate::{Gate, Token};
-use server::ledger::Store;
-use server::library::Mount;
 use server::media_type::AllowedTypes;
 use server::mount::Mounts;
 use server::{Cors, Service, Settings};
 use tags::Splits;
+use variants::library::Mount;
+use variants::shared_index::Store;
 
 use crate::config::{Config, PerCore, Timeout, Types};
 use crate::report::Error;
@@ -183,7 +183,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             target_pixels_max: limits.target_pixels_max.get(),
             profile_bytes_max: limits.profile_bytes_max.0,
         },
-        flight: server::flight::Limits {
+        flight: conversion::flight::Limits {
             concurrency,
             waiting_max: limits.queue_max as usize,
             waiting_cpu_ms_max: u64::from(millis(limits.queue_time_max)),
@@ -192,7 +192,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             waiters_max: limits.waiters_max as usize,
             improving_max: limits.improving_max as usize,
         },
-        transcode: server::transcode::Limits {
+        transcode: conversion::transcode::Limits {
             concurrency: transcodings(config)?,
             waiting_max: config.transcoding.waiting_max as usize,
             waiting_ms_max: u64::from(millis(config.transcoding.max_queue_time)),
@@ -205,7 +205,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
             buffer_bytes: config.limits.access_log_bytes.0 as usize,
             field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
         },
-        ledger: server::ledger::Limits::default(),
+        ledger: variants::shared_index::Limits::default(),
         gate: gate(config)?,
     })
 }

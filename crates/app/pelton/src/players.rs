@@ -23,8 +23,8 @@ use library_api::{
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use server::archive::Wanted;
 use server::gate::{Denied, Login, Part, Users};
-use server::library::{Library, LibraryPath, Mount as Directory};
 use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
+use variants::library::{Library, LibraryPath, Mount as Directory};
 
 use tokio::sync::Semaphore;
 

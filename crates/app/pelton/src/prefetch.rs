@@ -9,9 +9,9 @@ use std::time::Duration;
 use catalog::Covered;
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use server::library::LibraryPath;
 use server::mount::Mounts;
 use server::{Service, Tally};
+use variants::library::LibraryPath;
 
 use crate::config::{Config, Resolved};
 use crate::covers::Covers;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use conversion::quarantine::{self, Quarantined};
 use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, Reply, Visit};
-use server::quarantine::{self, Quarantined};
 
 use crate::config::Config;
 use crate::flags::QuarantineDoes;

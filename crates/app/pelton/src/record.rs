@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use reactor::Stop;
 use resp::Reply;
-use server::ledger::Store;
 use store::{Handle, Limits, Remote, Server};
+use variants::shared_index::Store;
 
 use crate::config::Config;
 use crate::report::Error;

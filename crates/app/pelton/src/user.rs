@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use library_api::{Damage, Store, StoreError, UserError};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use server::FileSource;
+use variants::source::FileSource;
 
 use crate::config::{Config, Key, Raw, Resolved, Source};
 use crate::flags::{self, REQUIRE_LOGIN, UserDoes};

@@ -87,6 +87,7 @@ mod lend;
 mod limits;
 mod listen;
 mod lock;
+mod metrics;
 mod run;
 mod slice;
 mod socket;
@@ -116,6 +117,7 @@ pub use lend::{Borrower, LENT_BYTES_MIN, Lender, lendable, lendable_within, plac
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};
 pub use lock::{DirLock, LockError, Sharing};
+pub use metrics::render_metrics;
 pub use run::{Drained, run};
 pub use socket::{acked_bytes, reset_when_closed};
 pub use steering::Steering;

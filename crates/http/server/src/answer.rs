@@ -6,17 +6,18 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use conversion::growing::Growing;
 use http1::conditional::{self, Verdict};
 use http1::{Method, Request, accept, range};
 use image_plan::Accepts;
+use variants::cache::Key;
+use variants::sealed::Sealed;
 
 use crate::archive::Archive;
-use crate::convert::Sealed;
 use crate::core::{Core, Reach};
 use crate::favicon;
 use crate::gallery::{PAGE, POLICY};
 use crate::gate::Passed;
-use crate::growing::Growing;
 use crate::metrics::Served;
 use crate::mount::{Came, Field};
 use crate::parted::Parted;
@@ -25,7 +26,6 @@ use crate::representation::{Bytes, Representation};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::METRICS_PATH;
-use crate::variants::Key;
 
 /// What a request gets.
 #[derive(Debug)]

@@ -16,11 +16,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use conversion::chunks::Chunks;
 use reactor::Ended;
 use tokio::task::JoinHandle;
+use variants::library::{Identity, Library, LibraryPath, Wait};
 
-use crate::chunks::Chunks;
-use crate::library::{Identity, Library, LibraryPath, Wait};
 use crate::problem::Problem;
 
 /// Size that the format holds without its extension to 64 bits.

@@ -14,17 +14,18 @@ use std::sync::atomic::Ordering;
 
 use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
+use conversion::convert::{Outcome, Pace, Task};
+use conversion::flight::{Refused, Unlanded};
+use conversion::growing::{Growing, LOOK_TIME};
+use conversion::transcode;
 use tokio::time::{Instant, timeout};
+use variants::cache::{Key, Kind, Variant, Verdict};
+use variants::clock;
+use variants::library::{Identity, LibraryPath};
+use variants::sealed::Sealed;
 
-use crate::clock;
-use crate::convert::{Outcome, Pace, Sealed, Task};
-use crate::flight::{Refused, Unlanded};
-use crate::growing::{Growing, LOOK_TIME};
-use crate::library::{Identity, LibraryPath};
 use crate::problem::Problem;
 use crate::service::{Known, Service, blocking};
-use crate::transcode;
-use crate::variants::{Key, Kind, Variant, Verdict};
 
 /// So much of a track is to be there before it is sent while it is made; shorter ones are sent whole.
 const HEARD_BYTES: u64 = 16 << 10;
@@ -295,7 +296,7 @@ impl Service {
     }
 
     fn overloaded(&self, retry_after_s: u64) -> Problem {
-        self.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        self.conversions().refused.fetch_add(1, Ordering::Relaxed);
         Problem::Overloaded { retry_after_s }
     }
 
@@ -369,7 +370,7 @@ impl Service {
             }
             // Nothing else is kept under such a key.
             Kind::Picture(_) => Err(Problem::Host),
-            Kind::Verdict(verdict) => Err(verdict.problem().unwrap_or(Problem::Host)),
+            Kind::Verdict(verdict) => Err(Problem::of_verdict(verdict).unwrap_or(Problem::Host)),
         };
         if let Some(known) = self.find(key).await {
             return of(known, false);
@@ -432,7 +433,7 @@ impl Service {
 
     /// Counts a track that is not made now.
     fn busy(&self, busy: transcode::Busy) -> Problem {
-        let refused = &self.metrics.transcodings_refused;
+        let refused = &self.conversions().transcodings_refused;
         refused.fetch_add(1, Ordering::Relaxed);
         Problem::Busy {
             retry_after_s: busy.retry_after_s,
@@ -529,19 +530,6 @@ impl Candidate {
     }
 
     fn problem(&self) -> Option<Problem> {
-        self.verdict()?.problem()
-    }
-}
-
-impl Verdict {
-    /// What a client is told, where there is nothing else for it.
-    pub(crate) fn problem(self) -> Option<Problem> {
-        match self {
-            Verdict::Larger => None,
-            Verdict::Undecodable => Some(Problem::Undecodable),
-            Verdict::Unsupported => Some(Problem::Unsupported),
-            Verdict::TooCostly => Some(Problem::TooLarge),
-            Verdict::Unencodable | Verdict::Faulty | Verdict::Quarantined => Some(Problem::Worker),
-        }
+        Problem::of_verdict(self.verdict()?)
     }
 }

@@ -7,19 +7,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conversion::chunks::CHUNK_BYTES;
+use conversion::growing::{Growing, Pieces};
 use http1::body::{Drain, Drained};
 use http1::head::CONTINUE;
 use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
 use reactor::{Conn, Ended, Wait};
+use variants::clock::unix_ms;
 
 use crate::access::{Asked, Said};
 use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::archive::Archive;
 use crate::batch::{Batch, Entry};
-use crate::chunks::CHUNK_BYTES;
-use crate::clock::unix_ms;
 use crate::core::{Core, elapsed_us};
-use crate::growing::{Growing, Pieces};
 use crate::input::Input;
 use crate::metrics::{Answered, Protocol};
 use crate::mount::{Came, TOO_SLOW};

@@ -9,15 +9,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conversion::growing::Growing;
 use http1::{Request, Target};
 use image_plan::{Accepts, Ask, Grammar};
 use lru::LruCache;
+use variants::cache::Key;
+use variants::library::LibraryPath;
 
 use crate::choose::SoundChoice;
 use crate::coding::Coding;
 use crate::gate::Verified;
-use crate::growing::Growing;
-use crate::library::LibraryPath;
 use crate::live::Live;
 use crate::mount::{Came, Upload, Uploads};
 use crate::problem::Problem;
@@ -26,7 +27,6 @@ use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
 use crate::tls::Handshakes;
-use crate::variants::Key;
 
 /// How often a representation may vanish between choice and opening before we give up.
 const ATTEMPTS_MAX: usize = 3;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use image_plan::{Accepts, Look, Recipe, Stage, Target};
+use variants::library::{Identity, LibraryPath};
 
-use crate::library::{Identity, LibraryPath};
 use crate::problem::{Problem, json_string};
 use crate::service::{Known, Service, blocking};
 

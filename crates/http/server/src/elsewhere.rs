@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use http1::{Request, accept};
+use variants::library::LibraryPath;
 
 use crate::answer::{Answer, Fields, Payload};
 use crate::core::Core;
 use crate::gallery;
-use crate::library::LibraryPath;
 use crate::metrics::Served;
 use crate::service::blocking;
 

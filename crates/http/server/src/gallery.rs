@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
+use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
+
 use crate::problem::Problem;
 use crate::service::{Service, blocking};
 

@@ -14,9 +14,9 @@
 //! It is no cache of somebody else's server, and knows no pixels: what may be made of a picture is `picture`'s to say,
 //! making it the worker's.
 //!
-//! Units and limits: [`Limits`] for caches and answers, [`flight::Limits`] for conversions, `image_plan::Limits` and
+//! Units and limits: [`Limits`] for caches and answers, [`conversion::flight::Limits`] for conversions, `image_plan::Limits` and
 //! `http1::Limits` for what comes in. Errors: [`problem::Problem`] for clients, by who is at fault; [`OpenError`] for the
-//! operator. Threads: see [`flight`] and [`variants`], which are where cores meet; everything else belongs to one core.
+//! operator. Threads: see [`conversion`] and [`variants`], which are where cores meet; everything else belongs to one core.
 //! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status), OpenMetrics 1.0.
 
 #![forbid(unsafe_code)]
@@ -28,8 +28,6 @@ mod input;
 mod scheme;
 pub mod tls;
 mod transport;
-
-mod chunks;
 
 mod answer;
 mod answer_memory;
@@ -45,30 +43,12 @@ mod request_id;
 mod trace;
 
 pub mod choose;
-pub mod flight;
-
-pub mod convert;
-
-mod growing;
-pub mod transcode;
-
 pub mod representation;
-
-pub mod library;
-mod source;
-
-pub mod variants;
-
-pub mod looks;
-
-pub mod ledger;
 
 mod describe;
 mod elsewhere;
 mod gallery;
 mod prefetch;
-
-pub mod quarantine;
 
 mod service;
 
@@ -82,8 +62,6 @@ pub mod problem;
 pub mod access;
 pub mod metrics;
 
-mod clock;
-
 pub use connection::serve;
 pub use core::Core;
 pub use fields::{Cors, Headers};
@@ -92,4 +70,3 @@ pub use live::{Live, LiveCore};
 pub use prefetch::Tally;
 pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};
-pub use source::FileSource;

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
+use conversion::chunks::Chunks;
 use http1::range::Parts;
 use reactor::Ended;
 
-use crate::chunks::Chunks;
 use crate::representation::{Bytes, Representation};
 
 /// A body of type `multipart/byteranges` whose bytes are in a file, and how far it has been read.

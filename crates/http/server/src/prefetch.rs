@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
+use conversion::convert::{Outcome, Pace, Task, Terms};
 use image_plan::{Recipe, Stage};
+use variants::cache::{Key, Kind};
+use variants::clock;
+use variants::library::{Identity, LibraryPath, Mount};
 
-use crate::clock;
-use crate::convert::{Outcome, Pace, Task, Terms};
-use crate::library::{Identity, LibraryPath, Mount};
 use crate::service::{Known, Service, look};
-use crate::variants::{Key, Kind};
 
 /// Deepest folder looked into; deeper ones are reported and left out.
 const DEPTH_MAX: usize = 64;

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use image_plan::Refusal;
+use variants::cache::Verdict;
+use variants::library::{LibraryPath, Missing};
 
-use crate::library::{LibraryPath, Missing};
 use crate::request_id::RequestId;
 
 /// What a client did, or met, that is not answered with a representation.
@@ -72,6 +73,17 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// Returns the problem for a client if a verdict leaves nothing else to send.
+    pub(crate) fn of_verdict(verdict: Verdict) -> Option<Problem> {
+        match verdict {
+            Verdict::Larger => None,
+            Verdict::Undecodable => Some(Problem::Undecodable),
+            Verdict::Unsupported => Some(Problem::Unsupported),
+            Verdict::TooCostly => Some(Problem::TooLarge),
+            Verdict::Unencodable | Verdict::Faulty | Verdict::Quarantined => Some(Problem::Worker),
+        }
+    }
+
     /// What a client learns of a path that leads nowhere; what the host said goes to the log.
     #[must_use]
     pub fn of_missing(path: &LibraryPath, missing: Missing) -> Problem {

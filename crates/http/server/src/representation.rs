@@ -11,16 +11,16 @@ use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
 use http2::hpack::Line;
+use variants::cache::Variant;
+use variants::library::{self, Identity, LibraryPath};
+use variants::sealed::Sealed;
 
 use crate::choose::{Body, Choice};
 use crate::coding::{CODED_BYTES_MIN, Coding, is_text, tagged, varying};
-use crate::convert::Sealed;
 use crate::head::listed;
-use crate::library::{self, Identity, LibraryPath};
 use crate::metrics::Served;
 use crate::mount::Field;
 use crate::service::Service;
-use crate::variants::Variant;
 
 /// SVG and unknown files may hold scripts: whatever shows them must not run them, nor fetch for them.
 const INERT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";

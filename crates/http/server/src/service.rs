@@ -6,30 +6,31 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use conversion::convert::Converter;
+use conversion::flight::{self, Flights};
+use conversion::quarantine::Quarantine;
+use conversion::transcode::{self, Transcoder};
 use image_plan::{Accepts, Facts, Format, Grammar, ProbeErrorKind, Recipe};
 use lru::LruCache;
+use openmetrics::Text;
+use variants::cache::Variants;
+use variants::clock::unix_ms;
+use variants::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
+use variants::placeholders::Looks;
+use variants::shared_index::{self, Ledger, Store};
+use variants::source::FileSource;
 
 use crate::access::{self, AccessLog};
 use crate::answer_memory::AnswerMemory;
-use crate::clock::unix_ms;
-use crate::convert::Converter;
 use crate::fields::{Cors, Headers};
-use crate::flight::{self, Flights};
 use crate::gallery::PAGE;
 use crate::gate::{Gate, Part};
 use crate::h2;
-use crate::ledger::{self, Ledger, Store};
-use crate::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
-use crate::looks::Looks;
 use crate::media_type::{self, AllowedTypes};
-use crate::metrics::{Metrics, Readings};
+use crate::metrics::{Metrics, render_access};
 use crate::mount::Mounts;
 use crate::problem::Problem;
-use crate::quarantine::Quarantine;
 use crate::scheme::PROBES;
-use crate::source::FileSource;
-use crate::transcode::{self, Transcoder};
-use crate::variants::Variants;
 
 /// Where covers and users' pictures are, which only targets of our own lead to.
 const OWN: &str = "-";
@@ -80,7 +81,7 @@ pub struct Settings {
     /// Limits on the access log.
     pub access_limits: access::Limits,
     /// Limits on the record in the store.
-    pub ledger: ledger::Limits,
+    pub ledger: shared_index::Limits,
     /// Who gets what.
     pub gate: Gate,
 }
@@ -248,7 +249,7 @@ impl Service {
             variants: Arc::clone(&variants),
             pool: pool.into(),
             looks: Arc::new(Looks::open(&settings.data, settings.limits.looks_max)),
-            metrics: Arc::clone(&metrics),
+            metrics: Arc::default(),
             ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
             quarantine: Quarantine::open(&settings.data),
@@ -275,7 +276,7 @@ impl Service {
         let transcoder = Transcoder::start(&flights, settings.transcode)
             .map_err(refused("start transcodings for"))?;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
-        start_index(&variants, ledger.as_ref(), &metrics)
+        start_index(&variants, ledger.as_ref(), &flights.converter().metrics)
             .map_err(refused("start the index for"))?;
         Ok(Arc::new(Service {
             settings,
@@ -340,23 +341,31 @@ impl Service {
         &self.library
     }
 
-    /// The metrics as OpenMetrics text.
+    /// Returns the metrics of all parts as OpenMetrics text.
     pub(crate) fn render_metrics(&self) -> String {
-        let mounts = self.mounts.metrics();
-        self.metrics.render(&Readings {
-            mounts: &mounts,
-            variants: self.variants.stats(),
-            flights: self.flights.stats(),
-            transcodings: self.transcoder.stats(),
-            quarantined: self.flights.converter().quarantine.count(),
-            cells: self.flights.converter().pool.stats(),
-            cores: &self.cores,
-            access: self
-                .access
-                .as_ref()
-                .map_or((0, 0), |access| access.counts()),
-            ledger: self.ledger.as_ref().map(|ledger| ledger.stats()),
-        })
+        let converter = self.flights.converter();
+        let access = self.access.as_ref();
+        let mut text = Text::default();
+        self.metrics.render(&mut text);
+        converter
+            .metrics
+            .render(&mut text, converter.quarantine.count());
+        self.transcoder.stats().render(&mut text);
+        self.variants.stats().render(&mut text);
+        self.flights.stats().render(&mut text);
+        reactor::render_metrics(&mut text, &self.cores);
+        render_access(&mut text, access.map_or((0, 0), |access| access.counts()));
+        sandbox::render_metrics(&mut text, &converter.pool.stats());
+        if let Some(ledger) = &self.ledger {
+            ledger.stats().render(&mut text);
+        }
+        text.append(&self.mounts.metrics());
+        text.finish()
+    }
+
+    /// Returns the counters of conversions.
+    pub(crate) fn conversions(&self) -> &conversion::metrics::Metrics {
+        &self.flights.converter().metrics
     }
 
     /// What stands around a conversion.
@@ -452,15 +461,15 @@ impl Service {
 fn start_index(
     variants: &Arc<Variants>,
     ledger: Option<&Arc<Ledger>>,
-    metrics: &Arc<Metrics>,
+    conversions: &Arc<conversion::metrics::Metrics>,
 ) -> io::Result<()> {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let loading = Arc::clone(variants);
     thread("variants").spawn(move || loading.keep())?;
     if let Some(ledger) = ledger {
-        let (ledger, metrics) = (Arc::clone(ledger), Arc::clone(metrics));
+        let (ledger, conversions) = (Arc::clone(ledger), Arc::clone(conversions));
         let variants = Arc::downgrade(variants);
-        thread("ledger").spawn(move || ledger.keep(&variants, &metrics))?;
+        thread("ledger").spawn(move || ledger.keep(&variants, &|| conversions.totals()))?;
     }
     Ok(())
 }

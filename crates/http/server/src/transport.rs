@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-use crate::chunks::{CHUNK_BYTES, Chunks};
+use conversion::chunks::{CHUNK_BYTES, Chunks};
 
 /// TLS over a socket.
 #[derive(Debug)]

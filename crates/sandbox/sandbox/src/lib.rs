@@ -57,6 +57,7 @@ pub mod inside;
 mod keeper;
 mod limits;
 mod memfd;
+mod metrics;
 mod place;
 mod pool;
 mod posture;
@@ -76,6 +77,7 @@ mod zygote;
 
 pub use error::{Error, ErrorKind, Failure, FailureKind};
 pub use limits::Limits;
+pub use metrics::render_metrics;
 pub use pool::{Finished, Pool, Task};
 pub use posture::{Backend, HugePages, Isolation, Posture};
 pub use probe::{Probe, fresh_memory, probe};

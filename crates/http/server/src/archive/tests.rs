@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use reactor::Ended;
+use variants::library::{Library, Mount};
 
 use super::{Archive, Crc, Wanted};
-use crate::library::{Library, Mount};
 use crate::problem::Problem;
 
 /// A library, removed when dropped.

@@ -1,7 +1,8 @@
 use std::ffi::OsString;
 
+use variants::library::{LibraryPath, Listed};
+
 use super::render;
-use crate::library::{LibraryPath, Listed};
 
 #[test]
 fn names_of_files_stay_text() {

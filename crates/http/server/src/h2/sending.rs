@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use conversion::chunks::Chunks;
+use conversion::growing::Pieces;
 use reactor::Ended;
+use variants::sealed::Sealed;
 
 use super::outgoing::Piece;
 use super::told::Told;
 use crate::answer::Payload;
 use crate::archive::Archive;
-use crate::chunks::Chunks;
-use crate::convert::Sealed;
-use crate::growing::Pieces;
 use crate::parted::Parted;
 
 /// One answer.

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use http1::Method;
 use http2::Head;
+use variants::clock::unix_ms;
 
 use super::translate;
 use crate::access::Said;
 use crate::answer::Answer;
-use crate::clock::unix_ms;
 use crate::core::Core;
 use crate::metrics::{Answered, Protocol};
 use crate::request_id::RequestId;

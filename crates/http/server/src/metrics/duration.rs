@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use http1::Method;
 
-use super::{Text, add};
+use openmetrics::Text;
+
+use super::add;
 
 /// Upper bounds of the buckets, in microseconds: those that OpenTelemetry gives `http.server.request.duration`, from
 /// 5 ms on, and before them finer ones, since the first of the standard ones would hold every hit.

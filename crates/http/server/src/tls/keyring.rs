@@ -11,10 +11,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureAlgorithm, SignatureScheme};
+use variants::clock;
 
 use super::certificate::Statement;
 use super::{Concern, Error, ErrorKind, Pair};
-use crate::clock;
 
 /// Bytes read of one file: some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;

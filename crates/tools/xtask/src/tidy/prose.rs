@@ -13,6 +13,7 @@ const PENDING: &[&str] = &[
     "cgi",
     "codec",
     "conform",
+    "conversion",
     "host",
     "http1",
     "http2",
@@ -31,6 +32,7 @@ const PENDING: &[&str] = &[
     "store",
     "tags",
     "testkit",
+    "variants",
     "worker",
     "xtask",
 ];

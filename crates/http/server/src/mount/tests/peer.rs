@@ -10,13 +10,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
+use conversion::{flight, transcode};
 use image_plan::Accepts;
 use reactor::Stop;
+use variants::library::Mount as Directory;
 
-use crate::library::Mount as Directory;
 use crate::media_type::AllowedTypes;
 use crate::mount::Mounts;
-use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access, flight, transcode};
+use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access};
 
 /// Nothing here takes so long.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -205,7 +206,7 @@ fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, bod
 
 fn settings(root: &std::path::Path) -> Settings {
     Settings {
-        ledger: crate::ledger::Limits::default(),
+        ledger: variants::shared_index::Limits::default(),
         gate: crate::gate::Gate::default(),
         mounts: vec![Directory {
             prefix: String::new(),

@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use crate::clock;
-use crate::variants::ENCODER_VERSION;
+use variants::cache::ENCODER_VERSION;
+use variants::clock;
 
 /// Deaths after which an original is not tried again, and improvements that died after which none is.
 const DEATHS_MAX: u32 = 3;
@@ -38,7 +38,7 @@ const TITLE: &str = "pelton quarantine 1";
 
 /// What killed cells so far.
 #[derive(Debug)]
-pub(crate) struct Quarantine {
+pub struct Quarantine {
     folder: PathBuf,
     by_length: Mutex<LruCache<u64, Vec<Suspect>>>,
 }
@@ -55,13 +55,13 @@ struct Suspect {
 }
 
 /// A cell that died of an original.
-pub(crate) struct Death<'a> {
+pub struct Death<'a> {
     /// Where the original is in the library.
-    pub(crate) path: &'a Path,
+    pub path: &'a Path,
     /// How the cell died.
-    pub(crate) cause: String,
+    pub cause: String,
     /// The cell made a better variant of what was there already.
-    pub(crate) improves: bool,
+    pub improves: bool,
 }
 
 /// An original in quarantine.
@@ -81,7 +81,7 @@ pub struct Quarantined {
 
 impl Quarantine {
     /// The quarantine in the data directory `data`.
-    pub(crate) fn open(data: &Path) -> Quarantine {
+    pub fn open(data: &Path) -> Quarantine {
         let mut by_length = LruCache::new(LENGTHS_MAX);
         let folder = folder(data);
         match read_folder(&folder) {
@@ -108,7 +108,7 @@ impl Quarantine {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn note(&self, original: &File, bytes: u64, death: &Death<'_>) -> io::Result<()> {
+    pub fn note(&self, original: &File, bytes: u64, death: &Death<'_>) -> io::Result<()> {
         let hash = hash(original, bytes)?;
         let mut by_length = self.lock();
         let suspects = by_length.get_or_insert_mut(bytes, Vec::new);
@@ -173,7 +173,7 @@ impl Quarantine {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn holds(&self, original: &File, bytes: u64, improves: bool) -> io::Result<bool> {
+    pub fn holds(&self, original: &File, bytes: u64, improves: bool) -> io::Result<bool> {
         let condemned = |suspect: &Suspect| {
             DEATHS_MAX <= suspect.deaths || (improves && DEATHS_MAX <= suspect.improving_deaths)
         };
@@ -196,7 +196,7 @@ impl Quarantine {
     }
 
     /// How many originals are in quarantine.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         let by_length = self.lock();
         let suspects = by_length.iter().flat_map(|(_, suspects)| suspects);
         let held = suspects.filter(|suspect| DEATHS_MAX <= suspect.deaths);

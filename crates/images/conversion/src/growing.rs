@@ -28,7 +28,7 @@ use tokio::time::{Sleep, sleep};
 use crate::chunks::CHUNK_BYTES;
 
 /// How often it is looked at.
-pub(crate) const LOOK_TIME: Duration = Duration::from_millis(50);
+pub const LOOK_TIME: Duration = Duration::from_millis(50);
 /// What is checked at a time.
 const LOOK_BYTES: usize = 64 << 10;
 
@@ -72,7 +72,7 @@ impl Growing {
     ///
     /// # Errors
     /// The host gives no memory file.
-    pub(crate) fn new(file: File, plan: &Plan) -> io::Result<Growing> {
+    pub fn new(file: File, plan: &Plan) -> io::Result<Growing> {
         let copy = memfd_create("heard", MemfdFlags::CLOEXEC)?;
         Ok(Growing {
             file,
@@ -86,7 +86,7 @@ impl Growing {
     }
 
     /// It has so many bytes, sealed and checked; or nothing more comes.
-    pub(crate) fn end(&self, bytes: Option<u64>) {
+    pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
         state.end = match bytes {
             Some(bytes) if state.copied_bytes <= bytes => End::Whole(bytes),
@@ -95,7 +95,7 @@ impl Growing {
     }
 
     /// Looks how much more there is, and tells how much is believed.
-    pub(crate) fn look(&self) -> u64 {
+    pub fn look(&self) -> u64 {
         let mut state = self.lock();
         if state.end == End::Open {
             self.read_on(&mut state);
@@ -140,14 +140,15 @@ impl Growing {
 
 /// One track on its way to one client.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub struct Pieces {
     growing: Arc<Growing>,
     at: u64,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl Pieces {
-    pub(crate) fn new(growing: Arc<Growing>) -> Pieces {
+    /// Returns a reader that begins at the start of the track.
+    pub fn new(growing: Arc<Growing>) -> Pieces {
         Pieces {
             growing,
             at: 0,
@@ -159,7 +160,7 @@ impl Pieces {
     ///
     /// # Errors
     /// [`Ended::File`], when it does not come to its end.
-    pub(crate) fn poll_next(
+    pub fn poll_next(
         &mut self,
         bytes_max: usize,
         context: &mut Context<'_>,

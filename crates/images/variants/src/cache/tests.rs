@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Key, Kind, StillLoading, Variants, Verdict};
-use crate::convert::Sealed;
+use crate::sealed::Sealed;
 use image_plan::Target;
 
 const WEBP: Kind = Kind::Picture(Target::Webp);

@@ -12,11 +12,11 @@ use tokio::task::JoinHandle;
 
 /// Bytes read at a time: what a TLS record and, unless the client asks for more, an HTTP/2 frame can hold. A slow reader
 /// costs a few of these.
-pub(crate) const CHUNK_BYTES: usize = 16 << 10;
+pub const CHUNK_BYTES: usize = 16 << 10;
 
 /// What is left to be read of a file.
 #[derive(Debug)]
-pub(crate) struct Chunks {
+pub struct Chunks {
     left: Range<u64>,
     /// A read that has to wait for the disk.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
@@ -25,7 +25,8 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    pub(crate) fn new(range: Range<u64>) -> Chunks {
+    /// Returns the chunks of a range of bytes.
+    pub fn new(range: Range<u64>) -> Chunks {
         Chunks {
             left: range,
             reading: None,
@@ -34,7 +35,7 @@ impl Chunks {
     }
 
     /// Bytes still to come.
-    pub(crate) fn left(&self) -> u64 {
+    pub fn left(&self) -> u64 {
         self.left.end - self.left.start + self.rest.len() as u64
     }
 
@@ -43,7 +44,7 @@ impl Chunks {
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`], as the reactor has them.
-    pub(crate) fn poll_next(
+    pub fn poll_next(
         &mut self,
         file: &File,
         bytes_max: usize,

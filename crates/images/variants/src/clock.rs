@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970.
 #[must_use]
-pub(crate) fn unix_ms() -> u64 {
+pub fn unix_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .expect("the host's clock is past 1970");

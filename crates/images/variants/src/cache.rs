@@ -22,13 +22,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use image_plan::{Plan, Target};
 
+use openmetrics::Text;
+
 use crate::clock;
-use crate::convert::Sealed;
-use crate::ledger::{Change, Found, Ledger};
 use crate::library::Identity;
+use crate::sealed::Sealed;
+use crate::shared_index::{Change, Found, Ledger};
 
 /// Changes whenever the same plan would give other bytes: a new codec, another filter.
-pub(crate) const ENCODER_VERSION: u32 = 7;
+pub const ENCODER_VERSION: u32 = 7;
 /// The same for plans of sound.
 const SOUND_VERSION: u32 = 1;
 /// What an entry is charged beyond its bytes, for its inode and directory entry.
@@ -72,7 +74,8 @@ impl Key {
         Key(key)
     }
 
-    pub(crate) fn from_hex(text: &str) -> Option<Key> {
+    /// Parses the hexadecimal form of a key.
+    pub fn from_hex(text: &str) -> Option<Key> {
         if text.len() != 32 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
         }
@@ -155,7 +158,8 @@ impl Kind {
         (Verdict::Quarantined, "quarantined"),
     ];
 
-    pub(crate) fn extension(self) -> &'static str {
+    /// Returns the ending of file names of this kind.
+    pub fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
             Kind::Sound => audio_plan::SUFFIX,
@@ -166,7 +170,8 @@ impl Kind {
         }
     }
 
-    pub(crate) fn from_extension(extension: &str) -> Option<Kind> {
+    /// Returns the kind whose files have this ending.
+    pub fn from_extension(extension: &str) -> Option<Kind> {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
             Some(row) => Some(Kind::Verdict(row.0)),
@@ -219,11 +224,13 @@ impl Variant {
         }
     }
 
-    pub(crate) fn used_ms(&self) -> u64 {
+    /// Returns the time of last use, in milliseconds since 1970.
+    pub fn used_ms(&self) -> u64 {
         self.used_ms.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn expires_ms(&self) -> Option<u64> {
+    /// Returns the time from which the entry no longer holds, if any, in milliseconds since 1970.
+    pub fn expires_ms(&self) -> Option<u64> {
         self.expires_ms
     }
 
@@ -284,6 +291,32 @@ pub struct VariantStats {
     pub write_errors: u64,
 }
 
+impl VariantStats {
+    /// Writes the metrics of the variant cache.
+    pub fn render(&self, text: &mut Text) {
+        text.gauge(
+            "pelton_variants",
+            "variants and verdicts in the index",
+            self.entries,
+        );
+        text.gauge(
+            "pelton_variants_bytes",
+            "bytes charged for the entries of the index",
+            self.bytes,
+        );
+        text.counter(
+            "pelton_variants_evicted",
+            "entries evicted to stay within the budget",
+            self.evicted,
+        );
+        text.counter(
+            "pelton_variants_write_errors",
+            "variants that could not be written to the disk",
+            self.write_errors,
+        );
+    }
+}
+
 impl Variants {
     /// An index over `data`/variants that holds at most `bytes_max`. Nothing is read yet: see [`Variants::load`].
     #[must_use]
@@ -315,7 +348,7 @@ impl Variants {
 
     /// Names the directory, so that processes of this machine that share it agree; makes it, where it is not there yet. One
     /// that cannot be had is nobody else's.
-    pub(crate) fn files(&self) -> String {
+    pub fn files(&self) -> String {
         // Whoever writes a variant tells what is wrong.
         drop(fs::create_dir_all(&self.directory));
         let host = rustix::system::uname();
@@ -328,7 +361,7 @@ impl Variants {
 
     /// The entry for `key` as the record has it, where this index has none: made by another process, or known before.
     /// Blocks.
-    pub(crate) fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
+    pub fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
         let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
@@ -363,7 +396,7 @@ impl Variants {
     }
 
     /// Whether the index has all that its directory holds.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.loaded.load(Ordering::Acquire)
     }
 
@@ -674,7 +707,7 @@ impl Variants {
     }
 
     /// The entries that were used since `since_ms`, milliseconds since 1970.
-    pub(crate) fn used_since(&self, since_ms: u64) -> Vec<Arc<Variant>> {
+    pub fn used_since(&self, since_ms: u64) -> Vec<Arc<Variant>> {
         let index = self.index();
         let entries = index.entries.values();
         entries

@@ -16,14 +16,15 @@ use image_plan::{
     LOOK_BYTES, Look, ORDER_PLANS_MAX, Order, Plan, Target, lengths_bytes, split_answers,
 };
 use sandbox::{Failure, FailureKind, Pool};
+use variants::cache::{Key, Kind, Variant, Variants, Verdict};
+use variants::clock;
+use variants::library::{Identity, Library, LibraryPath, Missing};
+use variants::placeholders::Looks;
+use variants::sealed::Sealed;
+use variants::shared_index::{Change, Flight, Ledger, Lock, Made};
 
-use crate::clock;
-use crate::ledger::{Change, Flight, Ledger, Lock, Made};
-use crate::library::{Identity, Library, LibraryPath, Missing};
-use crate::looks::Looks;
 use crate::metrics::Metrics;
 use crate::quarantine::{Death, Quarantine};
-use crate::variants::{Key, Kind, Variant, Variants, Verdict};
 
 /// A job may take this many times the CPU time its plan was estimated at …
 const CPU_FACTOR: u64 = 8;
@@ -141,7 +142,7 @@ pub struct Converter {
     /// No job runs longer, whatever its estimate.
     pub wall_ms_max: u32,
     /// What killed cells before.
-    pub(crate) quarantine: Quarantine,
+    pub quarantine: Quarantine,
 }
 
 /// The lock for making something, which others see until it is dropped.
@@ -318,12 +319,7 @@ impl Converter {
     }
 
     /// Whether the original killed so many cells that no more are spent on it, or none on improving it.
-    pub(crate) fn is_quarantined(
-        &self,
-        original: &File,
-        identity: &Identity,
-        improves: bool,
-    ) -> bool {
+    pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
         let held = self
             .quarantine
             .holds(original, identity.size_bytes, improves);
@@ -332,7 +328,7 @@ impl Converter {
     }
 
     /// Notes an original that may have killed a cell.
-    pub(crate) fn suspect(
+    pub fn suspect(
         &self,
         original: &File,
         path: &LibraryPath,
@@ -457,7 +453,7 @@ impl Converter {
     }
 
     /// What a failure says of an original, told to the log too. `None` where it says nothing.
-    pub(crate) fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
+    pub fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
         let path = path.as_path().display();
         let verdict = match failure.kind {
             FailureKind::Undecodable => Verdict::Undecodable,
@@ -497,19 +493,6 @@ fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
         }
     }
     groups
-}
-
-/// Bytes that a cell gave back, in memory and beyond anybody's reach.
-#[derive(Debug)]
-pub struct Sealed {
-    /// A sealed memory file that holds them.
-    pub file: Arc<File>,
-    /// Where they begin in it.
-    pub start: u64,
-    /// How many there are.
-    pub bytes: u64,
-    /// CPU time it took to make them, in the worker's words; of several that were made at once, their share.
-    pub cpu_us: u64,
 }
 
 /// Makes what `plan` says of `original` in a cell of `pool`, and checks that the answer is a picture of that format and
@@ -654,28 +637,18 @@ fn verified(
             bytes: range.end - range.start,
             cpu_us: share_us,
         };
-        sealed.is_what_was_asked(plan).then_some(sealed)
+        is_as_planned(&sealed, plan).then_some(sealed)
     });
     Some((sealed.collect::<Option<Vec<Sealed>>>()?, look))
 }
 
-impl Sealed {
-    /// The worker's bytes are only alleged to be a picture: format and size are read back from them.
-    fn is_what_was_asked(&self, plan: &Plan) -> bool {
-        let facts = image_plan::probe(self, self.bytes);
-        let format = plan.encoding.target().format();
-        facts.is_ok_and(|facts| {
-            facts.format == format && facts.stored == plan.target && !facts.animated
-        })
-    }
-}
-
-impl image_plan::ReadAt for Sealed {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.bytes.saturating_sub(offset);
-        let count = usize::try_from(left).map_or(buf.len(), |left| left.min(buf.len()));
-        FileExt::read_at(&*self.file, &mut buf[..count], self.start + offset)
-    }
+/// Returns whether the sealed bytes are a picture of the planned format and size. A worker only alleges that they are, so both
+/// are read back from the bytes.
+fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
+    let facts = image_plan::probe(sealed, sealed.bytes);
+    let format = plan.encoding.target().format();
+    facts
+        .is_ok_and(|facts| facts.format == format && facts.stored == plan.target && !facts.animated)
 }
 
 /// No useful answer is longer than the raw pixels and a container with a profile.

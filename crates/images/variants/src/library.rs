@@ -347,8 +347,7 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // Below a root that holds our data, another file system may be mounted in the data.
-        if found.st_dev != data.0 && root.hidden.is_none() {
+        if found.st_dev != data.0 {
             return Ok(false);
         }
         if FileType::from_raw_mode(found.st_mode) == FileType::Directory
@@ -427,7 +426,7 @@ impl Root {
 }
 
 /// The version of the original that is open.
-pub(crate) fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
+pub fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     let stat = fstat(handle).map_err(missing)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Missing::NotFound);
@@ -457,7 +456,7 @@ fn missing(err: rustix::io::Errno) -> Missing {
 }
 
 /// A path as it stands in a URL, and so in an attribute: all but the unreserved characters of RFC 3986 §2.3 escaped.
-pub(crate) fn encode(path: &Path) -> String {
+pub fn encode(path: &Path) -> String {
     let mut out = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {

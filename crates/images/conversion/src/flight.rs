@@ -24,8 +24,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, eventfd};
 use tokio::sync::oneshot;
 
+use openmetrics::Text;
+use variants::cache::Key;
+
 use crate::convert::{Converter, Outcome, Pace, Task, Terms};
-use crate::variants::Key;
 
 /// Bounds of what may wait and run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +177,32 @@ pub struct FlightStats {
     pub cancelled: u64,
 }
 
+impl FlightStats {
+    /// Writes the metrics of the conversion queue.
+    pub fn render(&self, text: &mut Text) {
+        text.gauge(
+            "pelton_conversions_waiting",
+            "conversions that wait for a thread",
+            self.waiting,
+        );
+        text.gauge(
+            "pelton_conversions_running",
+            "conversions in progress",
+            self.running,
+        );
+        text.gauge(
+            "pelton_improvements_waiting",
+            "improvements that wait for an idle core",
+            self.improving,
+        );
+        text.counter(
+            "pelton_improvements_cancelled",
+            "improvements cancelled because a request needed their memory; they are queued again",
+            self.cancelled,
+        );
+    }
+}
+
 impl Flights {
     /// Starts the conversion threads.
     ///
@@ -259,7 +287,7 @@ impl Flights {
     }
 
     /// When a request that was refused may come again, in seconds.
-    pub(crate) fn retry_after_s(&self) -> u64 {
+    pub fn retry_after_s(&self) -> u64 {
         self.shared.lock().retry_after_s(&self.shared.limits)
     }
 

@@ -25,12 +25,15 @@ use audio_plan::{Checker, Plan};
 use sandbox::{Failure, FailureKind};
 use tokio::sync::oneshot;
 
-use crate::clock;
-use crate::convert::{Converter, Sealed};
+use openmetrics::Text;
+use variants::cache::{Key, Kind, Variant, Verdict};
+use variants::clock;
+use variants::library::{Identity, LibraryPath, Missing};
+use variants::sealed::Sealed;
+
+use crate::convert::Converter;
 use crate::flight::Flights;
 use crate::growing::Growing;
-use crate::library::{Identity, LibraryPath, Missing};
-use crate::variants::{Key, Kind, Variant, Verdict};
 
 /// A job may take this many times the CPU time its plan was estimated at …
 const CPU_FACTOR: u64 = 6;
@@ -157,6 +160,22 @@ pub struct TranscodeStats {
     pub running: u64,
 }
 
+impl TranscodeStats {
+    /// Writes the metrics of the transcoding queue.
+    pub fn render(&self, text: &mut Text) {
+        text.gauge(
+            "pelton_transcodings_waiting",
+            "tracks that wait to be transcoded",
+            self.waiting,
+        );
+        text.gauge(
+            "pelton_transcodings_running",
+            "transcodings in progress",
+            self.running,
+        );
+    }
+}
+
 impl Transcoder {
     /// Starts the threads.
     ///
@@ -196,12 +215,12 @@ impl Transcoder {
     }
 
     /// Returns the longest time that a track waits for its turn.
-    pub(crate) fn waiting_max(&self) -> Duration {
+    pub fn waiting_max(&self) -> Duration {
         Duration::from_millis(self.shared.limits.waiting_ms_max)
     }
 
     /// Returns the answer to a request that cannot wait any longer.
-    pub(crate) fn busy(&self) -> Busy {
+    pub fn busy(&self) -> Busy {
         self.shared.lock().busy(&self.shared.limits)
     }
 
@@ -462,7 +481,7 @@ impl Converter {
             bytes: finished.answer_bytes,
             cpu_us: finished.cpu_us,
         };
-        match sealed.is_sound(plan) {
+        match check_pages(&sealed, plan) {
             Ok(()) => Ok(sealed),
             Err(why) => Err(Failure {
                 kind: FailureKind::Lied,
@@ -472,30 +491,28 @@ impl Converter {
     }
 }
 
-impl Sealed {
-    /// The worker's bytes are only alleged to be Opus: every page of them is read.
-    fn is_sound(&self, plan: &Plan) -> Result<(), String> {
-        let mut checker = Checker::new(plan);
-        let mut piece = vec![0; CHECK_BYTES];
-        let mut at = 0;
-        while at < self.bytes {
-            let count = piece.len().min((self.bytes - at) as usize);
-            let read = self
-                .file
-                .read_exact_at(&mut piece[..count], self.start + at);
-            read.map_err(|err| err.to_string())?;
-            match checker.take(&piece[..count]) {
-                // The rest is the beginning of a page that never ends.
-                Ok(0) => return Err("it ends within a page".to_owned()),
-                Ok(taken) => at += taken as u64,
-                Err(lie) => return Err(format!("{lie:?}")),
-            }
+/// Checks every page of a transcoded track. A worker only alleges that its bytes are Opus.
+fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
+    let mut checker = Checker::new(plan);
+    let mut piece = vec![0; CHECK_BYTES];
+    let mut at = 0;
+    while at < sealed.bytes {
+        let count = piece.len().min((sealed.bytes - at) as usize);
+        let read = sealed
+            .file
+            .read_exact_at(&mut piece[..count], sealed.start + at);
+        read.map_err(|err| err.to_string())?;
+        match checker.take(&piece[..count]) {
+            // The rest is the beginning of a page that never ends.
+            Ok(0) => return Err("it ends within a page".to_owned()),
+            Ok(taken) => at += taken as u64,
+            Err(lie) => return Err(format!("{lie:?}")),
         }
-        let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
-        match samples {
-            0 => Err("nothing to hear".to_owned()),
-            _ => Ok(()),
-        }
+    }
+    let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
+    match samples {
+        0 => Err("nothing to hear".to_owned()),
+        _ => Ok(()),
     }
 }
 

@@ -23,12 +23,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use openmetrics::Text;
 use resp::Reply;
 
+use crate::cache::{Key, Kind, Variant, Variants};
 use crate::clock;
 use crate::library::LibraryPath;
-use crate::metrics::Metrics;
-use crate::variants::{Key, Kind, Variant, Variants};
+
+/// Counters of this process by name, each since its start.
+pub type Totals = Vec<(&'static str, u64)>;
 
 /// A Redis-compatible store: in this process, or elsewhere.
 pub trait Store: Debug + Send + Sync {
@@ -69,7 +72,7 @@ impl Default for Limits {
 
 /// What is to be recorded.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub enum Change {
     /// There is this entry.
     Kept(Arc<Variant>),
     /// It was made of this original.
@@ -82,30 +85,37 @@ pub(crate) enum Change {
 
 /// What a conversion knows of its result, and the index does not.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
-    pub(crate) key: Key,
-    pub(crate) path: LibraryPath,
-    pub(crate) width_px: u32,
-    pub(crate) height_px: u32,
-    pub(crate) cpu_us: u64,
+pub struct Made {
+    /// Key of the variant.
+    pub key: Key,
+    /// Path of its original.
+    pub path: LibraryPath,
+    /// Width in pixels.
+    pub width_px: u32,
+    /// Height in pixels.
+    pub height_px: u32,
+    /// CPU time of the conversion in its cell, in microseconds.
+    pub cpu_us: u64,
 }
 
 /// What the record says of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) kind: Kind,
-    pub(crate) bytes: u64,
+pub struct Found {
+    /// Format, or verdict.
+    pub kind: Kind,
+    /// Size of the file in bytes; 0 for a verdict.
+    pub bytes: u64,
 }
 
 /// A conversion that is about to begin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight<'a> {
+pub struct Flight<'a> {
     /// Names the folder that its result goes to: processes of one folder use each other's variants.
-    pub(crate) files: &'a str,
+    pub files: &'a str,
     /// The original.
-    pub(crate) path: &'a LibraryPath,
+    pub path: &'a LibraryPath,
     /// How long it takes at most.
-    pub(crate) wall_ms_max: u32,
+    pub wall_ms_max: u32,
 }
 
 impl Flight<'_> {
@@ -117,7 +127,7 @@ impl Flight<'_> {
 
 /// Who has the lock of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lock {
+pub enum Lock {
     /// The caller, from now on, until it notes [`Change::Ended`].
     Ours,
     /// Somebody who makes it for the same folder.
@@ -158,9 +168,30 @@ struct Pending {
     overflowed: bool,
 }
 
+impl LedgerStats {
+    /// Writes the metrics of the shared index.
+    pub fn render(&self, text: &mut Text) {
+        text.gauge(
+            "pelton_store_reachable",
+            "1 if the store answers, otherwise 0",
+            u64::from(self.is_reachable),
+        );
+        text.counter(
+            "pelton_store_errors",
+            "requests that the store did not answer, or refused",
+            self.errors,
+        );
+        text.counter(
+            "pelton_store_publications",
+            "times that the whole index of variants was written to the store",
+            self.publications,
+        );
+    }
+}
+
 impl Ledger {
     /// A record in `store`. Nothing is written before [`Ledger::keep`] runs.
-    pub(crate) fn new(store: Arc<dyn Store>, limits: Limits) -> Ledger {
+    pub fn new(store: Arc<dyn Store>, limits: Limits) -> Ledger {
         Ledger {
             store,
             limits,
@@ -174,7 +205,7 @@ impl Ledger {
     }
 
     /// Has a change recorded, some time soon.
-    pub(crate) fn note(&self, change: Change) {
+    pub fn note(&self, change: Change) {
         let mut pending = self.pending();
         if pending.changes.len() < self.limits.changes_max {
             pending.changes.push(change);
@@ -187,7 +218,7 @@ impl Ledger {
 
     /// What is recorded of `key`, and who is to make it. Blocks. Where the store is out of reach, nothing is recorded and
     /// nobody has the lock.
-    pub(crate) fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
+    pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
             return (None, Lock::Elsewhere);
         }
@@ -199,7 +230,7 @@ impl Ledger {
     }
 
     /// Figures for the metrics.
-    pub(crate) fn stats(&self) -> LedgerStats {
+    pub fn stats(&self) -> LedgerStats {
         LedgerStats {
             is_reachable: self.is_reachable.load(Ordering::Relaxed),
             errors: self.errors.load(Ordering::Relaxed),
@@ -207,12 +238,13 @@ impl Ledger {
         }
     }
 
-    /// The life of the thread that talks to the store, until nobody has `variants` any more.
-    pub(crate) fn keep(&self, variants: &Weak<Variants>, metrics: &Metrics) {
+    /// Runs the thread that talks to the store until all owners of `variants` are gone. `totals` returns named counters, which
+    /// are added to those in the store.
+    pub fn keep(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {
             // What went wrong was told and counted, and is tried again at the next look.
-            kept.is_published = self.catch_up(&mut kept, &variants, metrics).is_ok();
+            kept.is_published = self.catch_up(&mut kept, &variants, totals).is_ok();
             drop(variants);
             self.wait();
         }
@@ -231,7 +263,12 @@ impl Ledger {
 
     /// Brings the store to where we are: by what changed, or by all there is where it has nothing of ours or the index has
     /// just been read whole.
-    fn catch_up(&self, kept: &mut Kept, variants: &Variants, metrics: &Metrics) -> io::Result<()> {
+    fn catch_up(
+        &self,
+        kept: &mut Kept,
+        variants: &Variants,
+        totals: &dyn Fn() -> Totals,
+    ) -> io::Result<()> {
         let now_ms = clock::unix_ms();
         let Pending {
             changes,
@@ -254,7 +291,7 @@ impl Ledger {
             self.write_all(&variants.used_since(kept.uses_ms))?;
             kept.uses_ms = now_ms;
         }
-        let counts = metrics.totals();
+        let counts = totals();
         let deltas = layout::counts(&kept.counts, &counts);
         if !deltas.is_empty() {
             self.run(deltas)?;
@@ -327,7 +364,7 @@ struct Kept {
     /// When times of use were written, in milliseconds since 1970.
     uses_ms: u64,
     /// What was added to the counters.
-    counts: Vec<(&'static str, u64)>,
+    counts: Totals,
 }
 
 #[cfg(test)]

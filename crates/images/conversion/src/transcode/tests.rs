@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audio_plan::{Codec, Gain, Plan};
+use variants::cache::Key;
+use variants::library::{Library, LibraryPath, Mount, Wait};
 
 use super::{Landing, Limits, State, Task};
-use crate::library::{Library, LibraryPath, Mount, Wait};
-use crate::variants::Key;
 
 /// Makes tasks, each another one.
 struct Tasks {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use resp::Reply;
 
 use super::{Change, Flight, Found, Lock, Made};
-use crate::variants::{Key, Kind, Variant};
+use crate::cache::{Key, Kind, Variant};
 
 /// How long a process counts as serving after it was last heard of.
 const PROCESS_S: &str = "10";

@@ -1,0 +1,141 @@
+//! Counters of conversions and transcodings, and their OpenMetrics text.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use openmetrics::Text;
+use sandbox::FailureKind;
+
+/// Counters that conversion threads and cores add to.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// Conversions that succeeded.
+    pub conversions: AtomicU64,
+    /// CPU time of successful conversions in their cells, in microseconds.
+    pub conversion_cpu_us: AtomicU64,
+    failures: [AtomicU64; FAILURES.len()],
+    /// Tracks that were transcoded.
+    pub transcodings: AtomicU64,
+    /// CPU time of transcodings in their cells, in microseconds.
+    pub transcoding_cpu_us: AtomicU64,
+    /// Transcodings that were refused because too many were in progress.
+    pub transcodings_refused: AtomicU64,
+    /// Conversions that were refused because too many were waiting.
+    pub refused: AtomicU64,
+    /// Conversions that were not tried because their original is in quarantine.
+    pub quarantined: AtomicU64,
+    /// Conversions that ran out of memory and were retried with the largest memory limit.
+    pub retried: AtomicU64,
+}
+
+const FAILURES: [(FailureKind, &str); 9] = [
+    (FailureKind::Undecodable, "undecodable"),
+    (FailureKind::Unsupported, "unsupported"),
+    (FailureKind::TooLarge, "too_large"),
+    (FailureKind::TimedOut, "timed_out"),
+    (FailureKind::Unencodable, "unencodable"),
+    (FailureKind::Crashed, "crashed"),
+    (FailureKind::Lied, "lied"),
+    (FailureKind::Host, "host"),
+    (FailureKind::Cancelled, "cancelled"),
+];
+
+impl Metrics {
+    /// Counts a failed conversion.
+    pub fn failed(&self, kind: FailureKind) {
+        let row = FAILURES
+            .iter()
+            .position(|row| row.0 == kind)
+            .expect("every kind has a row");
+        self.failures[row].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the counters of conversions by name.
+    pub fn totals(&self) -> Vec<(&'static str, u64)> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut totals = vec![
+            ("conversions", count(&self.conversions)),
+            ("conversion_cpu_us", count(&self.conversion_cpu_us)),
+            ("refused", count(&self.refused)),
+        ];
+        let failures = FAILURES.iter().zip(&self.failures);
+        totals.extend(failures.map(|((_, name), counter)| (*name, count(counter))));
+        totals
+    }
+
+    /// Writes the metrics of conversions; `quarantined` is the number of originals in quarantine.
+    pub fn render(&self, text: &mut Text, quarantined: u64) {
+        self.render_conversions(text, quarantined);
+        self.render_transcodings(text);
+    }
+
+    fn render_conversions(&self, text: &mut Text, quarantined: u64) {
+        let cpu_s = self.conversion_cpu_us.load(Ordering::Relaxed) as f64 / 1e6;
+        let conversions = self.conversions.load(Ordering::Relaxed);
+        text.counter(
+            "pelton_conversions",
+            "conversions that succeeded",
+            conversions,
+        );
+        text.family(
+            "pelton_conversion_cpu_seconds",
+            "counter",
+            "CPU time of successful ones",
+        );
+        text.sample("pelton_conversion_cpu_seconds_total", "", cpu_s);
+        text.family(
+            "pelton_conversion_failures",
+            "counter",
+            "failed conversions by reason",
+        );
+        for (row, (_, label)) in FAILURES.iter().enumerate() {
+            let count = self.failures[row].load(Ordering::Relaxed);
+            text.sample(
+                "pelton_conversion_failures_total",
+                &format!("reason=\"{label}\""),
+                count,
+            );
+        }
+        let refused = self.refused.load(Ordering::Relaxed);
+        text.counter(
+            "pelton_conversions_refused",
+            "conversions refused with 503 because too many were waiting",
+            refused,
+        );
+        text.counter(
+            "pelton_conversions_quarantined",
+            "conversions skipped because their original is in quarantine",
+            self.quarantined.load(Ordering::Relaxed),
+        );
+        text.gauge(
+            "pelton_quarantined_originals",
+            "originals in quarantine, which are sent unconverted",
+            quarantined,
+        );
+        text.counter(
+            "pelton_conversions_retried",
+            "conversions that ran out of memory and were retried with the largest limit",
+            self.retried.load(Ordering::Relaxed),
+        );
+    }
+
+    fn render_transcodings(&self, text: &mut Text) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        text.counter(
+            "pelton_transcodings",
+            "tracks transcoded",
+            count(&self.transcodings),
+        );
+        text.family(
+            "pelton_transcoding_cpu_seconds",
+            "counter",
+            "CPU time of successful ones",
+        );
+        let cpu_s = count(&self.transcoding_cpu_us) as f64 / 1e6;
+        text.sample("pelton_transcoding_cpu_seconds_total", "", cpu_s);
+        text.counter(
+            "pelton_transcodings_refused",
+            "transcodings refused with 429 because too many were in progress",
+            count(&self.transcodings_refused),
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! The variant cache: originals on disk, the index of their variants, and what is remembered about originals. It converts
+//! nothing and knows no protocol.
+//!
+//! Principal type: [`cache::Variants`], the index over the directory of variants.
+//!
+//! ```text
+//! library   path -> original, with the identity of its version
+//! cache     key -> variant or verdict, on disk and in memory
+//! placeholders  identity -> colour, BlurHash, ThumbHash
+//! shared_index  the cache's changes, written to a Redis-compatible store
+//! ```
+//!
+//! Units and limits: bytes and milliseconds since 1970; the caller sets the budget in bytes. Errors: [`library::Missing`] for
+//! paths; a disk that refuses writes leaves the cache smaller, and is counted. Threads: any; each module says which lock is
+//! held for what.
+
+#![forbid(unsafe_code)]
+
+pub mod cache;
+pub mod clock;
+pub mod library;
+pub mod placeholders;
+pub mod sealed;
+pub mod shared_index;
+pub mod source;

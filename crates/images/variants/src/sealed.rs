@@ -1,0 +1,26 @@
+//! Bytes of a cell's reply, in a sealed memory file.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Bytes that a cell gave back, in memory and beyond anybody's reach.
+#[derive(Debug)]
+pub struct Sealed {
+    /// A sealed memory file that holds them.
+    pub file: Arc<File>,
+    /// Where they begin in it.
+    pub start: u64,
+    /// How many there are.
+    pub bytes: u64,
+    /// CPU time it took to make them, in the worker's words; of several that were made at once, their share.
+    pub cpu_us: u64,
+}
+
+impl image_plan::ReadAt for Sealed {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.bytes.saturating_sub(offset);
+        let count = usize::try_from(left).map_or(buf.len(), |left| left.min(buf.len()));
+        FileExt::read_at(&*self.file, &mut buf[..count], self.start + offset)
+    }
+}

@@ -1,0 +1,71 @@
+//! OpenMetrics text of a pool's figures.
+
+use openmetrics::Text;
+
+use crate::stats::Stats;
+
+/// Writes the metrics of a pool of cells.
+pub fn render_metrics(text: &mut Text, cells: &Stats) {
+    text.gauge(
+        "pelton_cells_ready",
+        "cells that wait for a job",
+        cells.ready,
+    );
+    text.gauge("pelton_cells_running", "cells with a job", cells.running);
+    text.counter(
+        "pelton_cell_wipes",
+        "cells wiped after their job",
+        cells.wipes,
+    );
+    text.counter(
+        "pelton_cell_wipe_microseconds",
+        "microseconds spent on wiping microVMs after their replies",
+        cells.wipe_us,
+    );
+    text.counter(
+        "pelton_cell_wipe_leaks",
+        "canaries that survived a wipe; any value but 0 is a defect",
+        cells.wipe_leaks,
+    );
+    text.counter(
+        "pelton_cell_dirty_bytes",
+        "memory that jobs in microVMs dirtied",
+        cells.dirty_bytes,
+    );
+    text.counter(
+        "pelton_cell_refused_calls",
+        "unsupported system calls of jobs in microVMs",
+        cells.refused_calls,
+    );
+    text.counter(
+        "pelton_cell_zygote_renewals",
+        "zygotes replaced on schedule",
+        cells.zygote_renewals,
+    );
+    text.counter(
+        "pelton_cell_zygote_deaths",
+        "zygotes that died",
+        cells.zygote_deaths,
+    );
+    text.family(
+        "pelton_cell_kills",
+        "counter",
+        "cells that were killed, by reason",
+    );
+    let reasons = [
+        ("wall", cells.kills_wall),
+        ("cpu", cells.kills_cpu),
+        ("memory", cells.kills_memory),
+        ("filter", cells.kills_filter),
+        ("cancelled", cells.cancelled),
+        ("crash", cells.crashes),
+        ("lie", cells.lies),
+    ];
+    for (reason, count) in reasons {
+        text.sample(
+            "pelton_cell_kills_total",
+            &format!("reason=\"{reason}\""),
+            count,
+        );
+    }
+}
