@@ -159,10 +159,8 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
         Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
-        Typed::ProseSample { seed, count } => {
-            prose::sample(&root, seed, count).map(|()| ExitCode::SUCCESS)
-        }
-        Typed::Messages => prose::messages(&root).map(|()| ExitCode::SUCCESS),
+        Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
+        Typed::Messages => prose::messages(&root),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }

@@ -4,6 +4,7 @@
 //! string of several words that is not test code: help, log lines, errors, metric descriptions.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
@@ -28,7 +29,7 @@ struct Block {
 ///
 /// # Errors
 /// If the checkout cannot be read.
-pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<(), Stop> {
+pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, Stop> {
     let mut all = Vec::new();
     for (path, text) in tidy::rust_files(root)? {
         all.extend(blocks(&text).into_iter().map(|block| (path.clone(), block)));
@@ -51,7 +52,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<(), Stop> {
 ///
 /// # Errors
 /// If the checkout cannot be read, or a file is not Rust.
-pub(crate) fn messages(root: &Path) -> Result<(), Stop> {
+pub(crate) fn messages(root: &Path) -> Result<ExitCode, Stop> {
     for (path, text) in tidy::rust_files(root)? {
         if tidy::is_test(&path) {
             continue;
@@ -65,7 +66,7 @@ pub(crate) fn messages(root: &Path) -> Result<(), Stop> {
             }
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Splits a file into comment blocks. A comment behind code on the same line is not one.
