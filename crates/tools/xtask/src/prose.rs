@@ -45,7 +45,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
         "xtask: {} of {total} comment blocks, seed {seed}",
         all.len()
     );
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints every message of the shipped code as `path:line: text`.
