@@ -143,18 +143,12 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             Ok(ExitCode::SUCCESS)
         }
         Typed::Test { name, bless } => gate::run(ready(root)?, name.as_deref(), bless),
-        Typed::Tidy => Ok(match tidy::run(&root)? {
-            0 => ExitCode::SUCCESS,
-            _ => ExitCode::from(EXIT_FINDINGS),
-        }),
+        Typed::Tidy => Ok(exit_code(tidy::run(&root)?)),
         Typed::Advisories { from } => {
             if let Some(checkout) = from {
                 advisories::renew(&root, &checkout)?;
             }
-            Ok(match advisories::check(&root)? {
-                0 => ExitCode::SUCCESS,
-                _ => ExitCode::from(EXIT_FINDINGS),
-            })
+            Ok(exit_code(advisories::check(&root)?))
         }
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
@@ -163,6 +157,10 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         Typed::Messages => prose::messages(&root),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
+}
+
+fn exit_code(findings: usize) -> ExitCode {
+    ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
 }
 
 /// The checkout, which cargo names when it runs us.
