@@ -1,13 +1,15 @@
-//! A vector that grows without moving what it holds, so that no insertion ever pays for a million others.
+//! A vector that grows without moving its elements, so that no single insertion pays for copying
+//! all the others.
 
 use crate::defrag::reallocate_vec;
 use crate::text::room_bytes;
 
-/// Elements a chunk holds; the first one grows as a plain vector does, so that small collections stay small.
+/// Elements per chunk, as a power of two. The first chunk grows like a plain vector, so that small
+/// collections stay small.
 const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
-/// A vector in chunks of 4096.
+/// A vector in chunks of 4096 elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunked<T> {
     chunks: Vec<Vec<T>>,
@@ -61,14 +63,14 @@ impl<T> Chunked<T> {
         value
     }
 
-    /// Allocates the first chunk anew, with the same room.
+    /// Moves the first chunk into a new allocation of the same capacity.
     pub(crate) fn reallocate_first(&mut self) {
         if let Some(first) = self.chunks.first_mut() {
             reallocate_vec(first);
         }
     }
 
-    /// Bytes of the heap this vector holds itself.
+    /// Returns the heap bytes of the vector itself, without those of its elements.
     pub(crate) fn heap_bytes(&self) -> usize {
         let first = self.chunks.first().map_or(0, Vec::capacity);
         let whole = self.chunks.len().saturating_sub(1);

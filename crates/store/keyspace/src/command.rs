@@ -1,4 +1,4 @@
-//! What a row of the command table says.
+//! Rows of the command table.
 
 use crate::context::Context;
 use crate::fault::Fault;
@@ -9,45 +9,45 @@ use resp::Out;
 /// A command, or a subcommand named `container|subcommand`.
 #[derive(Debug)]
 pub struct Command {
-    /// Its name in small letters.
+    /// Name in lower case.
     pub name: &'static str,
-    /// How many arguments it takes, its name among them; below zero, at least so many.
+    /// Number of arguments, the name included; a negative number is a minimum.
     pub arity: i32,
-    /// What it does, and where it may.
+    /// Properties of the command.
     pub flags: Flags,
-    /// Where its keys stand.
+    /// Positions of the keys among the arguments.
     pub keys: Keys,
-    /// Which family it belongs to.
+    /// Family of the command.
     pub group: Group,
-    /// The version of Redis that had it first.
+    /// First version of Redis with the command.
     pub since: &'static str,
-    /// What it costs.
+    /// Cost in O notation.
     pub complexity: &'static str,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub summary: &'static str,
-    /// What stands behind its name, as `key [NX | XX] (score member) ...`; a name's type behind a colon where the name
-    /// does not say it.
+    /// Arguments after the name, such as `key [NX | XX] (score member) ...`; a colon adds the type
+    /// of a name that does not imply it.
     pub syntax: &'static str,
     pub(crate) handler: Handler,
     pub(crate) index: u16,
 }
 
-/// Who runs a command.
+/// Code that runs a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handler {
-    /// This crate.
+    /// A function of this crate.
     Run(fn(&mut Context<'_>, &mut Out) -> Result<(), Fault>),
-    /// This crate, unless it has to wait.
+    /// A function of this crate that may block the client.
     Wait(fn(&mut Context<'_>, &mut Out) -> Result<Option<Block>, Fault>),
-    /// EXEC, which hands its commands back.
+    /// EXEC, which returns the queued commands to the caller.
     Exec,
-    /// Whoever owns connections and files.
+    /// The server that owns connections and files.
     Service,
-    /// Its subcommands.
+    /// A container, whose subcommands have handlers.
     Container,
 }
 
-/// A set of properties.
+/// A set of command properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags(pub(crate) u32);
 
@@ -80,10 +80,10 @@ flags! {
 }
 
 impl Flags {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Whether all of these are set.
+    /// Returns whether all of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -93,40 +93,41 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    /// The names of those that are set.
+    /// Returns the names of the properties that are set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let set = Self::NAMES.iter().filter(move |(flag, _)| self.has(*flag));
         set.map(|(_, name)| *name)
     }
 }
 
-/// Where a command's keys stand among its arguments.
+/// Positions of a command's keys among its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// It has none.
+    /// The command has no keys.
     None,
-    /// From the first to the last, each so many arguments after the one before; a last below zero counts from the end.
+    /// Keys from `first` to `last`, every `step` arguments; a negative `last` counts from the end.
     Range {
         /// Index of the first key.
         first: usize,
         /// Index of the last key.
         last: i32,
-        /// Arguments from key to key.
+        /// Distance between two keys, in arguments.
         step: usize,
     },
-    /// Behind an argument that counts them.
+    /// Keys follow an argument that gives their number.
     Counted {
         /// Index of the count.
         at: usize,
     },
-    /// The first argument, and those behind a count that is the second.
+    /// The first argument is a key, and the second gives the number of further keys.
     StoreCounted,
-    /// SORT: the first argument, and the one behind STORE if it stores.
+    /// SORT: the first argument, and the one after STORE if the command takes it.
     Sort {
-        /// Whether it takes STORE.
+        /// True if the command takes STORE.
         stores: bool,
     },
-    /// It has none, but channels from the first argument to the last; a last below zero counts from the end.
+    /// No keys, but channels from the first argument to the last; a negative `last` counts from the
+    /// end.
     Channels {
         /// Index of the last channel.
         last: i32,
@@ -134,7 +135,7 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// Whether arguments tell where the keys stand.
+    /// Returns whether the positions depend on the values of arguments.
     pub(crate) fn are_movable(self) -> bool {
         matches!(
             self,
@@ -142,7 +143,7 @@ impl Keys {
         )
     }
 
-    /// The indices of the keys in a call; `None` if its arguments make no sense.
+    /// Returns the indices of the keys in a call; `None` if the arguments are inconsistent.
     #[must_use]
     pub fn indices(self, args: &[Bytes]) -> Option<Vec<usize>> {
         match self {
@@ -184,7 +185,7 @@ fn counted(args: &[Bytes], at: usize) -> Option<Vec<usize>> {
 /// A family of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Keys of any type.
+    /// Commands on keys of any type.
     Generic,
     /// Strings.
     String,
@@ -198,7 +199,7 @@ pub enum Group {
     Set,
     /// Sorted sets.
     SortedSet,
-    /// Transactions.
+    /// MULTI, EXEC and the like.
     Transactions,
     /// Publish and subscribe.
     PubSub,
@@ -208,12 +209,12 @@ pub enum Group {
     Server,
     /// Scripts.
     Scripting,
-    /// Many machines.
+    /// Clusters of servers.
     Cluster,
 }
 
 impl Group {
-    /// Its name in COMMAND DOCS.
+    /// Returns the name in COMMAND DOCS.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -233,7 +234,7 @@ impl Group {
         }
     }
 
-    /// The access category of its commands, where that is not by their flags.
+    /// Returns the ACL category of the group's commands, unless their flags determine it.
     fn category(self) -> Option<&'static str> {
         match self {
             Self::Generic => Some("@keyspace"),
@@ -250,7 +251,7 @@ impl Group {
     }
 }
 
-/// All access categories of which a command is, in the order of ACL CAT.
+/// ACL categories in use, in the order of ACL CAT.
 const CATEGORIES: [&str; 17] = [
     "@keyspace",
     "@read",
@@ -272,18 +273,19 @@ const CATEGORIES: [&str; 17] = [
 ];
 
 impl Command {
-    /// Its number among all commands and subcommands: dense, from 0, the same in every run.
+    /// Returns the command's number among all commands and subcommands: dense, from 0, the same in
+    /// every run.
     #[must_use]
     pub fn index(&self) -> usize {
         usize::from(self.index)
     }
 
-    /// Whether some of its arguments are keys.
+    /// Returns whether some of the arguments are keys.
     pub(crate) fn has_keys(&self) -> bool {
         !matches!(self.keys, Keys::None | Keys::Channels { .. })
     }
 
-    /// Whether a call of so many arguments fits.
+    /// Returns whether a call may have this number of arguments, the name included.
     #[must_use]
     pub fn takes(&self, args: usize) -> bool {
         let arity = self.arity.unsigned_abs() as usize;
@@ -294,13 +296,13 @@ impl Command {
         }
     }
 
-    /// The names of its flags in COMMAND INFO.
+    /// Returns the flags for COMMAND INFO.
     pub fn flag_names(&self) -> impl Iterator<Item = &'static str> {
         let movable = self.keys.are_movable().then_some("movablekeys");
         self.flags.names().chain(movable)
     }
 
-    /// The access categories it is in, in the order of ACL CAT.
+    /// Returns the ACL categories, in the order of ACL CAT.
     #[must_use]
     pub fn categories(&self) -> Vec<&'static str> {
         let by_flag = [
@@ -322,7 +324,7 @@ impl Command {
             "lastsave" | "role" => vec!["@admin", "@dangerous"],
             "sort" | "sort_ro" => vec!["@set", "@sortedset", "@list", "@dangerous"],
             name if name.starts_with("command") => vec!["@connection"],
-            // What a container may do, its subcommands say.
+            // The categories of a container are those of its subcommands.
             _ if matches!(self.handler, Handler::Container) => Vec::new(),
             _ => self.group.category().into_iter().collect(),
         };

@@ -1,4 +1,4 @@
-//! What the commands do, in families.
+//! Handlers of the commands, one module per family, and their shared argument parsers.
 
 pub(crate) mod bitfield;
 pub(crate) mod bits;
@@ -30,7 +30,8 @@ use crate::fault::Fault;
 use crate::keyspace::Block;
 use crate::text::{self, Key};
 
-/// The part of a string between two positions, the last one included; those below zero count from the end.
+/// Returns the byte range between two positions, the last one included; negative positions count
+/// from the end.
 fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     let signed = len as i64;
     if start < 0 && end < 0 && end < start {
@@ -51,7 +52,8 @@ fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     }
 }
 
-/// The elements between two indices, the last one included; those below zero count from the end.
+/// Returns the index range between two indices, the last one included; negative indices count from
+/// the end.
 fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
     let signed = len as i64;
     let start = if start < 0 {
@@ -71,7 +73,7 @@ fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
     }
 }
 
-/// A number that is not below zero.
+/// Parses a non-negative number.
 fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let number = resp::parse_int(&cx.args[at]);
     number
@@ -79,7 +81,7 @@ fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
         .ok_or(Fault::NOT_POSITIVE)
 }
 
-/// `numkeys key …`, the keys.
+/// Parses `numkeys key …` and returns the keys.
 fn counted_keys<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
     let count = resp::parse_int(&cx.args[at]).and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|&count| 0 < count);
@@ -88,7 +90,7 @@ fn counted_keys<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
     cx.args.get(at + 1..end).ok_or(Fault::SYNTAX)
 }
 
-/// `[COUNT n]` at the end of LMPOP and its kin.
+/// Parses the optional `[COUNT n]` at the end of LMPOP and similar commands.
 fn pop_count(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let left = cx.args.len() - at.min(cx.args.len());
     if left == 0 {
@@ -108,7 +110,8 @@ fn pop_count(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// A timeout in seconds, as the time it ends; `None` is for ever.
+/// Parses a timeout in seconds. Returns the deadline in Unix milliseconds; `None` for 0, which
+/// never ends.
 fn timeout(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
     let seconds = text::parse_double(&cx.args[at]);
     let seconds = seconds.ok_or(Fault::of("ERR timeout is not a float or out of range"))?;
@@ -122,7 +125,8 @@ fn timeout(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
     Ok((0.0 < ms).then_some(cx.now.unsigned_abs() + ms as u64))
 }
 
-/// What to wait for, unless the client must not wait: then a null array is the answer.
+/// Returns the keys and deadline to block on. If the client must not block, writes a null array and
+/// returns `None`.
 fn block(
     cx: &Context<'_>,
     keys: &[Bytes],
@@ -137,7 +141,7 @@ fn block(
     Some(Block { keys, deadline_ms })
 }
 
-/// How many random elements; below zero, with repetition.
+/// Parses the number of random elements; a negative number allows repetitions.
 fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
     let count = cx.int(at)?;
     if count == i64::MIN {
@@ -148,7 +152,7 @@ fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
     Ok(count)
 }
 
-/// Where random elements come from: one at a time, or all of them.
+/// Access to the elements of a collection for random choice: `pick` returns one, `all` returns all.
 struct Source<P, A> {
     pick: P,
     all: A,
@@ -160,8 +164,9 @@ where
     P: FnMut(&mut fastrand::Rng) -> Key,
     A: FnOnce() -> Vec<Key>,
 {
-    /// Sends random elements, by `send`: below zero so many with repetition, else at most so many different ones. `begin` is
-    /// told how many there will be.
+    /// Sends random elements: a negative `count` sends exactly that many, with repetitions;
+    /// otherwise at most `count` distinct ones. `begin` gets the number of elements before the
+    /// first `send`.
     fn send(
         mut self,
         count: i64,
@@ -175,7 +180,7 @@ where
             begin(out, picked.len());
             return picked.into_iter().for_each(|key| send(out, key));
         }
-        // As many as a client can ask for fit nowhere.
+        // A huge count ends when `out` is full, so the full number is never reached.
         let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
         begin(out, many);
         for _ in 0..many {
@@ -186,11 +191,11 @@ where
         }
     }
 
-    /// Picks random elements, at most so many and all different.
+    /// Picks at most `count` distinct random elements.
     fn take(mut self, count: u64, rng: &mut fastrand::Rng) -> Vec<Key> {
         let many = usize::try_from(count).unwrap_or(usize::MAX);
         if self.len < many.saturating_mul(3) {
-            // All or most of them: leave the others out.
+            // Nearly all elements are requested: shuffle and cut off the rest.
             let mut all = (self.all)();
             if many < all.len() {
                 rng.shuffle(&mut all);

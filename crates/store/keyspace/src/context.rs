@@ -1,4 +1,4 @@
-//! What a command's handler works with.
+//! The environment of a command's handler.
 
 use bytes::Bytes;
 use resp::Out;
@@ -12,31 +12,31 @@ use crate::notify::Class;
 use crate::session::Session;
 use crate::value::{Kind, Value};
 
-/// One command on its way: the store, the client, the arguments, and what changed so far.
+/// One running command: the store, the client's session, the arguments, and the changes so far.
 pub(crate) struct Context<'a> {
     pub(crate) ks: &'a mut Keyspace,
     pub(crate) session: &'a mut Session,
     pub(crate) args: &'a [Bytes],
     /// Unix time in milliseconds.
     pub(crate) now: i64,
-    /// The database.
+    /// Index of the selected database.
     pub(crate) db: usize,
-    /// How many things changed; what changed nothing is not journaled.
+    /// Number of changes; a command without changes is not journaled.
     pub(crate) dirty: u64,
     journal: Journal<'a>,
-    /// Hash of the first argument, which is a key in most commands, once somebody asked for it.
+    /// Hash of the first argument, which is a key in most commands; computed on first use.
     pub(crate) hash: Option<u64>,
 }
 
-/// What a journal takes of a command.
+/// Commands that the append-only file gets for one executed command.
 pub(crate) enum Journal<'a> {
-    /// Itself, if it changed anything.
+    /// The command itself, if it changed anything.
     AsIs(&'a [Bytes]),
-    /// These, which do the same at any other time.
+    /// These commands, whose effect does not depend on the time they run.
     Rewritten(Vec<Vec<Bytes>>),
 }
 
-/// What becomes of the deadline when a value is replaced.
+/// Treatment of the deadline when a value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deadline {
     Keep,
@@ -64,17 +64,17 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Takes note of what changed.
+    /// Hands changes and journal to the store.
     pub(crate) fn finish(self) {
         self.ks.commit(self.db, self.dirty, self.journal);
     }
 
-    /// Journals another command instead.
+    /// Journals `args` in place of the command.
     pub(crate) fn rewrite<const N: usize>(&mut self, args: [Bytes; N]) {
         self.rewrite_as(args.into());
     }
 
-    /// Journals another command instead, or beside those already chosen.
+    /// Journals `args` in place of the command, in addition to those of earlier calls.
     pub(crate) fn rewrite_as(&mut self, args: Vec<Bytes>) {
         if !self.ks.journals() {
             return;
@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The hash of a key, computed once for the key that is the first argument.
+    /// Returns the hash of a key; cached if the key is the first argument.
     #[inline]
     fn hash(&mut self, key: &[u8]) -> u64 {
         let seed = self.ks.seed;
@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The slot of a key that is there and not due. A due one is removed.
+    /// Returns the slot of a key that exists. Removes the key if it is due.
     #[inline]
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
         let hash = self.hash(key);
@@ -118,7 +118,8 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key that is due, or whose tag was dropped. A journal that is replayed says itself when keys expire.
+    /// Removes a key that is due, or whose cache tag was dropped. During a replay, due keys stay:
+    /// the journal itself contains the removals.
     fn bury(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {
@@ -140,7 +141,8 @@ impl<'a> Context<'a> {
         Some(self.ks.dbs[self.db].dict.at(slot))
     }
 
-    /// Looks at what is no use of a key: counts a hit or a miss all the same.
+    /// Returns an entry without updating its last use (for TYPE, TTL and the like). Counts a hit or
+    /// a miss.
     pub(crate) fn look(&mut self, key: &[u8]) -> Option<&Entry> {
         let Some(slot) = self.find(key) else {
             self.missed(key);
@@ -155,7 +157,7 @@ impl<'a> Context<'a> {
         self.ks.note(self.db, Class::KeyMiss, "keymiss", key);
     }
 
-    /// Reads a value: counts a hit or a miss, and the use.
+    /// Returns a value. Counts a hit or a miss, and updates the key's last use.
     #[inline]
     pub(crate) fn read(&mut self, key: &[u8]) -> Option<&Value> {
         let Some(slot) = self.find(key) else {
@@ -170,7 +172,7 @@ impl<'a> Context<'a> {
         Some(&entry.value)
     }
 
-    /// Reads a value of one type.
+    /// Returns a value of one type; counts like [`Context::read`].
     #[inline]
     pub(crate) fn read_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.read(key) {
@@ -179,7 +181,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Looks at a value of one type that is about to be changed, without counting a hit.
+    /// Returns a value of one type that is about to be changed, without counting a hit.
     pub(crate) fn peek_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.entry(key) {
             None => Ok(None),
@@ -187,7 +189,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Changes a value that is there. A collection that this empties goes with [`Context::changed`].
+    /// Changes an existing value. If the change empties a collection, [`Context::changed`] removes
+    /// the key.
     pub(crate) fn edit<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -211,7 +214,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Changes a value, which begins empty if it is not there.
+    /// Changes a value, or first creates it with `empty`.
     pub(crate) fn edit_or_new<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -225,7 +228,7 @@ impl<'a> Context<'a> {
         self.edit_slot(slot, change)
     }
 
-    /// Adds a key that is not there.
+    /// Adds a key that does not exist.
     pub(crate) fn insert(&mut self, key: &[u8], value: Value, deadline_ms: i64) -> u32 {
         let now = self.now;
         let hash = self.hash(key);
@@ -233,7 +236,7 @@ impl<'a> Context<'a> {
         self.ks.insert(self.db, (hash, key), value, until)
     }
 
-    /// Sets a key, whatever it held.
+    /// Sets a key, regardless of its previous value and type.
     pub(crate) fn put(&mut self, key: &[u8], value: Value, deadline: Deadline) -> u32 {
         let Some(slot) = self.find(key) else {
             let deadline_ms = match deadline {
@@ -256,13 +259,14 @@ impl<'a> Context<'a> {
         slot
     }
 
-    /// Gives a key that is there a deadline, or takes it away.
+    /// Sets the deadline of an existing key, or removes it with [`NEVER`]. Returns the previous
+    /// deadline.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
         self.ks.about_to_go(self.db, slot);
         self.ks.dbs[self.db].set_deadline(slot, deadline_ms)
     }
 
-    /// Removes a key that is there and not due; from which slot.
+    /// Removes a key that exists and is not due. Returns its slot and entry.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         let slot = self.find(key)?;
         self.ks.about_to_go(self.db, slot);
@@ -270,14 +274,14 @@ impl<'a> Context<'a> {
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
 
-    /// Removes a key if it is there, without a word; whether it was.
+    /// Removes a key without event or journal entry. Returns whether it existed.
     pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
         let removed = self.remove(key);
         let retired = removed.map(|(slot, entry)| self.ks.retire(self.db, slot, entry));
         retired.is_some()
     }
 
-    /// Removes a key, and tells.
+    /// Removes a key and reports the change. Returns whether it existed.
     pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
         let removed = self.clear(key);
         if removed {
@@ -286,18 +290,19 @@ impl<'a> Context<'a> {
         removed
     }
 
-    /// A key has changed: counts it, tells whoever watches or listens, and removes a collection that became empty.
+    /// Records the change of a key: counts it, invalidates watches, sends the event, and removes a
+    /// collection that became empty.
     pub(crate) fn changed(&mut self, key: &[u8], class: Class, event: &'static str) {
         self.dirty += 1;
         self.ks.touch(self.db, key);
         self.ks.note(self.db, class, event, key);
-        // A string may be empty and stay.
+        // An empty string stays; an empty collection does not.
         if class != Class::String && self.abandon(key) {
             self.ks.note(self.db, Class::Generic, "del", key);
         }
     }
 
-    /// Removes a collection that was begun and got nothing, or has nothing left; whether there was one.
+    /// Removes the key if it holds an empty collection. Returns whether it did.
     pub(crate) fn abandon(&mut self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         let db = &mut self.ks.dbs[self.db];
@@ -317,7 +322,7 @@ impl<'a> Context<'a> {
         crate::text::parse_double(&self.args[index]).ok_or(Fault::NOT_FLOAT)
     }
 
-    /// Whether an argument is this word, whatever its case.
+    /// Returns whether an argument is this word, ignoring case.
     pub(crate) fn is(&self, index: usize, word: &str) -> bool {
         let arg = self.args.get(index);
         arg.is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))

@@ -1,4 +1,4 @@
-//! One database: its keys, their deadlines, and what they cost.
+//! One database: its keys, their deadlines, and their memory.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,18 +9,18 @@ use crate::tags::Tags;
 use crate::text::Key;
 use crate::value::Value;
 
-/// The deadline of a key that has none.
+/// Deadline value of a key without a deadline.
 pub(crate) const NEVER: i64 = i64::MAX;
-/// The bit of an entry's `access` that says that it has tags.
+/// Bit of `Entry::access`: the key has cache tags.
 const TAGGED: u32 = 1 << 30;
-/// The bit of an entry's `access` that says that a snapshot has begun its value and is not through with it.
+/// Bit of `Entry::access`: a snapshot has started to write the value and has not finished it.
 pub(crate) const IN_LINE: u32 = 1 << 31;
-/// Bytes of a slot in a B-tree that is as full as such trees are on average.
+/// Bytes per slot number in a B-tree with average fill.
 const BLOB_SLOT_BYTES: usize = 8;
-/// Bytes of a deadline in a B-tree that is as full as such trees are on average.
+/// Bytes per deadline in a B-tree with average fill.
 const DUE_BYTES: usize = 34;
 
-/// A key and its value, in 64 bytes and what they point to: one line of the processor's caches.
+/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Entry {
@@ -55,7 +55,7 @@ impl Entry {
         (self.deadline_ms != NEVER).then_some(self.deadline_ms)
     }
 
-    /// Bytes for the key alone, its slot and bucket included: MEMORY USAGE.
+    /// Returns the bytes of the key, its value, slot and bucket: MEMORY USAGE.
     pub(crate) fn bytes(&self) -> usize {
         let due = if self.deadline_ms == NEVER {
             0
@@ -66,17 +66,18 @@ impl Entry {
     }
 }
 
-/// A database.
+/// One database.
 #[derive(Debug)]
 pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
-    /// Deadlines and the slots of the keys that have them.
+    /// Deadlines with the slots of their keys.
     pub(crate) due: BTreeSet<(i64, u32)>,
-    /// The slots of the keys that hold a blob, and the bytes of all those.
+    /// Slots of the keys that hold a blob.
     pub(crate) blobs: BTreeSet<u32>,
     blob_bytes: usize,
     pub(crate) tags: Tags,
-    /// Until when a key that is not there is being made by somebody.
+    /// Build locks (GETORLOCK): keys that do not exist and that a client is computing, with the end
+    /// of the lock in Unix milliseconds.
     pub(crate) locks: HashMap<Key, i64>,
 }
 
@@ -99,12 +100,12 @@ impl Db {
             + self.tags.heap_bytes()
     }
 
-    /// Bytes of the values that are blobs.
     pub(crate) fn blob_bytes(&self) -> usize {
         self.blob_bytes
     }
 
-    /// Takes note that a value had so many bytes of a blob, and now has so many.
+    /// Updates the blob accounting of a slot whose value had `before` bytes of blob and now has
+    /// `after`.
     fn recount_blob(&mut self, slot: u32, before: usize, after: usize) {
         if before == after {
             return;
@@ -117,7 +118,7 @@ impl Db {
         }
     }
 
-    /// Adds a key that is not there, with its hash.
+    /// Adds a key that does not exist, given its hash.
     pub(crate) fn insert(
         &mut self,
         (hash, key): (u64, &[u8]),
@@ -141,12 +142,12 @@ impl Db {
         slot
     }
 
-    /// Removes a key; from which slot.
+    /// Removes a key. Returns its slot and entry.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         self.remove_hashed(self.dict.hash(key), key)
     }
 
-    /// The same, where the hash is known.
+    /// Removes a key whose hash is known. Returns its slot and entry.
     pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<(u32, Entry)> {
         let (slot, entry) = self.dict.remove_hashed(hash, key)?;
         self.recount_blob(slot, entry.value.blob_bytes(), 0);
@@ -159,7 +160,7 @@ impl Db {
         Some((slot, entry))
     }
 
-    /// Takes note that the key of one slot is in another one now.
+    /// Updates the indices after a key moved to another slot.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         let entry = self.dict.at(to);
         if entry.deadline_ms != NEVER {
@@ -174,7 +175,7 @@ impl Db {
         }
     }
 
-    /// Gives a key other tags than it had, or none.
+    /// Replaces the cache tags of a key; an empty list removes them.
     pub(crate) fn set_tags(&mut self, slot: u32, names: &[Bytes]) {
         let entry = self.dict.at_mut(slot);
         if entry.access & TAGGED != 0 {
@@ -188,7 +189,8 @@ impl Db {
         }
     }
 
-    /// Whether a key is there no more, though it was not removed: its deadline has passed, or a tag of it was dropped.
+    /// Returns whether a key has ended without being removed yet: its deadline has passed, or one
+    /// of its cache tags was dropped.
     #[inline]
     pub(crate) fn is_gone(&self, slot: u32, now: i64) -> bool {
         let entry = self.dict.at(slot);
@@ -196,7 +198,7 @@ impl Db {
             || entry.access & TAGGED != 0 && self.tags.is_stale(slot)
     }
 
-    /// Gives a key a deadline, or takes it away; the one it had is returned.
+    /// Sets or removes the deadline of a key. Returns the previous one.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
         let entry = self.dict.at_mut(slot);
         let old = std::mem::replace(&mut entry.deadline_ms, deadline_ms);
@@ -211,7 +213,7 @@ impl Db {
         old
     }
 
-    /// Changes a value, and takes note of what that costs.
+    /// Changes a value and updates the memory accounting.
     pub(crate) fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut Value) -> R) -> R {
         let value = &mut self.dict.at_mut(slot).value;
         let (before, blob_before) = (value.heap_bytes(), value.blob_bytes());

@@ -1,4 +1,4 @@
-//! DEBUG's harmless parts, as far as they are about data.
+//! The harmless subcommands of DEBUG that concern data.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::rdb::{Writer, write_value};
 use crate::session::Session;
 use crate::value::Value;
 
-/// Hashes of a digest are under this key, so that every server computes the same.
+/// Fixed hash key of digests, so that every server computes the same digest.
 const SEED: Seed = Seed(0, 0);
 
 impl Keyspace {
-    /// Runs DEBUG with these arguments, `DEBUG` itself being the first; `false` if it is not one of ours, with nothing
-    /// written.
+    /// Runs DEBUG; `args[0]` is `DEBUG` itself. Returns `false`, with nothing written, for a
+    /// subcommand that this crate does not have.
     pub fn debug(&mut self, session: &Session, args: &[Bytes], out: &mut Out) -> bool {
         let name = args.get(1).map(|arg| arg.to_ascii_lowercase());
         match (name.as_deref(), args) {
@@ -39,14 +39,14 @@ impl Keyspace {
                     out.simple(&text(hash));
                 }
             }
-            // What is longer than a node of a list stands alone here at one size only.
+            // The setting has no effect: the node size for long elements is fixed here.
             (Some(b"quicklist-packed-threshold"), [_, _, _]) => out.ok(),
             _ => return false,
         }
         true
     }
 
-    /// A hash of all data; the order in which it is kept does not matter.
+    /// Returns a hash of all data that is independent of the storage order.
     fn digest(&self) -> String {
         let mut digest = 0u64;
         for (number, db) in self.dbs.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Keyspace {
     }
 }
 
-/// Forty hexadecimal digits, as many as a SHA-1 has, which is what Redis answers with.
+/// Returns forty hexadecimal digits, the length of the SHA-1 in replies of Redis.
 fn text(hash: u64) -> String {
     format!("{hash:040x}")
 }
@@ -76,7 +76,7 @@ fn serialized(value: &Value) -> Vec<u8> {
     bytes
 }
 
-/// A hash of a value, the same for all orders and encodings in which it may be kept.
+/// Returns a hash of a value that is independent of order and encoding for hashes and sets.
 fn value_hash(value: &Value) -> u64 {
     let mut parts: BTreeSet<Vec<u8>> = BTreeSet::new();
     match value {

@@ -1,8 +1,10 @@
-//! Addition for INCRBYFLOAT, as Redis does it: in the 80-bit numbers of x86, printed with 17 digits after the point.
+//! Addition for INCRBYFLOAT with the results of Redis: in the 80-bit numbers of x86, printed with
+//! 17 digits after the point.
 //!
-//! In 64-bit arithmetic 0.1 + 0.2 would print as 0.30000000000000004; in decimal arithmetic 1000.1 would not print as
-//! 1000.09999999999999998, which is what Redis answers. Most numbers are read in 128 bits; those of more than 38 digits, or
-//! with more than 17 behind the point, in as many as they take.
+//! In 64-bit arithmetic, 0.1 + 0.2 would print as 0.30000000000000004; in decimal arithmetic,
+//! 1000.1 would not print as 1000.09999999999999998, which Redis replies with. Most numbers are
+//! parsed in 128 bits; those with more than 38 digits, or more than 17 after the point, use big
+//! integers.
 
 use std::cmp::Ordering;
 
@@ -10,22 +12,23 @@ use num_bigint::BigUint;
 
 use crate::text::parse_double;
 
-/// Digits behind the point.
+/// Digits after the point.
 const DIGITS: u32 = 17;
 /// 10^17.
 const ONE: u128 = 100_000_000_000_000_000;
-/// Digits of a number with an exponent beyond which it is no number of 80 bits: the largest has 4,933, and the smallest
-/// stands so far behind the point.
+/// Largest decimal exponent, in digits before or after the point, that 80 bits can represent: the
+/// largest number has 4,933 digits, and the smallest starts about as far after the point.
 const DIGITS_MAX: i64 = 4951;
 
-/// What an addition comes to.
+/// Result of an addition.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sum {
     Text(Vec<u8>),
     NotFinite,
 }
 
-/// The sum of two numbers as text without an exponent, or `None` if one of them is no number.
+/// Returns the sum of two numbers as text without an exponent, or `None` if one text is not a
+/// number.
 pub(crate) fn add(left: &[u8], right: &[u8]) -> Option<Sum> {
     let (Number::Finite(left), Number::Finite(right)) = (parse(left)?, parse(right)?) else {
         return Some(Sum::NotFinite);
@@ -37,13 +40,13 @@ pub(crate) fn add(left: &[u8], right: &[u8]) -> Option<Sum> {
     })
 }
 
-/// What a text says.
 enum Number {
     Finite(Extended),
     Infinite,
 }
 
-/// A decimal number as the nearest one of 80 bits; `None` if it is no number, or too large or too small to be one of those.
+/// Parses a decimal number to the nearest 80-bit number. `None` if the text is not a number, or is
+/// out of the range of 80 bits.
 fn parse(text: &[u8]) -> Option<Number> {
     if parse_double(text)?.is_infinite() && !text.iter().any(u8::is_ascii_digit) {
         return Some(Number::Infinite);
@@ -67,7 +70,8 @@ fn parse(text: &[u8]) -> Option<Number> {
     if digits.is_empty() {
         return Some(Number::Finite(Extended::zero(is_negative)));
     }
-    // Digits behind the point once the exponent is done with; below zero, zeros before it.
+    // Digits after the point once the exponent is applied; negative for trailing zeros before the
+    // point.
     let behind = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
     let before = i64::try_from(digits.len()).ok()?.checked_sub(behind)?;
     if DIGITS_MAX < before.abs() {
@@ -81,7 +85,7 @@ fn parse(text: &[u8]) -> Option<Number> {
     Some(Number::Finite(number)).filter(|_| number.is_finite())
 }
 
-/// A number as a quotient, if both parts have room in 128 bits.
+/// Returns the number as numerator and denominator, if both fit in 128 bits.
 fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
     let zeros = usize::try_from(-behind.min(0)).ok()?;
     let behind = u32::try_from(behind.max(0)).ok();
@@ -94,13 +98,13 @@ fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
     Some((number, 10u128.pow(behind)))
 }
 
-/// Digits with so many zeros behind them.
+/// Returns the digits as a number, with zeros appended.
 fn large(digits: &[u8], zeros: i64) -> BigUint {
     let number = BigUint::parse_bytes(digits, 10).expect("digits are a number");
     number * BigUint::from(10_u8).pow(u32::try_from(zeros).expect("a few thousand"))
 }
 
-/// A number of 80 bits: a mantissa of 64, times a power of two.
+/// An 80-bit number: a mantissa of 64 bits times a power of two.
 #[derive(Clone, Copy)]
 struct Extended {
     is_negative: bool,
@@ -109,12 +113,12 @@ struct Extended {
 }
 
 impl Extended {
-    /// The nearest one to a quotient, whose divisor is at most 10^17.
+    /// Returns the nearest number to a quotient with a divisor of at most 10^17.
     fn new(is_negative: bool, number: u128, divisor: u128) -> Self {
         let shift = number.leading_zeros().min(127);
         let number = number << shift;
         let (quotient, rest) = (number / divisor, number % divisor);
-        // One bit tells whether anything is left; there are 70 or more above it.
+        // The sticky bit records a non-zero remainder; at least 70 bits are above it.
         let sticky = u128::from(rest != 0);
         Self::rounded(is_negative, quotient | sticky, -(shift as i32))
     }
@@ -127,10 +131,10 @@ impl Extended {
         }
     }
 
-    /// The nearest one to a number with so many of its digits behind the point.
+    /// Returns the nearest number to `number` / 10^`behind`.
     fn new_large(is_negative: bool, number: BigUint, behind: u32) -> Self {
         let divisor = BigUint::from(10_u8).pow(behind);
-        // So that the quotient has from 66 to 127 bits.
+        // Shift so that the quotient has from 66 to 127 bits.
         let wanted = i64::try_from(divisor.bits() + 96).expect("a few thousand");
         let shift = wanted - i64::try_from(number.bits()).expect("a few thousand");
         let (number, divisor) = match u64::try_from(shift) {
@@ -144,7 +148,7 @@ impl Extended {
         Self::rounded(is_negative, quotient | sticky, exponent)
     }
 
-    /// Whether it has an exponent in 15 bits.
+    /// Returns whether the exponent fits in 15 bits.
     fn is_finite(self) -> bool {
         self.mantissa == 0 || self.exponent + 64 <= 16_384
     }
@@ -159,7 +163,7 @@ impl Extended {
                 mantissa,
                 exponent,
             },
-            // Rounded up to the next power of two.
+            // The mantissa was rounded up to the next power of two.
             Err(_) => Self {
                 is_negative,
                 mantissa: 1 << 63,
@@ -178,7 +182,7 @@ impl Extended {
         if high.mantissa == 0 {
             return low;
         }
-        // Beyond 62 bits the smaller one only shows in bits that are rounded away.
+        // Beyond a distance of 62 bits, the smaller number affects only bits that are rounded away.
         let distance = high.exponent - low.exponent;
         let (shift, drop) = (distance.min(62), (distance - 62).clamp(0, 127));
         let sign = |number: Self| if number.is_negative { -1 } else { 1 };
@@ -187,7 +191,7 @@ impl Extended {
         Self::rounded(sum < 0, sum.unsigned_abs(), high.exponent - shift)
     }
 
-    /// Its digits, 17 of them behind the point, less the zeros at the end.
+    /// Returns the digits, at most 17 after the point, without trailing zeros.
     fn text(self) -> String {
         let mantissa = u128::from(self.mantissa);
         let bits = u32::try_from(-self.exponent)
@@ -231,7 +235,7 @@ fn divide_to_even(number: u128, by: u128) -> u128 {
 mod tests {
     use super::*;
 
-    /// What redis-server 7.0.15 answers.
+    /// Sums printed by redis-server 7.0.15.
     #[test]
     fn sums() {
         let rows = [

@@ -1,14 +1,16 @@
-//! Active defragmentation: what many removals have left is moved together, a few elements a turn.
+//! Active defragmentation: data that many removals left scattered is moved together, a few elements
+//! per turn.
 //!
-//! Two steps for each database, since an allocator gives back only pages without a block:
+//! Each database takes two steps, because an allocator returns only pages without any block:
 //!
 //! ```text
-//! table:   a · · b · c   ─►  a c b          the last keys move into vacant slots, and the table's end is freed
-//! blocks:  [k · · ·] [· · v ·]  ─►  [k v]   each block is allocated anew, among others that are in use
+//! table:   a · · b · c   ─►  a c b          the last keys fill vacant slots; the end is freed
+//! blocks:  [k · · ·] [· · v ·]  ─►  [k v]   each block moves into a page that is in use anyway
 //! ```
 //!
-//! It changes no data and no count of bytes; the caller makes sure that the allocator has places to choose from. Steps of the
-//! first kind wait for a snapshot to end, which knows keys by their slots.
+//! Defragmentation changes neither data nor byte counts; the caller makes sure that the allocator
+//! places new blocks into partly used pages. The pass pauses during a snapshot, which knows keys by
+//! their slots.
 
 use crate::db::Entry;
 use crate::dict::{Compaction, Dict, Item};
@@ -18,37 +20,38 @@ use crate::string::Str;
 use crate::text::Key;
 use crate::value::Value;
 
-/// A table with fewer vacant slots than one of so many is left as it is.
+/// A table is compacted if at least one in this many slots is vacant.
 const VACANT_PART_MIN: usize = 8;
 
-/// How far the pass under way has come; none if there is none.
+/// Position of the current pass, if one is in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Defrag(Option<Position>);
 
-/// The next thing to be moved.
+/// Next element to move.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     db: usize,
-    /// Whether the database's table is compact.
+    /// True once the database's table is compact.
     is_compact: bool,
     slot: u32,
-    /// Where to go on within the value of that slot's key.
+    /// Element of the slot's value to continue with.
     element: usize,
 }
 
 impl Keyspace {
-    /// Begins a pass over all data; one that is under way begins again.
+    /// Starts a pass over all data; restarts a pass in progress.
     pub fn defrag_begin(&mut self) {
         self.defrag = Defrag(Some(Position::default()));
     }
 
-    /// Whether a pass is under way.
+    /// Returns whether a pass is in progress.
     #[must_use]
     pub fn defrag_under_way(&self) -> bool {
         self.defrag.0.is_some()
     }
 
-    /// Moves some more elements, or does nothing while a snapshot has to end first. Returns whether the pass goes on.
+    /// Moves up to `elements_max` elements, or none while a snapshot is in progress. Returns
+    /// whether the pass continues.
     pub fn defrag_next(&mut self, elements_max: usize) -> bool {
         let Some(mut at) = self.defrag.0.take() else {
             return false;
@@ -64,7 +67,7 @@ impl Keyspace {
         goes_on
     }
 
-    /// Moves what is at a position, and goes on to the next.
+    /// Moves the element at a position, and advances the position.
     fn move_one(&mut self, at: &mut Position, left: &mut usize) {
         let db = &mut self.dbs[at.db];
         if !at.is_compact {
@@ -86,8 +89,8 @@ impl Keyspace {
 }
 
 impl crate::db::Db {
-    /// Moves keys from the table's end into vacant slots, as far as the work goes that is left. Returns whether the table is
-    /// compact.
+    /// Moves keys from the table's end into vacant slots, at most `left` steps. Returns whether the
+    /// table is compact.
     fn compact(&mut self, left: &mut usize) -> bool {
         let slots = self.dict.slots() as usize;
         let vacant = slots - self.dict.len();
@@ -110,8 +113,8 @@ impl crate::db::Db {
 }
 
 impl Entry {
-    /// Allocates the blocks of a key and its value anew, those of a large collection from an element on. Returns where to go
-    /// on, if not all are done.
+    /// Reallocates the blocks of a key and its value, for a large collection starting at element
+    /// `from`. Returns the element to continue with, unless all are done.
     fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         if from == 0 {
             self.key.reallocate();
@@ -137,7 +140,8 @@ impl Entry {
     }
 }
 
-/// Moves what a box holds into a new one. The placeholder takes its place for that moment, and must not allocate.
+/// Moves the content of a box into a new box. The placeholder stands in for the content during the
+/// move, and must not allocate.
 #[expect(
     clippy::replace_box,
     reason = "the new allocation is the purpose: it lies where fewer pages are in use"
@@ -148,7 +152,7 @@ fn reallocate_box<T>(boxed: &mut Box<T>, placeholder: impl FnOnce() -> T) -> &mu
     boxed
 }
 
-/// Moves the elements of a vector into a new block with the same room.
+/// Moves the elements of a vector into a new allocation of the same capacity.
 pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     let mut moved = Vec::with_capacity(vec.capacity());
     moved.append(vec);
@@ -156,7 +160,7 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
 }
 
 impl Key {
-    /// Allocates the key's bytes anew, if they stand on the heap.
+    /// Reallocates the key's bytes, if they are on the heap.
     pub(crate) fn reallocate(&mut self) {
         if let Self::Heap(bytes) = self {
             *bytes = bytes.clone();
@@ -165,7 +169,8 @@ impl Key {
 }
 
 impl Str {
-    /// Allocates the string's bytes anew, but those of a blob, which has pages of its own and may be in use elsewhere.
+    /// Reallocates the string's bytes, except those of a blob, which has its own pages and may be
+    /// shared with replies.
     pub(crate) fn reallocate(&mut self) {
         match self {
             Self::Int(_) | Self::Tiny { .. } => {}
@@ -177,7 +182,8 @@ impl Str {
 }
 
 impl<T: Item> Dict<T> {
-    /// Allocates the items' blocks anew, from a slot on. Returns where to go on, if not all are done.
+    /// Reallocates the items' blocks, starting at slot `from`. Returns the slot to continue with,
+    /// unless all are done.
     pub(crate) fn reallocate(
         &mut self,
         from: usize,

@@ -1,20 +1,23 @@
-//! The hash table under everything: keys of a database, fields of a hash, members of a set.
+//! The hash table of the store: keys of a database, fields of a hash, members of a set.
 //!
-//! Linear hashing: the table has `n` buckets, 2^k ≤ n < 2^(k+1), and grows and shrinks by one bucket at a time, so no
-//! insertion waits for a rehash and there is never a second table.
+//! Linear hashing: the table has `n` buckets, 2^k ≤ n < 2^(k+1), and grows and shrinks by one
+//! bucket at a time, so no insertion waits for a rehash and there is never a second table.
 //!
 //! ```text
-//!  buckets   0 … n-2^k-1 │ n-2^k … 2^k-1 │ 2^k … n-1        bucket = hash mod 2^(k+1), if there is such a bucket,
-//!  told by   k+1 bits    │ k bits        │ k+1 bits                  else hash mod 2^k
-//!  heads:    first slot of each bucket's chain        slots: the entries, each with the next slot of its chain
+//!  buckets   0 … n-2^k-1 │ n-2^k … 2^k-1 │ 2^k … n-1     bucket = hash mod 2^(k+1) if it exists,
+//!  chosen by k+1 bits    │ k bits        │ k+1 bits               else hash mod 2^k
+//!  heads:    first slot of each bucket's chain
+//!  slots:    the entries, each with the next slot of its chain
 //! ```
 //!
-//! A scan walks the hashes in the order of their *reversed* bits. In that order a bucket is an interval, whatever the
-//! size of the table, because it holds all hashes that end in its bits. A cursor is the first hash of the interval not
-//! yet visited: growing splits intervals, shrinking joins them, and an entry that stays is met at least once.
+//! A scan walks the hashes in the order of their *reversed* bits. In that order a bucket is an
+//! interval, whatever the size of the table, because it holds all hashes that end in its bits. A
+//! cursor is the first hash of the interval not yet visited: growing splits intervals, shrinking
+//! joins them, and an entry that stays is met at least once.
 //!
-//! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, some 7 more than the fastest
-//! keyed hashes, and is the only one of them whose resistance to chosen keys has been studied in public.
+//! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, some 7 more
+//! than the fastest keyed hashes, and is the only one of them whose resistance to chosen keys has
+//! been studied in public.
 
 mod guard;
 
@@ -27,22 +30,22 @@ use crate::chunked::Chunked;
 use crate::dict::guard::Guarded;
 use crate::text::room_bytes;
 
-/// No slot.
+/// Slot number that means "none".
 const NONE: u32 = u32::MAX;
-/// Fewest buckets of a table that holds something.
+/// Minimum number of buckets.
 const BUCKETS_MIN: usize = 4;
-/// Entries for each four buckets: more, and the table grows.
+/// The table grows beyond this many entries per four buckets.
 const LOAD_MAX_OF_4: usize = 3;
-/// A table with more than this many buckets an entry shrinks.
+/// The table shrinks beyond this many buckets per entry.
 const BUCKETS_PER_ENTRY_MAX: usize = 8;
-/// Buckets joined at most when an entry goes: enough to keep up with any number of removals.
+/// Buckets joined per removal, at most: enough to keep up with any number of removals.
 const JOINS_PER_REMOVAL: usize = 16;
-/// Keys that [`Dict::warm`] takes at once.
+/// Keys per call of [`Dict::warm`], at most.
 pub(crate) const WARM_MAX: usize = 64;
 /// Random slots tried before the next occupied one is taken.
 const RANDOM_TRIES: usize = 100;
 
-/// The secret key of the hash.
+/// Secret key of the hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seed(pub(crate) u64, pub(crate) u64);
 
@@ -53,33 +56,32 @@ impl Seed {
     }
 }
 
-/// What a table holds: something with a key, and room for the number of the next slot in its chain.
+/// Element of a table: it has a key, and stores the number of the next slot in its chain.
 pub(crate) trait Item: Clone {
     fn key(&self) -> &[u8];
     fn link(&self) -> u32;
     fn set_link(&mut self, link: u32);
-    /// Bytes of the heap behind this item.
     fn heap_bytes(&self) -> usize;
 }
 
-/// One step of [`Dict::compact`].
+/// Result of one step of [`Dict::compact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compaction {
-    /// The item of one slot is in another one now.
+    /// An item moved to another slot.
     Moved {
-        /// Its slot before.
+        /// Slot before the move.
         from: u32,
-        /// Its slot now.
+        /// Slot after the move.
         to: u32,
     },
     /// Nothing moved, and there is more to do.
     Looked,
-    /// No slot before the last item is vacant but those that became so meanwhile.
+    /// No slot below the last item is vacant, except those vacated during the compaction.
     Done,
 }
 
-/// A hash table of items, addressed by key or by slot. A slot's number holds until its item is removed, or moved by
-/// [`Dict::compact`].
+/// A hash table of items, addressed by key or by slot. A slot's number is valid until its item is
+/// removed, or moved by [`Dict::compact`].
 #[derive(Clone, Debug)]
 pub(crate) struct Dict<T> {
     seed: Seed,
@@ -90,9 +92,9 @@ pub(crate) struct Dict<T> {
     /// 2^(k+1) - 1.
     mask: u64,
     items_heap_bytes: usize,
-    /// The lowest slot that may be vacant, while the items move together; else [`NONE`].
+    /// Lowest slot that may be vacant, during a compaction; else [`NONE`].
     hole: u32,
-    /// Keeps the items as they were, while a snapshot writes them.
+    /// Copies of changed items, while a snapshot writes the table.
     guard: Guarded<T>,
 }
 
@@ -123,7 +125,7 @@ impl<T: Item> Dict<T> {
         self.len == 0
     }
 
-    /// Bytes of the heap behind the table and its items.
+    /// Returns the heap bytes of the table and its items.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.heads.heap_bytes()
             + self.slots.heap_bytes()
@@ -131,12 +133,12 @@ impl<T: Item> Dict<T> {
             + self.items_heap_bytes
     }
 
-    /// How many slots there are, occupied or not: all items are found below this number.
+    /// Returns the number of slots, occupied or not: all items have lower slot numbers.
     pub(crate) fn slots(&self) -> u32 {
         u32::try_from(self.slots.len()).expect("slots are numbered in 32 bits")
     }
 
-    /// The hash of a key, for those who need it more than once.
+    /// Returns the hash of a key, for callers that need it more than once.
     #[inline]
     pub(crate) fn hash(&self, key: &[u8]) -> u64 {
         self.seed.hash(key)
@@ -153,19 +155,18 @@ impl<T: Item> Dict<T> {
         }
     }
 
-    /// The slot of a key.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         self.find_hashed(self.seed.hash(key), key)
     }
 
-    /// The slot of a key whose hash is known.
+    /// Returns the slot of a key whose hash is known.
     #[inline]
     pub(crate) fn find_hashed(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.find_from(*self.heads.at(self.bucket(hash)), key)
     }
 
-    /// The slot of a key in what is left of a chain.
+    /// Returns the slot of a key in the chain that starts at `slot`.
     #[inline]
     fn find_from(&self, mut slot: u32, key: &[u8]) -> Option<u32> {
         while slot != NONE {
@@ -178,9 +179,10 @@ impl<T: Item> Dict<T> {
         None
     }
 
-    /// Reads what lookups of these keys are about to read, so that it is in the processor's caches then. Each loop makes
-    /// one step of all lookups: its loads do not wait for each other, as those of one lookup do. `touch` reads what is
-    /// behind an item; what is returned depends on all that was read.
+    /// Reads the memory that lookups of these keys will read, to bring it into the processor's
+    /// caches. Each loop makes one step of all lookups: its loads do not wait for each other, as
+    /// those of one lookup do. `touch` reads the heap memory of an item. The returned value depends
+    /// on everything that was read, so that no read is optimised away.
     pub(crate) fn warm(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
         let mut slots = [NONE; WARM_MAX];
         let slots = &mut slots[..keys.len()];
@@ -204,50 +206,52 @@ impl<T: Item> Dict<T> {
         self.find(key).map(|slot| self.at(slot))
     }
 
-    /// The item in an occupied slot.
+    /// Returns the item in an occupied slot.
     #[inline]
     pub(crate) fn at(&self, slot: u32) -> &T {
         let item = self.slots.at(slot as usize).as_ref();
         item.expect("a slot's number is kept only as long as its item")
     }
 
-    /// The item in a slot, if there is such a slot and it is occupied. A table that became empty, or compact, has fewer slots
-    /// than it had.
+    /// Returns the item in a slot, if the slot exists and is occupied. A table that was emptied or
+    /// compacted has fewer slots than before.
     pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
         self.slots.get(slot as usize)?.as_ref()
     }
 
-    /// The item in a slot, if it is occupied, for a change that leaves it equal to what it was.
+    /// Returns the item in a slot, if it is occupied, for a change that keeps it equal to its old
+    /// value: the guard is not notified.
     pub(crate) fn peek_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.slots.at_mut(slot as usize).as_mut()
     }
 
-    /// The item in an occupied slot, to be changed. The key must stay, and what grows or shrinks on the heap is told
-    /// to [`Dict::resized`].
+    /// Returns the item in an occupied slot, to be changed. The key must stay, and the caller
+    /// reports a change of heap bytes to [`Dict::resized`].
     #[inline]
     pub(crate) fn at_mut(&mut self, slot: u32) -> &mut T {
         let item = self.slots.at_mut(slot as usize).as_mut();
         item.expect("a slot's number is kept only as long as its item")
     }
 
-    /// The same, where the item is not what it was any more.
+    /// Returns the item in an occupied slot for a change of its value: a guard copies the item
+    /// first.
     pub(crate) fn change(&mut self, slot: u32) -> &mut T {
         self.guard.changes(slot, &self.slots);
         self.at_mut(slot)
     }
 
-    /// Takes note that an item had so many bytes on the heap, and now has so many.
+    /// Updates the memory accounting of an item that had `before` heap bytes and now has `after`.
     pub(crate) fn resized(&mut self, before: usize, after: usize) {
         self.items_heap_bytes = self.items_heap_bytes + after - before;
     }
 
-    /// Adds an item whose key is not in the table.
+    /// Adds an item whose key is not in the table, and returns its slot.
     pub(crate) fn insert(&mut self, item: T) -> u32 {
         let hash = self.seed.hash(item.key());
         self.insert_hashed(hash, item)
     }
 
-    /// The same, where the hash is known.
+    /// Adds an item whose key is not in the table and whose hash is known, and returns its slot.
     pub(crate) fn insert_hashed(&mut self, hash: u64, mut item: T) -> u32 {
         debug_assert!(self.find(item.key()).is_none(), "keys are unique");
         self.len += 1;
@@ -266,7 +270,7 @@ impl<T: Item> Dict<T> {
             None => {
                 let slot = self.slots();
                 assert!(slot < NONE, "a table holds at most 2^32 - 1 items");
-                // One that was empty once has its first slots again.
+                // A table that became empty starts with slot 0 again, which may be guarded.
                 self.guard.changes(slot, &self.slots);
                 self.slots.push(Some(item));
                 slot
@@ -276,8 +280,8 @@ impl<T: Item> Dict<T> {
         slot
     }
 
-    /// Takes a vacant slot off the list of those. It has slots too that are vacant no more, since a compaction filled them or
-    /// cut them off.
+    /// Takes a vacant slot off the free list. The list may contain slots that a compaction filled
+    /// or cut off, which are skipped.
     fn vacant(&mut self) -> Option<u32> {
         while let Some(slot) = self.free.pop() {
             if slot < self.slots() && self.peek(slot).is_none() {
@@ -287,12 +291,11 @@ impl<T: Item> Dict<T> {
         None
     }
 
-    /// Removes the item with this key.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<T> {
         self.remove_hashed(self.seed.hash(key), key).map(|it| it.1)
     }
 
-    /// Removes the item with this key, whose hash is known; from which slot.
+    /// Removes the item with this key, whose hash is known. Returns its slot and the item.
     pub(crate) fn remove_hashed(&mut self, hash: u64, key: &[u8]) -> Option<(u32, T)> {
         let bucket = self.bucket(hash);
         let mut before = NONE;
@@ -351,16 +354,18 @@ impl<T: Item> Dict<T> {
         self.hole != NONE
     }
 
-    /// Has [`Dict::compact`] move the items together. Slots that are vacant now are found by it alone.
+    /// Starts a compaction, which [`Dict::compact`] continues. Only the compaction reuses slots
+    /// that are vacant now.
     pub(crate) fn begin_compaction(&mut self) {
         self.hole = 0;
         self.free = Vec::new();
     }
 
-    /// Takes one step of a compaction: moves the last item into the lowest vacant slot, or looks for either.
+    /// Makes one step of a compaction: moves the last item into the lowest vacant slot, or searches
+    /// for either.
     ///
     /// # Panics
-    /// When a snapshot guards the items, which it knows by their slots.
+    /// If a snapshot guards the items, which it knows by their slots.
     pub(crate) fn compact(&mut self) -> Compaction {
         assert!(self.guard.is_none(), "guarded items keep their slots");
         let Some(last) = self.slots().checked_sub(1).filter(|last| self.hole < *last) else {
@@ -391,18 +396,18 @@ impl<T: Item> Dict<T> {
         Compaction::Moved { from: last, to }
     }
 
-    /// Allocates the first chunks anew, which are smaller than the others. Items keep their slots.
+    /// Reallocates the first chunks, which are smaller than the others. Items keep their slots.
     pub(crate) fn reallocate_first_chunks(&mut self) {
         self.heads.reallocate_first();
         self.slots.reallocate_first();
     }
 
-    /// Takes the last slot away, and what is in it, from a table that is not searched any more.
+    /// Removes the last slot with its item, from a table that is no longer searched.
     pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
         self.slots.pop()
     }
 
-    /// Adds one bucket, and moves to it what belongs there.
+    /// Adds one bucket, and moves to it the items that belong there.
     fn split(&mut self) {
         let new = self.heads.len();
         let old = new & (self.mask >> 1) as usize;
@@ -426,7 +431,7 @@ impl<T: Item> Dict<T> {
         }
     }
 
-    /// Takes the last bucket away; what it held goes to the one it was split from.
+    /// Removes the last bucket, and moves its items to the bucket from which it was split.
     fn join(&mut self) {
         if self.heads.len() as u64 == self.mask.div_ceil(2) {
             self.mask >>= 1;
@@ -444,7 +449,8 @@ impl<T: Item> Dict<T> {
         self.at_mut(last).set_link(head);
     }
 
-    /// Visits one bucket and returns where to go on; 0 begins, and 0 is returned at the end.
+    /// Visits one bucket and returns the next cursor. Cursor 0 starts a scan; 0 is returned at the
+    /// end.
     pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(u32, &'a T)) -> u64 {
         let bucket = self.bucket(cursor);
         let half = self.mask.div_ceil(2) as usize;
@@ -460,7 +466,8 @@ impl<T: Item> Dict<T> {
         last.reverse_bits().wrapping_add(1).reverse_bits()
     }
 
-    /// A slot, each occupied one as likely as the others (nearly, in a table that is almost empty).
+    /// Returns a random occupied slot. All are equally likely, except in a table that is almost
+    /// empty.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -481,8 +488,8 @@ impl<T: Item> Dict<T> {
         self.slots.iter().flatten()
     }
 
-    /// Keeps the items from a slot on as they are now, for [`Dict::take_guarded`]: what changes is copied before, and counted
-    /// in `copied_bytes`.
+    /// Guards the items from `slot` on for [`Dict::take_guarded`]: an item is copied before its
+    /// first change, and `copied_bytes` counts the copies.
     pub(crate) fn guard(&mut self, slot: usize, copied_bytes: &Arc<AtomicUsize>) {
         self.guard = Guarded::from(slot as u32..self.slots(), copied_bytes);
     }
@@ -491,13 +498,13 @@ impl<T: Item> Dict<T> {
         self.guard = Guarded::none();
     }
 
-    /// Visits items as they were when they were guarded, each once, as long as `visit` says so; whether all were, and
-    /// nothing is guarded any more.
+    /// Visits each guarded item once, in its guarded state, until `visit` returns `false`. Returns
+    /// whether all were visited; the guard is then removed.
     pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
         self.guard.take(&self.slots, visit)
     }
 
-    /// The items from a slot on, with the slots behind them.
+    /// Returns the items from a slot on, each with the number of the next slot.
     pub(crate) fn iter_from(&self, slot: usize) -> impl Iterator<Item = (usize, &T)> {
         let slots = (slot..self.slots.len()).map(|slot| (slot + 1, self.slots.at(slot)));
         slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))

@@ -1,4 +1,4 @@
-//! What was removed and is too large to be freed at once: turns give it back, some elements each.
+//! Lazy free: removed values that are too large to be freed at once are freed over several turns.
 
 use bytes::{Bytes, BytesMut};
 
@@ -8,15 +8,17 @@ use crate::keyspace::Keyspace;
 use crate::string::Str;
 use crate::value::Value;
 
-/// A collection of up to so many elements is freed where it is removed.
+/// Elements of a collection that is freed immediately, at most.
 const AT_ONCE_MAX: usize = 512;
-/// Values that wait; beyond it they are freed where they are removed, so that what waits is bounded.
+/// Values in the queue, at most. Beyond this, values are freed immediately, which bounds the memory
+/// of the queue.
 const WAITING_MAX: usize = 1024;
 
-/// A blob of less is freed where it is removed.
+/// Minimum size of a blob that is freed through `Keyspace::keep`; smaller ones are freed
+/// immediately.
 const RELEASED_BYTES_MIN: usize = 1 << 20;
 
-/// What waits to be freed. It counts as data no more.
+/// Values and databases that wait to be freed. They no longer count as data.
 #[derive(Debug, Default)]
 pub(crate) struct Discarded {
     values: Vec<Value>,
@@ -24,7 +26,7 @@ pub(crate) struct Discarded {
 }
 
 impl Keyspace {
-    /// Frees a value, or leaves that to the next turns.
+    /// Frees a value, or queues it for later turns.
     #[inline]
     pub(crate) fn discard(&mut self, value: Value) {
         if let Value::Str(Str::Blob(blob)) = value {
@@ -34,20 +36,20 @@ impl Keyspace {
         }
     }
 
-    /// Leaves a whole database to the next turns.
+    /// Queues a whole database for later turns.
     pub(crate) fn discard_db(&mut self, db: Db) {
         if !db.is_empty() {
             self.discarded.dbs.push(db);
         }
     }
 
-    /// Collections and databases that wait to be freed.
+    /// Returns the number of collections and databases that wait to be freed.
     #[must_use]
     pub fn discarded(&self) -> usize {
         self.discarded.values.len() + self.discarded.dbs.len()
     }
 
-    /// Frees so many elements at most; whether nothing is left.
+    /// Frees at most `elements_max` elements. Returns whether the queue is empty.
     pub(crate) fn free(&mut self, elements_max: usize) -> bool {
         let mut left = elements_max;
         while 0 < left {
@@ -56,7 +58,7 @@ impl Keyspace {
                     self.discarded.values.pop();
                 }
             } else if let Some(db) = self.discarded.dbs.last_mut() {
-                // A large value is moved to the others, and goes before the next key.
+                // A large value joins the queue of values, and is freed before the next key.
                 match db.shed(&mut left) {
                     Some(value) => self.discard(value),
                     None => _ = self.discarded.dbs.pop_if(|db| db.is_bare()),
@@ -69,8 +71,9 @@ impl Keyspace {
     }
 }
 
-/// Frees a blob. One that a command made, and nobody else has, is handed to `keep` before, which knows how to free what is
-/// very large beside the caller; any other was handed to it when it came.
+/// Frees a blob. A large blob that a command built and that is not shared goes to `keep` first,
+/// whose result can free very large buffers outside this thread; any other blob went through `keep`
+/// when it was received.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()
@@ -80,7 +83,7 @@ pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
 }
 
 impl Value {
-    /// How many pieces of memory it may take to free it.
+    /// Returns the approximate number of allocations of a value.
     #[inline]
     fn elements(&self) -> usize {
         match self {
@@ -92,7 +95,8 @@ impl Value {
         }
     }
 
-    /// Frees elements of a value that nobody uses any more; whether none is left that is worth counting.
+    /// Frees up to `left` elements of a removed value. Returns whether the rest may be dropped at
+    /// once.
     fn shed(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Str(_) => true,
@@ -105,7 +109,7 @@ impl Value {
 }
 
 impl<T: Item> Dict<T> {
-    /// Frees items of a table that nobody uses any more; whether none is left.
+    /// Frees up to `left` items of a removed table. Returns whether none are left.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             match self.pop_slot() {
@@ -119,7 +123,8 @@ impl<T: Item> Dict<T> {
 }
 
 impl Db {
-    /// Frees keys of a database that nobody uses any more, up to one whose value is worth parts of its own.
+    /// Frees up to `left` keys of a removed database. Returns the first large value, which is freed
+    /// element by element.
     fn shed(&mut self, left: &mut usize) -> Option<Value> {
         while 0 < *left {
             *left -= 1;
@@ -139,7 +144,7 @@ impl Db {
         self.dict.is_empty() && self.tags.is_bare()
     }
 
-    /// Whether [`Db::shed`] has left nothing.
+    /// Returns whether [`Db::shed`] has freed everything.
     fn is_bare(&self) -> bool {
         self.dict.slots() == 0 && self.due.is_empty() && self.tags.is_bare()
     }

@@ -1,15 +1,17 @@
-//! Memory: when keys were used, and which of them go when it is short.
+//! Eviction: the last use of keys, and the choice of keys to evict when memory is short.
 //!
-//! Each key has a stamp of 28 bits. Under the LRU policies it is the sixteenth of a second of the last use, so that as many
-//! days pass before it begins anew as with the seconds of Redis, and keys of one second can be told apart; under the LFU
-//! policies 16 bits are the minute in which the counter last fell and 8 bits a counter that grows logarithmically.
+//! Each key has a stamp of 28 bits. Under the LRU policies it is the time of the last use in
+//! sixteenths of a second: it wraps around after as many days as the seconds of Redis, and
+//! distinguishes keys that were used within the same second. Under the LFU policies, 16 bits are
+//! the minute of the last decay of the counter, and 8 bits are a counter that grows
+//! logarithmically.
 //!
 //! ```text
 //! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
 //! ```
 //!
-//! Of the keys that were sampled, the worst few are remembered, as in Redis: the next evictions choose among them too, so that
-//! a sample that held only keys in use costs none of them.
+//! As in Redis, the best candidates of earlier samples are remembered, and the next evictions
+//! choose among them too: a sample that contains only recently used keys then costs none of them.
 
 use crate::db::{Db, Entry};
 use crate::keyspace::Keyspace;
@@ -18,33 +20,31 @@ use crate::settings::Policy;
 use crate::value::Value;
 
 const STAMP_MASK: u32 = 0x0fff_ffff;
-/// Ticks of the LRU clock in a second.
+/// Ticks of the LRU clock per second.
 const TICKS_PER_S: i64 = 16;
-/// Sampled keys that are remembered for the next evictions.
+/// Sampled keys that are remembered for later evictions, at most.
 const POOL_MAX: usize = 16;
-/// SIEVE: used since the hand last passed.
+/// SIEVE: the key was used since the hand last passed it.
 const VISITED: u32 = 1 << 28;
-/// Where an LFU counter begins, so that new keys are not the first to go.
+/// Initial value of an LFU counter, so that new keys are not the first to be evicted.
 const COUNTER_START: u32 = 5;
-/// SIEVE: a new key that takes more than this part of the room has to be used before it may stay.
+/// SIEVE: a new key larger than the limit divided by this number is on probation until it is used.
 const PROBATION_PART: usize = 16;
-/// Keys on probation that are remembered.
+/// Keys on probation, at most.
 const PROBATION_MAX: usize = 1024;
-/// Slots tried for each sample before the keys with deadlines are taken in order.
+/// Random slots tried per sample before a linear search.
 const SAMPLE_TRIES: usize = 16;
 
 impl Entry {
-    /// Seconds since the last use.
     pub(crate) fn idle_s(&self, now: i64) -> u32 {
         self.idle_ticks(now) / TICKS_PER_S as u32
     }
 
-    /// Ticks since the last use.
     fn idle_ticks(&self, now: i64) -> u32 {
         tick(now).wrapping_sub(self.access & STAMP_MASK) & STAMP_MASK
     }
 
-    /// The LFU counter, less what it lost since it was last looked at.
+    /// Returns the LFU counter, reduced by the decay since its last update.
     pub(crate) fn frequency(&self, now: i64, decay_minutes: u32) -> u32 {
         let counter = self.access & 0xff;
         let then = (self.access & STAMP_MASK) >> 8 & 0xffff;
@@ -64,19 +64,19 @@ fn minute(now: i64) -> u32 {
     (now / 60_000) as u32 & 0xffff
 }
 
-/// What is known of the use of a key that comes from elsewhere.
+/// Last use of a key that is imported from elsewhere (RESTORE, a snapshot).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Use {
-    /// It counts as used now.
+    /// Counts as used now.
     #[default]
     Now,
-    /// It was used so many seconds ago.
+    /// Seconds since the last use.
     Idle(u32),
-    /// Its LFU counter.
+    /// LFU counter.
     Frequency(u8),
 }
 
-/// Of which keys there are too many bytes.
+/// Part of the data that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
     All,
@@ -97,13 +97,13 @@ impl Share {
 /// A key that was sampled for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sampled {
-    /// When it was last looked at; the higher, the sooner it goes.
+    /// Idle ticks, or 255 minus the LFU counter, at the last update; the highest is evicted first.
     badness: u32,
     db: usize,
     slot: u32,
 }
 
-/// The deadline of a new key, and the time.
+/// Deadline of a new key, and the current time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
     pub(crate) deadline_ms: i64,
@@ -111,7 +111,6 @@ pub(crate) struct Until {
 }
 
 impl Keyspace {
-    /// The stamp of a key that is used for the first time.
     pub(crate) fn first_stamp(&self, now: i64) -> u32 {
         if self.limits.policy.is_lfu() {
             minute(now) << 8 | COUNTER_START
@@ -120,7 +119,7 @@ impl Keyspace {
         }
     }
 
-    /// A key was used.
+    /// Records a use of a key, and returns its entry.
     #[inline]
     pub(crate) fn used(&mut self, db: usize, slot: u32, now: i64) -> &Entry {
         let is_lfu = self.limits.policy.is_lfu();
@@ -134,7 +133,7 @@ impl Keyspace {
         entry
     }
 
-    /// Gives a key the use it had elsewhere, as far as the policy keeps that.
+    /// Sets the imported last use of a key, if the policy records that kind of use.
     pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
         let is_lfu = self.limits.policy.is_lfu();
         let stamp = match used {
@@ -160,7 +159,7 @@ impl Keyspace {
         minute(now) << 8 | counter
     }
 
-    /// Adds a key that is not there, with its hash.
+    /// Adds a key that does not exist, given its hash.
     pub(crate) fn insert(
         &mut self,
         db: usize,
@@ -178,7 +177,7 @@ impl Keyspace {
         slot
     }
 
-    /// Whether a value takes a large part of the room that there is for its like.
+    /// Returns whether a value takes more than a sixteenth of its memory limit.
     fn takes_much(&self, value: &Value) -> bool {
         let blobs_max = self.limits.maxmemory_blob_bytes;
         let room = match value.blob_bytes() {
@@ -190,7 +189,7 @@ impl Keyspace {
         part != 0 && part < value.heap_bytes()
     }
 
-    /// Of what there is too much.
+    /// Returns the part of the data that exceeds its limit, if any.
     fn overdrawn(&self) -> Option<Share> {
         let passes = |bytes: usize, max: u64| max != 0 && max < bytes as u64;
         let (max, blobs_max) = (
@@ -211,7 +210,8 @@ impl Keyspace {
         }
     }
 
-    /// Evicts until the data fits; whether it does, or will after a few more turns.
+    /// Evicts until the data fits. Returns `false` if no key can be evicted; `true` if the data
+    /// fits, or if the limit of evictions per turn was reached and later turns continue.
     pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
         if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;
@@ -236,7 +236,6 @@ impl Keyspace {
         self.gone(db, key.bytes(), Class::Evicted, "evicted");
     }
 
-    /// The key that goes next.
     fn victim(&mut self, share: Share, now: i64) -> Option<(usize, u32)> {
         match self.limits.policy {
             Policy::NoEviction => None,
@@ -283,7 +282,8 @@ impl Keyspace {
                 }
             }
         }
-        // A slot may hold another key by now, or none: what is remembered is only where to look.
+        // A remembered slot may be empty or hold another key by now, so each one is evaluated
+        // again.
         let dbs = &self.dbs;
         self.pool.retain_mut(|it| {
             let Some(entry) = dbs[it.db].dict.peek(it.slot) else {
@@ -299,8 +299,8 @@ impl Keyspace {
         worst.map(|it| (it.db, it.slot))
     }
 
-    /// A new key that takes much room, and was not used since. A slot on probation may hold another key by now; that one has
-    /// to be of the same kind to go.
+    /// Returns a large new key that was not used since its creation. A slot on probation may hold
+    /// another key by now; that key must meet the same conditions.
     fn unproven(&mut self, share: Share) -> Option<(usize, u32)> {
         while let Some((db, slot)) = self.probation.pop_front() {
             if let Some(entry) = self.dbs[db].dict.peek(slot)
@@ -314,11 +314,12 @@ impl Keyspace {
         None
     }
 
-    /// The next key the hand finds unused. It passes the slots in turn, so new keys and old ones alike, and takes the
-    /// mark of those that were used.
+    /// Advances the hand to the next unused key. The hand passes new and old keys alike in the
+    /// order of slots, and clears the mark of the used ones.
     fn sieve(&mut self, share: Share) -> Option<(usize, u32)> {
         let total: usize = self.dbs.iter().map(|db| db.dict.slots() as usize).sum();
-        // After one round every mark is gone; the second finds a key, if there is one. A database's end is a step too.
+        // The first round clears all marks, so the second finds a key, if there is one. Moving on
+        // to the next database is a step too.
         for _ in 0..2 * (total + self.dbs.len()) {
             let (db, slot) = self.hand;
             let dict = &mut self.dbs[db].dict;
@@ -339,7 +340,7 @@ impl Keyspace {
         None
     }
 
-    /// The same among the keys with blobs.
+    /// Advances the hand for blobs to the next unused key with a blob.
     fn sieve_blobs(&mut self) -> Option<(usize, u32)> {
         let total: usize = self.dbs.iter().map(|db| db.blobs.len()).sum();
         for _ in 0..2 * (total + self.dbs.len()) {
@@ -359,7 +360,7 @@ impl Keyspace {
     }
 }
 
-/// Some key of this kind, one with a deadline if those alone may go.
+/// Returns a random slot of this share, limited to keys with a deadline if `volatile`.
 fn sample(db: &Db, volatile: bool, share: Share, rng: &mut fastrand::Rng) -> Option<u32> {
     let fits = |slot: &u32| {
         let entry = db.dict.at(*slot);
@@ -380,7 +381,7 @@ fn sample(db: &Db, volatile: bool, share: Share, rng: &mut fastrand::Rng) -> Opt
             return Some(slot);
         }
     }
-    // They are rare: what comes first from some place on.
+    // Matching keys are rare: search in order from a random position.
     match (volatile, share) {
         (true, _) => {
             let (first, last) = (db.due.first()?.0, db.due.last()?.0);

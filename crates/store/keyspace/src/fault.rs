@@ -1,8 +1,8 @@
-//! What a command is refused with: the texts of Redis, which clients match on.
+//! Errors of commands, with the texts of Redis, which clients match on.
 
 use std::borrow::Cow;
 
-/// An error reply: its code, a space, and the text. The client is at fault in all of them.
+/// Error reply of a command: an error code, a space, and the text. The client is always at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault(Cow<'static, [u8]>);
 
@@ -39,7 +39,7 @@ impl Fault {
         ))
     }
 
-    /// A deadline that cannot be.
+    /// Returns the error for an expire time that is out of range.
     pub(crate) fn expire_time(name: &str) -> Self {
         Self::new(format!("ERR invalid expire time in '{name}' command"))
     }

@@ -1,9 +1,10 @@
-//! A pipeline's commands, looked at together before they run one after the other.
+//! Prefetch for pipelines: the keys of all buffered commands are looked up together before the
+//! commands run one after the other.
 //!
-//! A key that was not asked for lately costs three or four waits for memory: its bucket, its entry, its value. Each wait
-//! is as long as a hundred instructions, and none can begin before the one before it is over. Those of different keys
-//! can: so the keys of a whole batch are looked up first, step by step side by side, and what the commands need is in
-//! the caches when they run.
+//! A key that was not used lately costs three or four memory accesses: its bucket, its entry, its
+//! value. Each access takes as long as a hundred instructions, and depends on the one before.
+//! Accesses for different keys do not depend on each other: so the keys of a whole batch are looked
+//! up step by step side by side, and the commands find their data in the processor's caches.
 
 use std::hint::black_box;
 
@@ -16,25 +17,25 @@ use crate::session::Session;
 use crate::table;
 use crate::value::Value;
 
-/// What was found out about a command before its turn.
+/// Results of the prefetch for one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Foreseen {
-    /// Which it is.
+    /// The command, if its name is known.
     pub(crate) command: Option<&'static Command>,
-    /// Hash of its first argument, where that is a key.
+    /// Hash of the first argument, if it is a key.
     pub(crate) hash: Option<u64>,
 }
 
 impl Keyspace {
-    /// Finds the commands that calls mean, and fetches what their keys hold. Changes nothing, and promises nothing of
-    /// what the commands will find.
+    /// Resolves the commands of several calls, and prefetches their keys. Changes nothing; commands
+    /// before a call may still change what it finds.
     pub fn foresee<'a>(
         &self,
         session: &Session,
         mut calls: impl Iterator<Item = &'a [Bytes]>,
         found: &mut impl Extend<Foreseen>,
     ) {
-        // One command alone looks its keys up itself, and there is nothing to do meanwhile.
+        // A single command has nothing to overlap with, so it looks up its keys itself.
         let Some(first) = calls.next() else {
             return;
         };
@@ -86,7 +87,7 @@ impl Keyspace {
     }
 }
 
-/// The keys of a call, where they stand in a fixed place, with their indices.
+/// Returns the keys of a call with their indices, if their positions are fixed.
 fn range(keys: Keys, call: &[Bytes]) -> impl Iterator<Item = (usize, &[u8])> {
     let (first, last, step) = match keys {
         Keys::Range { first, last, step } => (first, last, step),
@@ -101,7 +102,7 @@ fn range(keys: Keys, call: &[Bytes]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 impl Value {
-    /// Reads a little of what it points to.
+    /// Reads the first bytes of the value's heap memory, to bring them into the caches.
     fn touch(&self) -> usize {
         match self {
             Self::Str(string) => string.touch(),

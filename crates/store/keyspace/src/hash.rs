@@ -11,14 +11,14 @@ use crate::settings::Encodings;
 use crate::string::Str;
 use crate::text::{Key, allocated};
 
-/// A hash.
+/// A hash in one of its encodings.
 #[derive(Clone, Debug)]
 pub(crate) enum Hash {
     Packed(Packed),
     Table(Dict<Field>),
 }
 
-/// A field and its value.
+/// A field of a hash that is a table, with its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: Key,
@@ -44,7 +44,7 @@ impl Item for Field {
     }
 }
 
-/// A value, where it stands.
+/// A reference to a field's value in either encoding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FieldValue<'a> {
     Short(&'a [u8]),
@@ -94,7 +94,8 @@ impl Hash {
             }
     }
 
-    /// Allocates the blocks of fields anew, from a slot on. Returns where to go on, if not all are done.
+    /// Reallocates the blocks of fields, starting at slot `from`. Returns the slot to continue
+    /// with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Packed(packed) => {
@@ -126,7 +127,7 @@ impl Hash {
         }
     }
 
-    /// Sets a field; whether it is new.
+    /// Sets a field. Returns whether it is new.
     pub(crate) fn set(&mut self, name: &[u8], value: Str, growth: Growth) -> bool {
         let Growth { encodings, seed } = growth;
         let is_long = encodings.hash_value_bytes_max < name.len().max(value.len());
@@ -203,7 +204,6 @@ impl Hash {
         }
     }
 
-    /// Visits every field.
     pub(crate) fn each<'a>(&'a self, mut visit: impl FnMut(&'a [u8], FieldValue<'a>)) {
         match self {
             Self::Packed(packed) => {
@@ -219,8 +219,9 @@ impl Hash {
         }
     }
 
-    /// Visits fields from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
-    /// end. Places hold until the hash is changed; a packed one is visited whole.
+    /// Visits fields from `place` on (0 is the first) until `visit` returns `false`. Returns the
+    /// next place, unless the end was reached. Places are valid until the hash changes; a packed
+    /// hash is visited as a whole.
     pub(crate) fn each_from<'a>(
         &'a self,
         place: usize,
@@ -242,7 +243,7 @@ impl Hash {
         matches!(self, Self::Table(_))
     }
 
-    /// Keeps what a table holds from a place on, for [`Hash::take_guarded`].
+    /// Guards the fields of a table from `place` on, for [`Hash::take_guarded`].
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);
@@ -255,7 +256,7 @@ impl Hash {
         }
     }
 
-    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    /// Visits guarded fields until `visit` returns `false`. Returns whether all were visited.
     pub(crate) fn take_guarded(
         &mut self,
         mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,
@@ -268,7 +269,8 @@ impl Hash {
         }
     }
 
-    /// Frees fields of a hash that nobody uses any more; whether none is left.
+    /// Frees up to `left` fields of a removed hash. Returns whether the rest may be dropped at
+    /// once.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
@@ -276,7 +278,7 @@ impl Hash {
         }
     }
 
-    /// Visits some fields, and returns where to go on.
+    /// Visits the fields of one bucket, and returns the next cursor.
     pub(crate) fn scan<'a>(
         &'a self,
         cursor: u64,
@@ -293,7 +295,7 @@ impl Hash {
         }
     }
 
-    /// Some field, each as likely as the others.
+    /// Returns a random field; all are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(&[u8], FieldValue<'_>)> {
         match self {
             Self::Packed(packed) if packed.is_empty() => None,
@@ -310,7 +312,7 @@ impl Hash {
     }
 }
 
-/// What a collection needs to know when it grows.
+/// Settings and hash seed that a collection needs to grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     pub(crate) encodings: Encodings,

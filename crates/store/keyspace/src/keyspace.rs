@@ -1,4 +1,4 @@
-//! The whole store, and the way of a command through it.
+//! The whole store, and the execution of one command.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::snapshot::Snapshots;
 use crate::table;
 use crate::text::Key;
 
-/// All databases, and what happened in them that others have to hear of.
+/// All databases, their settings, and the effects of commands that other parts must handle.
 #[derive(Debug)]
 pub struct Keyspace {
     pub(crate) dbs: Vec<Db>,
@@ -31,46 +31,48 @@ pub struct Keyspace {
     pub(crate) rng: fastrand::Rng,
     /// Watched keys of each database.
     watches: Vec<HashMap<Bytes, Watch>>,
-    /// Keys of each database that somebody waits for, and how many do.
+    /// Keys of each database on which clients block, with the number of those clients.
     waiting: Vec<HashMap<Bytes, usize>>,
     version: u64,
     pub(crate) last_load: LastLoad,
     journaling: bool,
     pub(crate) active_expire: bool,
     pub(crate) stats: Stats,
-    /// Bytes that are no data and count for `maxmemory` all the same.
+    /// Bytes that count for `maxmemory` although they are not data, such as client buffers.
     pub(crate) beside_bytes: usize,
-    /// SIEVE: the database and the slot it looks at next, of all keys and of those with blobs.
+    /// SIEVE: the database and slot that the hand examines next, among all keys (`hand`) and among
+    /// keys with blobs (`blob_hand`).
     pub(crate) hand: (usize, u32),
     pub(crate) blob_hand: (usize, u32),
-    /// SIEVE: new keys that take much room, and go first unless they are used.
+    /// SIEVE: new large keys, which are evicted first unless they are used.
     pub(crate) probation: VecDeque<(usize, u32)>,
-    /// Keys that were sampled for an eviction, the worst last.
+    /// Keys that were sampled for an eviction, the best candidate last.
     pub(crate) pool: Vec<Sampled>,
     pub(crate) snapshots: Snapshots,
     pub(crate) discarded: Discarded,
     pub(crate) defrag: Defrag,
-    /// Makes blobs read-only that a payload brings.
+    /// Freezes the buffers of blobs received in a RESTORE payload, and of large blobs that are
+    /// freed.
     pub(crate) keep: fn(BytesMut) -> Bytes,
-    /// Libraries of functions that a snapshot held, as they were.
+    /// Function libraries from a loaded snapshot, kept unparsed.
     pub(crate) functions: Vec<Bytes>,
-    /// What came of the commands so far; whoever serves drains it.
+    /// Effects of the commands run so far; the server drains them.
     pub effects: Effects,
 }
 
-/// What commands caused beside their replies.
+/// Effects of commands besides their replies.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Commands that repeat the changes, and their database: what the append-only file takes. Empty unless
-    /// [`Keyspace::set_journaling`] turned it on.
+    /// Commands that repeat the changes, each with its database, for the append-only file. Empty
+    /// unless [`Keyspace::set_journaling`] turned journaling on.
     pub journal: Vec<(usize, Vec<Bytes>)>,
-    /// Events of the classes that are wanted.
+    /// Events of the classes enabled in [`Notify`].
     pub events: Vec<Event>,
-    /// Keys that somebody waits for and that got a value, in order.
+    /// Keys that clients block on and that got a value, in order.
     pub ready: Vec<(usize, Bytes)>,
-    /// How many changes were made, ever: what save points count.
+    /// Changes since the start; save points compare against this counter.
     pub changes: u64,
-    /// All databases were emptied by a command.
+    /// True if a command emptied all databases.
     pub flushed_all: bool,
 }
 
@@ -79,7 +81,7 @@ pub struct Effects {
 pub struct Stats {
     /// Reads that found a key.
     pub hits: u64,
-    /// Reads that did not.
+    /// Reads that found no key.
     pub misses: u64,
     /// Keys removed because their deadline had passed.
     pub expired: u64,
@@ -87,12 +89,12 @@ pub struct Stats {
     pub evicted: u64,
 }
 
-/// Keys of the snapshot that was loaded last.
+/// Counts of keys in the snapshot that was loaded last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastLoad {
-    /// Keys that are there since.
+    /// Keys that were loaded into the databases.
     pub loaded: u64,
-    /// Keys that were left out because their deadline had passed.
+    /// Keys that were skipped because their deadline had passed.
     pub expired: u64,
 }
 
@@ -102,35 +104,38 @@ struct Watch {
     version: u64,
 }
 
-/// What is left to do after a command.
+/// State of a command after [`Keyspace::execute`]: finished, or to be continued by the caller.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Nothing; the reply is written.
+    /// The command ran; the reply is written.
     Done,
-    /// Nothing: the command did not begin, and the reply says why.
+    /// The command did not start; the reply gives the reason.
     Refused,
-    /// Nothing until EXEC, which has the command in its queue.
+    /// The command is in the transaction's queue until EXEC.
     Queued,
-    /// Wait. Nothing is written: run the command again when one of the keys becomes ready, and answer with a null
-    /// array when the time has passed.
+    /// The command must wait, and nothing is written. Run it again when one of the keys becomes
+    /// ready; reply with a null array when the deadline has passed.
     Block(Block),
-    /// The command is not about data: run it. Its arguments were counted.
+    /// The command concerns connections, files or the server: the caller runs it. The number of its
+    /// arguments was checked.
     Service(&'static Command),
-    /// The head of the reply is written: run these in order, then call [`Session::exec_done`].
+    /// The head of the EXEC reply is written: run these commands in order, then call
+    /// [`Session::exec_done`].
     Exec(Vec<Vec<Bytes>>),
 }
 
-/// What a blocked command waits for.
+/// Keys and deadline of a blocked command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Any of these keys of the selected database.
+    /// Keys of the selected database; any of them unblocks the command.
     pub keys: Vec<Bytes>,
-    /// Until then, in Unix milliseconds; `None` is for ever.
+    /// Deadline in Unix milliseconds; `None` waits without limit.
     pub deadline_ms: Option<u64>,
 }
 
 impl Keyspace {
-    /// An empty store. The seed should be random: it keeps clients from choosing keys that collide.
+    /// Returns an empty store. The seed should be random: a client that knew it could choose keys
+    /// whose hashes collide.
     #[must_use]
     pub fn new(limits: Limits, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -163,7 +168,8 @@ impl Keyspace {
         }
     }
 
-    /// Runs one command; its reply, if it has one already, is appended. `now_ms` is Unix time in milliseconds.
+    /// Runs one command and appends its reply, if it has one already. `now_ms` is Unix time in
+    /// milliseconds.
     pub fn execute(
         &mut self,
         session: &mut Session,
@@ -195,7 +201,7 @@ impl Keyspace {
             }
             Handler::Exec => return context.exec(out),
             Handler::Service => return Outcome::Service(command),
-            // COMMAND alone: the others of that sort take no fewer than two words.
+            // Only COMMAND gets here: the other containers require at least two arguments.
             Handler::Container => server::command(&mut context, out).map(|()| Outcome::Done),
         };
         context.finish();
@@ -205,7 +211,8 @@ impl Keyspace {
         })
     }
 
-    /// A command that does not even begin spoils the transaction it is in; EXEC itself ends it.
+    /// Writes the error reply. A refused command aborts the transaction around it; a refused EXEC
+    /// ends the transaction.
     fn refuse(&mut self, session: &mut Session, fault: &Fault, out: &mut Out) {
         if session
             .command
@@ -223,7 +230,7 @@ impl Keyspace {
         }
     }
 
-    /// Finds the command, and says why it may not run or be queued.
+    /// Finds the command, or returns the reason why it may neither run nor be queued.
     fn admit(
         &mut self,
         session: &mut Session,
@@ -253,18 +260,21 @@ impl Keyspace {
         Ok(command)
     }
 
-    /// What an operator set.
+    /// Returns the settings in force.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Has memory beside the data count for `maxmemory`: what clients hold.
+    /// Sets the bytes outside the data that count for `maxmemory`: the buffers of clients.
     pub fn set_beside_bytes(&mut self, bytes: usize) {
         self.beside_bytes = bytes;
     }
 
-    /// Changes what an operator may change while data is there: everything but the number of databases.
+    /// Replaces the settings. The number of databases is fixed at the start.
+    ///
+    /// # Panics
+    /// If the number of databases differs.
     pub fn set_limits(&mut self, limits: Limits) {
         assert_eq!(
             limits.databases, self.limits.databases,
@@ -273,39 +283,39 @@ impl Keyspace {
         self.limits = limits;
     }
 
-    /// Which events are collected.
+    /// Returns the classes of events that are collected.
     #[must_use]
     pub fn notify(&self) -> Notify {
         self.notify
     }
 
-    /// Chooses which events are collected.
+    /// Sets the classes of events that are collected.
     pub fn set_notify(&mut self, notify: Notify) {
         self.notify = notify;
     }
 
-    /// Has blobs that RESTORE brings made read-only by `keep`, which must not change them.
+    /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
     pub fn set_keep(&mut self, keep: fn(BytesMut) -> Bytes) {
         self.keep = keep;
     }
 
-    /// Whether commands are collected for a journal.
+    /// Turns the collection of commands for the append-only file on or off.
     pub fn set_journaling(&mut self, journaling: bool) {
         self.journaling = journaling;
     }
 
-    /// Whether due keys are removed without being asked for.
+    /// Turns the removal of due keys in [`Keyspace::turn`] on or off.
     pub fn set_active_expire(&mut self, active: bool) {
         self.active_expire = active;
     }
 
-    /// Counters.
+    /// Returns the counters.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Returns how many keys the snapshot had that was loaded last.
+    /// Returns the key counts of the snapshot that was loaded last.
     #[must_use]
     pub fn last_load(&self) -> LastLoad {
         self.last_load
@@ -316,24 +326,25 @@ impl Keyspace {
         self.stats = Stats::default();
     }
 
-    /// Bytes that the data and its overhead take.
+    /// Returns the bytes of all data, overhead included.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.dbs.iter().map(Db::heap_bytes).sum()
     }
 
-    /// Those of them that are values of 16 KiB and more.
+    /// Returns the bytes of values of at least 16 KiB, which are part of [`Keyspace::used_bytes`].
     #[must_use]
     pub fn blob_bytes(&self) -> usize {
         self.dbs.iter().map(Db::blob_bytes).sum()
     }
 
-    /// Keys in a database, how many of them have a deadline, and the mean time to it in milliseconds.
+    /// Returns the number of keys in a database, the number of those with a deadline, and the mean
+    /// time to these deadlines in milliseconds.
     #[must_use]
     pub fn db_figures(&self, db: usize, now_ms: u64) -> (usize, usize, u64) {
         const SAMPLE: usize = 100;
         let db = &self.dbs[db];
-        // Of deadlines at the end of time two are more than 64 bits hold.
+        // 128 bits: the sum of two deadlines at the end of time overflows 64 bits.
         let left = |due: &(i64, u32)| i128::from(due.0) - i128::from(now_ms);
         let sample = db.due.iter().take(SAMPLE);
         let total: i128 = sample.clone().map(|due| left(due).max(0)).sum();
@@ -341,12 +352,12 @@ impl Keyspace {
         (db.dict.len(), db.due.len(), mean as u64)
     }
 
-    /// Somebody waits for this key.
+    /// Registers a client that blocks on this key.
     pub fn wait(&mut self, db: usize, key: &Bytes) {
         *self.waiting[db].entry(owned(key)).or_default() += 1;
     }
 
-    /// Somebody does not wait for it any longer.
+    /// Removes the registration of one client that blocked on this key.
     pub fn unwait(&mut self, db: usize, key: &Bytes) {
         if let Some(clients) = self.waiting[db].get_mut(key) {
             *clients -= 1;
@@ -356,7 +367,7 @@ impl Keyspace {
         }
     }
 
-    /// A client goes, or asks for a state as fresh as a new one's.
+    /// Resets the session of a client that disconnects or sends RESET.
     pub fn close(&mut self, session: &mut Session) {
         self.unwatch(session);
         *session = Session::new();
@@ -389,7 +400,7 @@ impl Keyspace {
             .version
     }
 
-    /// A key has changed: whoever watches it will find out.
+    /// Gives the key a new version, so that transactions of clients that watch it fail.
     #[inline]
     pub(crate) fn touch(&mut self, db: usize, key: &[u8]) {
         if self.watches[db].is_empty() {
@@ -401,7 +412,8 @@ impl Keyspace {
         }
     }
 
-    /// All watched keys of a database have changed that are there, or get a value that another one has.
+    /// Gives a new version to each watched key of database `db` that exists there, or that exists
+    /// in database `other` and is not gone: for SWAPDB, FLUSHDB and FLUSHALL.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         self.version += 1;
         let (here, there) = (&self.dbs[db], &self.dbs[other]);
@@ -413,7 +425,8 @@ impl Keyspace {
         }
     }
 
-    /// A key got a value where there was none.
+    /// Handles a key that got a value where there was none: releases its build lock, and marks it
+    /// ready for clients that block on it.
     #[inline]
     pub(crate) fn appeared(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
@@ -426,7 +439,7 @@ impl Keyspace {
         self.note(db, Class::New, "new", key);
     }
 
-    /// Everything that is waited for in a database and is there is ready.
+    /// Marks all keys of a database as ready that exist and that clients block on.
     pub(crate) fn all_appeared(&mut self, db: usize) {
         for key in self.waiting[db].keys() {
             if self.dbs[db].dict.find(key).is_some() {
@@ -452,7 +465,8 @@ impl Keyspace {
         self.journaling
     }
 
-    /// Removes a key whose deadline has passed, and tells everybody.
+    /// Removes a key whose deadline has passed, and reports the removal to watchers, events and
+    /// journal.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.about_to_go(db, slot);
@@ -462,14 +476,14 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key without a word, and frees its value now or later.
+    /// Removes a key without an event or a journal entry, and frees its value now or later.
     pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
         if let Some((slot, entry)) = self.dbs[db].remove(key) {
             self.retire(db, slot, entry);
         }
     }
 
-    /// A key went that no command removed.
+    /// Reports the removal of a key that no command removed: to watchers, events and journal.
     pub(crate) fn gone(&mut self, db: usize, key: &[u8], class: Class, event: &'static str) {
         self.touch(db, key);
         self.note(db, class, event, key);
@@ -494,7 +508,7 @@ impl Keyspace {
         }
     }
 
-    /// Whether a key is due.
+    /// Returns whether the deadline has passed.
     pub(crate) fn is_due(deadline_ms: i64, now: i64) -> bool {
         deadline_ms <= now && deadline_ms != NEVER
     }
@@ -505,7 +519,7 @@ impl Keyspace {
 }
 
 impl Keyspace {
-    /// A key got another value in the place of the one it had.
+    /// Marks a key ready whose value was replaced, if clients block on it.
     pub(crate) fn replaced(&mut self, db: usize, key: &[u8]) {
         if let Some((key, _)) = self.waiting[db].get_key_value(key) {
             self.effects.ready.push((db, key.clone()));
@@ -513,7 +527,8 @@ impl Keyspace {
     }
 }
 
-/// An argument to keep beyond its turn: a short one may be a slice of a whole read buffer.
+/// Returns an argument that may outlive its turn. A short argument is copied, because it may be a
+/// slice that keeps a whole read buffer alive.
 pub(crate) fn owned(arg: &Bytes) -> Bytes {
     if arg.len() < BLOB_BYTES_MIN {
         Bytes::copy_from_slice(arg)

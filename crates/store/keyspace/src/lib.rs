@@ -1,11 +1,12 @@
-//! The data of a Redis-compatible store, and the commands on it. No sockets, no files, no clock.
+//! Data of a Redis-compatible store, and the commands on it. No sockets, no files, no clock.
 //!
-//! Principal type: [`Keyspace`]. It takes a command's arguments and the time, and appends the reply to a [`resp::Out`].
+//! Principal type: [`Keyspace`]. It takes the arguments of a command and the time, and appends the
+//! reply to a [`resp::Out`].
 //!
 //! ```text
 //! [Bytes] ─► execute ─► table ─► handler ─► Db ─► Dict ─► Value        reply ─► Out
 //!               │                    └─► effects: journal, events, ready keys
-//!               └─► Outcome: done, wait for these keys, not mine, run these (EXEC)
+//!               └─► Outcome: done, refused, queued, block, service command, run these (EXEC)
 //! ```
 //!
 //! ```
@@ -21,13 +22,14 @@
 //! assert_eq!(out.to_bytes(), ":1\r\n");
 //! ```
 //!
-//! The same data is there for callers in the process: [`Keyspace::get`] hands out the buffer that replies refer to.
+//! Callers in the same process read and write the data without commands: [`Keyspace::get`] returns
+//! the very buffer that replies refer to.
 //!
-//! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases, strings, memory and the
-//! work of one turn. `now` is an argument everywhere, one reading a turn.
-//! Errors: refused commands are replies with Redis's own texts, and the client's fault; nothing else can fail.
-//! Threads: plain values, owned by one core.
-//! Sources: the command reference of Redis 7.2, and what its servers answer.
+//! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
+//! strings, memory and the work of one turn. `now` is an argument everywhere, read once per turn.
+//! Errors: refused commands get error replies with the texts of Redis, and the client is at fault;
+//! nothing else can fail. Threads: plain values, owned by one core. Sources: the command reference
+//! of Redis 7.2, and the replies of its servers.
 
 #![forbid(unsafe_code)]
 

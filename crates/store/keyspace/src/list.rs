@@ -1,7 +1,7 @@
 //! Lists: a deque of packed nodes, with blobs between them.
 //!
 //! ```text
-//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes are at most 8 KB, or as the setting says
+//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes: at most 8 KiB, or by setting
 //! ```
 
 use std::collections::VecDeque;
@@ -15,13 +15,13 @@ use crate::packed::{Packed, record_bytes};
 use crate::string::blob_bytes;
 use crate::text::{allocated, room_bytes};
 
-/// How much goes into one node.
+/// Maximum size of one node: the value of `list-max-listpack-size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeLimit(pub(crate) i64);
 
-/// What a node may hold when only the number of its elements is bounded.
+/// Bytes per node, at most, if only the number of elements is limited.
 const NODE_BYTES_MAX: usize = 8192;
-/// As in Redis, a listpack accounts a few bytes for its head.
+/// Bytes that Redis counts for the head of a listpack.
 const HEAD_BYTES: usize = 7;
 
 impl NodeLimit {
@@ -44,12 +44,12 @@ impl NodeLimit {
 #[derive(Clone, Debug)]
 enum Node {
     Packed(Packed),
-    /// The same, which a snapshot has too: it is copied before it changes.
+    /// A packed node shared with a snapshot: it is copied before it changes.
     Shared(Arc<Packed>),
     Blob(Bytes),
 }
 
-/// An element, where it stands.
+/// A reference to an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Piece<'a> {
     Short(&'a [u8]),
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// Shares what is packed with a copy of it.
+    /// Makes the node shareable and returns a clone that shares its memory.
     fn share(&mut self) -> Self {
         if let Self::Packed(packed) = self {
             *self = Self::Shared(Arc::new(std::mem::take(packed)));
@@ -97,7 +97,7 @@ impl Node {
         self.clone()
     }
 
-    /// Has what was shared for itself alone.
+    /// Turns a shared node into one that may be changed; copies it if the snapshot still has it.
     fn own(&mut self) {
         if let Self::Shared(packed) = self {
             let packed = std::mem::take(packed);
@@ -150,18 +150,18 @@ impl Node {
     }
 }
 
-/// A list.
+/// A list value.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     nodes: VecDeque<Node>,
     len: usize,
     heap_bytes: usize,
     limit: NodeLimit,
-    /// Whether it has outgrown one node, and not shrunk to half of it since.
+    /// True once the list has outgrown one node, until it shrinks to half of a node.
     is_long: bool,
 }
 
-/// One of the two ends.
+/// One end of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Left,
@@ -191,13 +191,14 @@ impl List {
         self.limit
     }
 
-    /// Allocates the blocks of nodes anew, from a node on. Returns where to go on, if not all are done.
+    /// Reallocates the blocks of nodes, starting at node `from`. Returns the node to continue with,
+    /// unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         for (index, node) in self.nodes.iter_mut().enumerate().skip(from) {
             if *left == 0 {
                 return Some(index);
             }
-            // A node is 8 KB, the work of many small blocks.
+            // A node of 8 KiB counts as much as many small blocks.
             *left = left.saturating_sub(1 + node.len() / 8);
             if let Node::Packed(packed) = node {
                 packed.reallocate();
@@ -245,7 +246,8 @@ impl List {
         self.grown(value.len());
     }
 
-    /// A copy of it as it is, for the price of its nodes: what is in them is copied when it changes.
+    /// Returns a copy that costs only its node table: the nodes are shared, and each is copied
+    /// before it changes.
     pub(crate) fn share(&mut self) -> Self {
         Self {
             nodes: self.nodes.iter_mut().map(Node::share).collect(),
@@ -253,7 +255,7 @@ impl List {
         }
     }
 
-    /// Has a node that is about to change for itself, if there is such a one.
+    /// Makes the node exclusive before a change, if it is shared.
     #[inline]
     fn own(&mut self, at: usize) {
         if let Some(node @ Node::Shared(_)) = self.nodes.get_mut(at) {
@@ -288,7 +290,7 @@ impl List {
         }
     }
 
-    /// The node of an element, and its index there.
+    /// Returns the node of an element, and the index within the node.
     fn place(&self, index: usize) -> (usize, usize) {
         if index * 2 < self.len {
             let mut rest = index;
@@ -318,7 +320,6 @@ impl List {
         Some(self.nodes[node].piece(within))
     }
 
-    /// Removes elements.
     pub(crate) fn remove_range(&mut self, range: Range<usize>) {
         let mut left = range.len();
         while 0 < left {
@@ -346,7 +347,6 @@ impl List {
         self.heap_bytes = self.heap_bytes + packed.heap_bytes() - before;
     }
 
-    /// Removes the element at one end.
     pub(crate) fn drop_end(&mut self, end: End) {
         match end {
             End::Left => self.remove_range(0..1),
@@ -361,7 +361,6 @@ impl List {
         }
     }
 
-    /// Puts a value in the place of the element with this index.
     pub(crate) fn set(&mut self, index: usize, value: &Bytes) {
         let (at, within) = self.place(index);
         self.own(at);
@@ -384,7 +383,7 @@ impl List {
         self.insert(index, value);
     }
 
-    /// Inserts before the element with this index, or behind the last.
+    /// Inserts before the element with this index, or at the end.
     pub(crate) fn insert(&mut self, index: usize, value: &Bytes) {
         if index == 0 {
             return self.push(End::Left, value);
@@ -410,7 +409,7 @@ impl List {
         self.grown(value.len());
     }
 
-    /// Cuts a node in two before an element.
+    /// Splits a node in two before an element.
     fn split(&mut self, at: usize, within: usize) {
         if within == 0 {
             return;
@@ -424,7 +423,7 @@ impl List {
         self.put_node(at + 1, Node::Packed(back));
     }
 
-    /// The elements of a range of indices, in order.
+    /// Returns the elements in a range of indices, in order.
     pub(crate) fn range(&self, range: Range<usize>) -> impl Iterator<Item = Piece<'_>> {
         let (at, within) = if range.is_empty() {
             (0, 0)
@@ -436,7 +435,7 @@ impl List {
         pieces.skip(within).take(range.len())
     }
 
-    /// Frees nodes of a list that nobody uses any more; whether none is left.
+    /// Frees up to `left` nodes of a removed list. Returns whether none are left.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             if self.nodes.pop_back().is_none() {
@@ -447,12 +446,12 @@ impl List {
         false
     }
 
-    /// All elements, from either end.
+    /// Returns all elements; iterates from either end.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Piece<'_>> {
         self.nodes.iter().flat_map(Node::pieces)
     }
 
-    /// Removes elements that are equal, at most so many, beginning at one end.
+    /// Removes at most `most` equal elements, starting from one end. Returns their number.
     pub(crate) fn remove_equal(&mut self, value: &[u8], most: usize, from: End) -> usize {
         let mut found: Vec<usize> = match from {
             End::Left => indices(self.iter().enumerate(), value, most),
@@ -468,7 +467,7 @@ impl List {
     }
 }
 
-/// Where equal elements stand.
+/// Returns the indices of equal elements, at most `most`.
 fn indices<'a>(
     pieces: impl Iterator<Item = (usize, Piece<'a>)>,
     value: &[u8],

@@ -1,33 +1,33 @@
-//! Keyspace notifications: which are wanted, and what happened.
+//! Keyspace notifications: the enabled classes, and the events.
 
 use bytes::Bytes;
 
-/// What an event is about; its letter in `notify-keyspace-events`.
+/// Class of an event, with its letter in `notify-keyspace-events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// `g`: commands that work on any type.
     Generic,
-    /// `$`
+    /// `$`: commands on strings.
     String,
-    /// `l`
+    /// `l`: commands on lists.
     List,
-    /// `s`
+    /// `s`: commands on sets.
     Set,
-    /// `h`
+    /// `h`: commands on hashes.
     Hash,
-    /// `z`
+    /// `z`: commands on sorted sets.
     Zset,
-    /// `x`: a deadline passed.
+    /// `x`: a key was removed because its deadline passed.
     Expired,
-    /// `e`: memory was needed.
+    /// `e`: a key was evicted.
     Evicted,
-    /// `t`
+    /// `t`: commands on streams; never sent.
     Stream,
-    /// `d`
+    /// `d`: key types of modules; never sent.
     Module,
-    /// `m`: a read of a key that is not there; not part of `A`.
+    /// `m`: a read missed; not part of `A`.
     KeyMiss,
-    /// `n`: a key that was not there before; not part of `A`.
+    /// `n`: a key was created; not part of `A`.
     New,
 }
 
@@ -47,15 +47,15 @@ const LETTERS: [(u8, Class); 12] = [
 ];
 const KEYSPACE: u32 = 1 << 30;
 const KEYEVENT: u32 = 1 << 31;
-/// All classes that `A` stands for.
+/// Mask of the classes that `A` stands for.
 const ALL: u32 = (1 << 10) - 1;
 
-/// The value of `notify-keyspace-events`.
+/// Enabled classes and channels: the value of `notify-keyspace-events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notify(u32);
 
 impl Notify {
-    /// Reads the letters; `None` if one of them is unknown.
+    /// Parses the letters; `None` if one of them is unknown.
     #[must_use]
     pub fn parse(letters: &[u8]) -> Option<Self> {
         let mut mask = 0;
@@ -73,7 +73,7 @@ impl Notify {
         Some(Self(mask))
     }
 
-    /// The letters as CONFIG GET prints them.
+    /// Returns the letters in the order of CONFIG GET.
     #[must_use]
     pub fn letters(self) -> String {
         let mut letters = String::new();
@@ -100,13 +100,13 @@ impl Notify {
         letters
     }
 
-    /// Whether an event goes to `__keyspace@DB__:KEY`.
+    /// Returns whether events are published on `__keyspace@DB__:KEY`.
     #[must_use]
     pub fn keyspace(self) -> bool {
         self.0 & KEYSPACE != 0
     }
 
-    /// Whether an event goes to `__keyevent@DB__:NAME`.
+    /// Returns whether events are published on `__keyevent@DB__:NAME`.
     #[must_use]
     pub fn keyevent(self) -> bool {
         self.0 & KEYEVENT != 0
@@ -117,15 +117,15 @@ impl Notify {
     }
 }
 
-/// Something that happened to a key.
+/// An event on a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The database.
+    /// Index of the database.
     pub db: usize,
-    /// What it is about.
+    /// Class of the event.
     pub class: Class,
-    /// Its name, such as `lpush`.
+    /// Name of the event, such as `lpush`.
     pub name: &'static str,
-    /// The key.
+    /// Key that the event concerns.
     pub key: Bytes,
 }

@@ -1,35 +1,37 @@
-//! A few short strings in one allocation: how small collections are kept.
+//! Short strings packed into one allocation: the encoding of small collections.
 //!
 //! ```text
-//! element:  length │ bytes │ length        length:  one byte below 254, else 254 and four bytes (mirrored at the end)
+//! element:  length │ bytes │ length
+//! length:   one byte below 254, else 254 and four bytes (mirrored at the end)
 //! ```
 //!
-//! The length stands at both ends, so that a walk can begin at either.
+//! The length is stored at both ends of the bytes, so that a walk can start at either end.
 
 use std::ops::Range;
 
 use crate::defrag::reallocate_vec;
 use crate::text::allocated;
 
-/// Marks a length of five bytes.
+/// First byte of a length of five bytes.
 const LONG: u8 = 254;
 
-/// A sequence of byte strings, packed.
+/// A packed sequence of byte strings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
     count: u32,
 }
 
-/// One element: where it stands, and what it is.
+/// An element with its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Element<'a> {
-    /// Where its record begins; the argument of [`Packed::remove`], [`Packed::insert`] and [`Packed::replace`].
+    /// Offset of the element's record, an argument of [`Packed::remove`], [`Packed::insert`] and
+    /// [`Packed::replace`].
     pub(crate) at: usize,
     pub(crate) bytes: &'a [u8],
 }
 
-/// Bytes a string takes, packed.
+/// Returns the packed size of a string.
 pub(crate) fn record_bytes(len: usize) -> usize {
     len + 2 * length_bytes(len)
 }
@@ -47,12 +49,12 @@ impl Packed {
         self.count == 0
     }
 
-    /// Bytes of all records.
+    /// Returns the bytes of all records.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Allocates the elements' block anew.
+    /// Moves the elements into a new allocation.
     pub(crate) fn reallocate(&mut self) {
         reallocate_vec(&mut self.bytes);
     }
@@ -70,13 +72,13 @@ impl Packed {
         self.insert(0, value);
     }
 
-    /// Inserts before the element at this place, or behind the last.
+    /// Inserts before the element at this offset, or at the end.
     pub(crate) fn insert(&mut self, at: usize, value: &[u8]) {
         self.put(at..at, value);
         self.count += 1;
     }
 
-    /// Puts a value in the place of another.
+    /// Replaces the element at this offset.
     pub(crate) fn replace(&mut self, at: usize, value: &[u8]) {
         let record = self.record(at);
         self.put(record, value);
@@ -88,7 +90,6 @@ impl Packed {
         self.count -= 1;
     }
 
-    /// Removes every element in a range of indices.
     pub(crate) fn remove_range(&mut self, range: Range<usize>) {
         if range.is_empty() {
             return;
@@ -99,7 +100,7 @@ impl Packed {
         self.count -= u32::try_from(range.len()).expect("a range within the count");
     }
 
-    /// The second part, from an index on; the first stays.
+    /// Removes the elements from an index on, and returns them.
     pub(crate) fn split_off(&mut self, index: usize) -> Self {
         let at = self.offset(index);
         let count = self.count - u32::try_from(index).expect("an index within the count");
@@ -108,7 +109,7 @@ impl Packed {
         Self { bytes, count }
     }
 
-    /// Gives back what was allocated ahead, when that is much.
+    /// Releases spare capacity, if it is more than half.
     pub(crate) fn shrink(&mut self) {
         if self.bytes.len() * 2 < self.bytes.capacity() {
             self.bytes.shrink_to_fit();
@@ -154,7 +155,7 @@ impl Packed {
         at + 5..at + 5 + len as usize
     }
 
-    /// Where the element with this index begins; the count gives the end.
+    /// Returns the offset of the element with this index; for the count, the offset of the end.
     fn offset(&self, index: usize) -> usize {
         if index == self.len() {
             return self.bytes.len();
@@ -162,7 +163,7 @@ impl Packed {
         self.element(index).expect("an index within the count").at
     }
 
-    /// The element with this index, found from the nearer end.
+    /// Returns the element with this index, found from the nearer end.
     pub(crate) fn element(&self, index: usize) -> Option<Element<'_>> {
         let len = self.len();
         if len <= index {
@@ -186,13 +187,13 @@ impl Packed {
         }
     }
 
-    /// Neighbours in twos: fields with values, members with scores.
+    /// Iterates over pairs of neighbours: fields with values, or members with scores.
     pub(crate) fn pairs(&self) -> Pairs<'_> {
         Pairs(self.iter())
     }
 }
 
-/// Elements from both ends.
+/// Iterator over elements from both ends.
 #[derive(Clone)]
 pub(crate) struct Iter<'a> {
     packed: &'a Packed,
@@ -242,7 +243,7 @@ impl<'a> DoubleEndedIterator for Iter<'a> {
     }
 }
 
-/// Neighbours in twos, from both ends.
+/// Iterator over pairs of elements from both ends.
 #[derive(Clone)]
 pub(crate) struct Pairs<'a>(Iter<'a>);
 

@@ -1,15 +1,17 @@
-//! Redis's file format, as bytes: what a snapshot writes, what a file of Redis holds, what DUMP and RESTORE carry.
+//! The file format of Redis, in memory: snapshots, files of Redis, and the payloads of DUMP and
+//! RESTORE.
 //!
 //! ```text
 //! file:     "REDIS" version 4 │ aux … │ SELECTDB n │ entry … │ SELECTDB m │ entry … │ EOF │ CRC64
-//! entry:    [aux pelton-tags] [deadline] type │ key │ value          payload: type │ value │ version 2 │ CRC64
+//! entry:    [aux pelton-tags] [deadline] type │ key │ value
+//! payload:  type │ value │ version 2 │ CRC64
 //! ```
 //!
-//! We read versions 1 to 12 and every encoding of strings, lists, sets, hashes and sorted sets in them, and write the
-//! plain ones, which every Redis since 4 loads and packs by its own settings.
+//! Read: versions 1 to 12, with every encoding of strings, lists, sets, hashes and sorted sets.
+//! Written: the plain encodings, which every Redis since 4 loads and packs by its own settings.
 //!
-//! Errors: what does not follow the format is [`Error`], with its place; nothing alleged by a file is believed before
-//! it was compared with what is there.
+//! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
+//! file are checked against the input before they are used.
 
 mod decode;
 mod encode;
@@ -26,25 +28,25 @@ pub(crate) use encode::{
     Writer, value_kind, write_count, write_part, write_protected, write_value,
 };
 
-/// The newest version that is read.
+/// Newest version that can be read.
 pub(crate) const VERSION_MAX: u16 = 12;
-/// Versions of Valkey's own, which begin where those that both have end.
+/// Versions of Valkey's own format, which branches off from the common versions.
 pub(crate) const VALKEY_VERSIONS: std::ops::RangeInclusive<u16> = 80..=80;
-/// The version of payloads: Redis 7.0 takes it, and so do all later ones.
+/// Version of written payloads: accepted by Redis 7.0 and all later versions.
 pub(crate) const PAYLOAD_VERSION: u16 = 10;
 
 static CRC: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 
-/// What a snapshot is written as.
+/// Options for writing a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// 10, which Redis 7.0 reads, or 11.
+    /// Format version: 10, which Redis 7.0 reads, or 11.
     pub version: u16,
-    /// Whether long strings are compressed.
+    /// True to compress long strings.
     pub compress: bool,
-    /// Whether this is the base of an append-only file.
+    /// True if the snapshot is the base of an append-only file.
     pub aof_base: bool,
-    /// Unix time in milliseconds.
+    /// Current Unix time in milliseconds.
     pub now_ms: u64,
 }
 
@@ -54,7 +56,7 @@ pub(crate) mod opcode {
     pub(crate) const MODULE_AUX: u8 = 247;
     pub(crate) const IDLE: u8 = 248;
     pub(crate) const FREQ: u8 = 249;
-    /// Of Valkey: how many keys a cluster's slot has.
+    /// Valkey only: number of keys in a cluster slot.
     pub(crate) const SLOT_INFO: u8 = 244;
     pub(crate) const AUX: u8 = 250;
     pub(crate) const RESIZE: u8 = 251;
@@ -83,10 +85,10 @@ pub(crate) mod kind {
     pub(crate) const SET_LISTPACK: u8 = 20;
 }
 
-/// The auxiliary field that holds the tags of the key behind it, each as a string; Redis skips it.
+/// Auxiliary field with the cache tags of the following key, each as a string; Redis skips it.
 pub(crate) const TAGS_FIELD: &[u8] = b"pelton-tags";
 
-/// Returns the checksum of bytes that follow others; it begins with 0.
+/// Returns the checksum of `bytes`, continued from the checksum `before`; the first call passes 0.
 pub fn crc64(before: u64, bytes: &[u8]) -> u64 {
     let mut digest = CRC.digest_with_initial(before.reverse_bits());
     digest.update(bytes);

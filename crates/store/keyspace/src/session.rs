@@ -1,4 +1,4 @@
-//! What a connection has chosen and begun.
+//! State of a client that commands depend on.
 
 use bytes::Bytes;
 
@@ -6,13 +6,13 @@ use crate::command::{Command, Flags};
 use crate::foresee::Foreseen;
 use crate::table;
 
-/// The state of one client that commands depend on.
+/// State of one client that commands depend on: database, transaction, watches, modes.
 #[derive(Debug, Default)]
 pub struct Session {
     pub(crate) db: usize,
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Vec<Watched>,
-    /// Bytes that they take.
+    /// Bytes of `watched`.
     pub(crate) watched_bytes: usize,
     pub(crate) in_exec: bool,
     deny_blocking: bool,
@@ -26,33 +26,33 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) commands: Vec<Vec<Bytes>>,
-    /// Bytes that they take.
+    /// Bytes of `commands`.
     pub(crate) bytes: usize,
-    /// One of them was refused, so EXEC will be.
+    /// True if a command was refused while queueing: EXEC fails.
     pub(crate) aborted: bool,
 }
 
-/// A watched key, and its version when the watch began.
+/// A watched key, with its version at the time of WATCH.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Watched {
     pub(crate) db: usize,
     pub(crate) key: Bytes,
     pub(crate) version: u64,
-    /// What was there.
+    /// State of the key at the time of WATCH.
     pub(crate) seen: Seen,
 }
 
-/// What whoever watches a key finds under its name.
+/// State of a watched key, as a client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Nothing,
-    /// A value whose deadline has passed: to clients there is none, so that its removal is no change.
+    /// A value whose deadline has passed: absent to clients, so its removal is not a change.
     Expired,
     Value,
 }
 
 impl Watched {
-    /// Bytes of a watch with a key, which stands in the session and once in the keyspace.
+    /// Returns the bytes of one watch: its entry in the session and its entry in the keyspace.
     pub(crate) fn bytes(key: &Bytes) -> usize {
         const MAP_ENTRY_BYTES: usize = 64;
         size_of::<Self>() + key.len() + MAP_ENTRY_BYTES
@@ -66,7 +66,7 @@ impl Queue {
         self.commands.push(args);
     }
 
-    /// Whether one of the commands is refused when memory is short.
+    /// Returns whether a queued command is one that is refused when memory is short.
     pub(crate) fn needs_memory(&self) -> bool {
         let mut commands = self.commands.iter().filter_map(|args| table::command(args));
         commands.any(|command| command.flags.has(Flags::DENYOOM))
@@ -74,44 +74,44 @@ impl Queue {
 }
 
 impl Session {
-    /// A new client: database 0, nothing begun.
+    /// Returns the session of a new client: database 0, no transaction.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The selected database.
+    /// Returns the index of the selected database.
     #[must_use]
     pub fn db(&self) -> usize {
         self.db
     }
 
-    /// Whether commands are being queued.
+    /// Returns whether a transaction is open, so that commands are queued.
     #[must_use]
     pub fn in_multi(&self) -> bool {
         self.queue.is_some()
     }
 
-    /// The command that was executed last, if there is one of that name.
+    /// Returns the last executed command; `None` if its name was unknown.
     #[must_use]
     pub fn command(&self) -> Option<&'static Command> {
         self.command
     }
 
-    /// How many commands are queued, if MULTI was sent.
+    /// Returns the number of queued commands, if a transaction is open.
     #[must_use]
     pub fn multi_len(&self) -> Option<usize> {
         self.queue.as_ref().map(|queue| queue.commands.len())
     }
 
-    /// Bytes of the commands that are queued and of the keys that are watched, with what surrounds them.
+    /// Returns the bytes of queued commands and watched keys, overhead included.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let queued = self.queue.as_ref().map_or(0, |queue| queue.bytes);
         queued + self.watched_bytes
     }
 
-    /// Whether a queued command changes data or sends a message.
+    /// Returns whether a queued command changes data or publishes a message.
     #[must_use]
     pub fn multi_writes(&self) -> bool {
         let commands = self.queue.iter().flat_map(|queue| &queue.commands);
@@ -119,46 +119,47 @@ impl Session {
         found.any(|command| command.flags.has(Flags::WRITE) || command.flags.has(Flags::PUBSUB))
     }
 
-    /// How many keys are watched.
+    /// Returns the number of watched keys.
     #[must_use]
     pub fn watching(&self) -> usize {
         self.watched.len()
     }
 
-    /// A command was refused before it came here: EXEC will fail.
+    /// Marks the open transaction as failed, for a command that the caller refused.
     pub fn abort_multi(&mut self) {
         if let Some(queue) = &mut self.queue {
             queue.aborted = true;
         }
     }
 
-    /// The commands of an EXEC have all been run.
+    /// Ends EXEC, after the caller has run all of its commands.
     pub fn exec_done(&mut self) {
         self.in_exec = false;
     }
 
-    /// Whether the commands of an EXEC are being run.
+    /// Returns whether the commands of an EXEC are running.
     #[must_use]
     pub fn in_exec(&self) -> bool {
         self.in_exec
     }
 
-    /// Blocking commands answer at once from now on, as if their time had passed.
+    /// Makes blocking commands reply at once, as if their timeout had passed.
     pub fn set_deny_blocking(&mut self, deny: bool) {
         self.deny_blocking = deny;
     }
 
-    /// Commands come from a journal: nothing is refused for memory, no deadline passes, nothing is journaled again.
+    /// Marks the session as the replay of a journal: memory limits and deadlines do not apply, and
+    /// nothing is journaled again.
     pub fn set_replay(&mut self, replay: bool) {
         self.replay = replay;
     }
 
-    /// Reads do not count as use: CLIENT NO-TOUCH.
+    /// Sets CLIENT NO-TOUCH: reads do not update the last use of keys.
     pub fn set_no_touch(&mut self, no_touch: bool) {
         self.no_touch = no_touch;
     }
 
-    /// What [`crate::Keyspace::foresee`] said of the command that is executed next.
+    /// Sets the prefetched command and hash for the next [`crate::Keyspace::execute`].
     pub fn set_foreseen(&mut self, foreseen: Foreseen) {
         self.foreseen = foreseen;
     }

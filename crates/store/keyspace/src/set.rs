@@ -1,4 +1,4 @@
-//! Sets: sorted numbers, or packed strings, then a table.
+//! Sets: sorted integers or packed strings while they are small, then a table.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,7 @@ use crate::hash::Growth;
 use crate::packed::Packed;
 use crate::text::{Key, allocated, room_bytes};
 
-/// A set.
+/// A set in one of its encodings.
 #[derive(Clone, Debug)]
 pub(crate) enum Set {
     Ints(Vec<i64>),
@@ -19,7 +19,7 @@ pub(crate) enum Set {
     Table(Dict<Member>),
 }
 
-/// A member of a large set.
+/// A member of a set that is a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     name: Key,
@@ -73,7 +73,8 @@ impl Set {
             }
     }
 
-    /// Allocates the blocks of members anew, from a slot on. Returns where to go on, if not all are done.
+    /// Reallocates the blocks of members, starting at slot `from`. Returns the slot to continue
+    /// with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Ints(ints) => {
@@ -106,7 +107,7 @@ impl Set {
         }
     }
 
-    /// Adds a member; whether it is new.
+    /// Adds a member. Returns whether it is new.
     pub(crate) fn add(&mut self, name: &[u8], growth: Growth) -> bool {
         if let Self::Ints(ints) = self {
             if let Some(number) = resp::parse_int(name) {
@@ -146,7 +147,7 @@ impl Set {
         true
     }
 
-    /// Leaves the encoding for numbers, for one that has room for a name of this length.
+    /// Converts a set of integers to an encoding that allows a name of this length.
     fn unpack_ints(&mut self, growth: Growth, name_bytes: usize) {
         let Self::Ints(ints) = self else {
             return;
@@ -190,7 +191,7 @@ impl Set {
         }
     }
 
-    /// Visits members as long as `visit` says so.
+    /// Visits members until `visit` returns `false`.
     pub(crate) fn each(&self, mut visit: impl FnMut(&[u8]) -> bool) {
         match self {
             Self::Ints(ints) => {
@@ -207,8 +208,9 @@ impl Set {
         }
     }
 
-    /// Visits members from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
-    /// end. Places hold until the set is changed; a small one is visited whole.
+    /// Visits members from `place` on (0 is the first) until `visit` returns `false`. Returns the
+    /// next place, unless the end was reached. Places are valid until the set changes; a small set
+    /// is visited as a whole.
     pub(crate) fn each_from(
         &self,
         place: usize,
@@ -233,7 +235,7 @@ impl Set {
         matches!(self, Self::Table(_))
     }
 
-    /// Keeps what a table holds from a place on, for [`Set::take_guarded`].
+    /// Guards the members of a table from `place` on, for [`Set::take_guarded`].
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);
@@ -246,7 +248,7 @@ impl Set {
         }
     }
 
-    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    /// Visits guarded members until `visit` returns `false`. Returns whether all were visited.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Self::Table(table) => table.take_guarded(|member| visit(member.name.bytes())),
@@ -254,7 +256,8 @@ impl Set {
         }
     }
 
-    /// Frees members of a set that nobody uses any more; whether none is left.
+    /// Frees up to `left` members of a removed set. Returns whether the rest may be dropped at
+    /// once.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Ints(_) | Self::Packed(_) => true,
@@ -262,7 +265,7 @@ impl Set {
         }
     }
 
-    /// Visits some members, and returns where to go on.
+    /// Visits the members of one bucket, and returns the next cursor.
     pub(crate) fn scan(&self, cursor: u64, mut visit: impl FnMut(&[u8])) -> u64 {
         match self {
             Self::Ints(_) | Self::Packed(_) => {
@@ -276,7 +279,7 @@ impl Set {
         }
     }
 
-    /// Some member, each as likely as the others.
+    /// Returns a random member; all are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<Key> {
         match self {
             Self::Ints(ints) => {

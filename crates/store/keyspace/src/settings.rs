@@ -1,34 +1,36 @@
-//! What an operator sets: the names and defaults are those of `redis.conf`.
+//! Settings of the store; names and defaults are those of `redis.conf`.
 
 /// Bounds of this crate, and the settings that commands read at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Databases, numbered from 0.
+    /// Number of databases, which are numbered from 0.
     pub databases: usize,
-    /// Longest string a command may build, in bytes: `proto-max-bulk-len`.
+    /// Maximum length of a string that a command builds, in bytes: `proto-max-bulk-len`.
     pub string_bytes_max: usize,
-    /// Due keys removed in one turn.
+    /// Due keys removed per turn, at most.
     pub expire_keys_per_turn: usize,
-    /// Elements of removed collections freed in one turn.
+    /// Elements of removed collections freed per turn, at most.
     pub free_elements_per_turn: usize,
-    /// Keys evicted before one command, or in one turn.
+    /// Keys evicted before a command or per turn, at most.
     pub evict_keys_per_turn: usize,
-    /// Keys that are being made, in a database: `GETORLOCK` beyond that lets everybody build.
+    /// Build locks (`GETORLOCK`) per database, at most. Beyond this, `GETORLOCK` lets every client
+    /// compute the value itself.
     pub locks_max: usize,
-    /// Bytes that data may take, its overhead included; 0 is no bound: `maxmemory`.
+    /// Bytes for data and its overhead; 0 means unlimited: `maxmemory`.
     pub maxmemory_bytes: u64,
-    /// Bytes that values of 16 KiB and more may take; then `maxmemory_bytes` bounds all others, and neither takes the
-    /// other's room. 0 has both share that bound: `maxmemory-blobs`.
+    /// Bytes for values of at least 16 KiB. If set, `maxmemory_bytes` bounds all other data, and
+    /// neither share can use the other's room. 0 means that both share `maxmemory_bytes`:
+    /// `maxmemory-blobs`.
     pub maxmemory_blob_bytes: u64,
-    /// What goes when that is too little: `maxmemory-policy`.
+    /// Keys to evict when the limit is exceeded: `maxmemory-policy`.
     pub policy: Policy,
-    /// Keys compared for one eviction: `maxmemory-samples`.
+    /// Keys compared per eviction: `maxmemory-samples`.
     pub samples: usize,
     /// `lfu-log-factor`.
     pub lfu_log_factor: u32,
-    /// Minutes until an unused key's counter falls by one: `lfu-decay-time`.
+    /// Minutes after which the counter of an unused key falls by one: `lfu-decay-time`.
     pub lfu_decay_minutes: u32,
-    /// When collections change their encoding.
+    /// Sizes at which collections change their encoding.
     pub encodings: Encodings,
 }
 
@@ -52,14 +54,14 @@ impl Default for Limits {
     }
 }
 
-/// Up to which size a collection is packed into one allocation.
+/// Maximum sizes of collections that are packed into one allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encodings {
     /// `hash-max-listpack-entries`.
     pub hash_entries_max: usize,
     /// `hash-max-listpack-value`, in bytes.
     pub hash_value_bytes_max: usize,
-    /// `list-max-listpack-size`: elements of a node, or -1 … -5 for 4 … 64 KB.
+    /// `list-max-listpack-size`: elements per node, or -1 … -5 for 4 … 64 KiB per node.
     pub list_node_size: i64,
     /// `set-max-intset-entries`.
     pub set_intset_entries_max: usize,
@@ -88,27 +90,27 @@ impl Default for Encodings {
     }
 }
 
-/// Which keys are evicted: the policies of Redis, and SIEVE.
+/// Choice of the keys to evict: the policies of Redis, and SIEVE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// None; commands that need memory are refused.
+    /// No key; commands that need memory are refused.
     NoEviction,
-    /// The least recently used.
+    /// The least recently used key.
     AllKeysLru,
-    /// The least frequently used.
+    /// The least frequently used key.
     AllKeysLfu,
-    /// Any.
+    /// A random key.
     AllKeysRandom,
-    /// Of those with a deadline, the least recently used.
+    /// The least recently used key among those with a deadline.
     VolatileLru,
-    /// Of those with a deadline, the least frequently used.
+    /// The least frequently used key among those with a deadline.
     VolatileLfu,
-    /// Of those with a deadline, any.
+    /// A random key among those with a deadline.
     VolatileRandom,
-    /// The one that is due next.
+    /// The key with the nearest deadline.
     VolatileTtl,
-    /// The one that a moving hand finds unused since it last passed; before those, a new one that takes a sixteenth of the
-    /// room and was not used yet.
+    /// SIEVE: first a new key that takes more than a sixteenth of the limit and was never used,
+    /// else the key that the moving hand finds unused since its last pass.
     AllKeysSieve,
 }
 
@@ -125,7 +127,7 @@ impl Policy {
         ("allkeys-sieve", Self::AllKeysSieve),
     ];
 
-    /// The policy of this name, whatever its case.
+    /// Returns the policy of this name, ignoring case.
     #[must_use]
     pub fn from_name(name: &[u8]) -> Option<Self> {
         let mut names = Self::NAMES.iter();
@@ -133,7 +135,7 @@ impl Policy {
         found.map(|(_, policy)| *policy)
     }
 
-    /// Its name in `redis.conf`.
+    /// Returns the name in `redis.conf`.
     #[must_use]
     pub fn name(self) -> &'static str {
         let mut names = Self::NAMES.iter();

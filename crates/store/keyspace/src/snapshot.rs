@@ -1,22 +1,25 @@
-//! The data at one point in time, written out while commands go on.
+//! Snapshots: the data at one point in time, written while commands go on.
 //!
-//! A snapshot walks the slots of each database. Whoever is about to change, remove or expire a key that the walk has
-//! not met writes the key first, as it was. So what is written is exactly what there was when the snapshot began, and
-//! what it takes beside the data is what was changed since the last call of [`Keyspace::snapshot_next`].
+//! A snapshot walks the slots of each database. Before a command changes, removes or expires a key
+//! that the walk has not reached, the old state of the key is written. So the file contains exactly
+//! the data at the start of the snapshot, and the additional memory is what changed since the last
+//! call of [`Keyspace::snapshot_next`].
 //!
-//! Each entry has a bit that says in which of two epochs it was written. Beginning a snapshot turns the epoch, so that
-//! every entry is unwritten at once; keys that are added while it runs belong to the new epoch from the start.
+//! Each entry has a bit for the epoch in which it was last written, one of two. Starting a snapshot
+//! flips the current epoch, so that all entries count as unwritten at once; keys that are added
+//! during the snapshot belong to the new epoch from the start.
 //!
 //! ```text
-//! slots:   written written written │ unwritten  written*  unwritten …       * changed, and written before
+//! slots:   written written written │ unwritten  written*  unwritten …       * before it changed
 //!                                  └ next
 //! ```
 //!
-//! A large value is written in parts, and while that goes on keys that are about to change are written aside, and follow it.
-//! How it changes itself meanwhile is told in `line.rs`.
+//! A large value is written in parts. Meanwhile, keys that are about to change are written to a
+//! second buffer, which follows the large value in the file. `line.rs` describes how a large value
+//! may change while it is written.
 //!
-//! What one call does is bounded by what it reads, and not by what comes of that: of values that compress well, a few
-//! bytes of the file are a lot of work.
+//! The work per call is limited by the bytes read, not by the bytes written: for values that
+//! compress well, a few bytes of the file are a lot of work.
 
 mod buffer;
 mod line;
@@ -34,15 +37,15 @@ pub(crate) use buffer::Blobs;
 use buffer::Buffer;
 use line::{Flushed, Home, Line};
 
-/// The bit of an entry's `access` that tells its epoch.
+/// Bit of `Entry::access`: the epoch of the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// What a slot costs beside what is in it, in bytes that are written: an entry is a line of the processor's caches, and so
-/// is most often what it refers to.
+/// Cost of a slot besides its content, in bytes written: an entry is one cache line, and so is
+/// usually the memory it refers to.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
-/// The epoch, and the snapshot under way.
+/// The current epoch, and the snapshot in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     /// [`EPOCH`] or 0.
@@ -53,32 +56,33 @@ pub(crate) struct Snapshots {
 #[derive(Debug)]
 struct Snapshot {
     options: Options,
-    /// That of entries that are written.
+    /// Epoch of written entries.
     epoch: u32,
     parts: Vec<Part>,
-    /// Databases that were flushed since. The first is next.
+    /// Databases that were flushed during the snapshot; the first one is written next.
     flushed: Vec<Flushed>,
-    /// How many were.
+    /// Number of flushes during the snapshot; gives each flushed database its id.
     flushes: u64,
-    /// What is to be handed over next.
+    /// Bytes to be handed over next.
     pending: Buffer,
-    /// It was given up: what is left is marked as written, and nothing is.
+    /// True if the snapshot was cancelled: the remaining entries are marked as written without
+    /// being written.
     is_void: bool,
-    /// Large values that are begun.
+    /// Large values in progress.
     line: Line,
-    /// Keys that were about to change while a large value was open.
+    /// Keys that were about to change while a large value was being written.
     aside: Buffer,
-    /// Values that were written and nobody needs.
+    /// Values that were written and can be freed.
     unused: Vec<Value>,
-    /// The database that was selected last in the file.
+    /// Database that was last selected in the file.
     selected: Option<usize>,
     crc: u64,
 }
 
-/// How far one database is written.
+/// Progress of one database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Its number when the snapshot began.
+    /// Index of the database at the start of the snapshot.
     number: usize,
     next: u32,
     end: u32,
@@ -91,8 +95,8 @@ impl Part {
 }
 
 impl Snapshot {
-    /// Appends one entry, or has it written in parts; and the database it is in, if another one came before. What that
-    /// took.
+    /// Writes one entry, preceded by the selection of its database if needed; or queues it, if it
+    /// is written in parts. Returns the work done.
     fn write(&mut self, number: usize, db: &mut Db, (home, slot): (Home, u32)) -> usize {
         if self.is_void {
             return 0;
@@ -118,7 +122,7 @@ impl Snapshot {
         writer.work
     }
 
-    /// Goes on with the large values that are begun, as far as the work goes that is left.
+    /// Continues the large values in progress, up to the work in `left`.
     fn go_on(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.line.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
@@ -135,7 +139,8 @@ impl Snapshot {
         }
     }
 
-    /// Writes unwritten entries of one database as far as the work goes that is left; how far it is written then.
+    /// Writes unwritten entries of one database, up to the work in `left`. Returns the new
+    /// progress.
     fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Home, left: &mut usize) -> Part {
         while !part.is_done() && self.line.is_empty() && 0 < *left {
             let slot = part.next;
@@ -176,7 +181,7 @@ impl Snapshot {
     }
 }
 
-/// Names a database, unless what came before is in it too.
+/// Writes the selection of a database, unless it is selected already.
 fn select(selected: &mut Option<usize>, number: usize, writer: &mut Writer<'_>) {
     if *selected != Some(number) {
         *selected = Some(number);
@@ -185,7 +190,7 @@ fn select(selected: &mut Option<usize>, number: usize, writer: &mut Writer<'_>) 
     }
 }
 
-/// Writes what stands before a value's elements.
+/// Writes the head of an entry: all that precedes its value's elements.
 fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
     let entry = db.dict.at(slot);
     let tags = db.tags.names(slot);
@@ -207,12 +212,13 @@ fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
 }
 
 impl Keyspace {
-    /// Begins a snapshot of what there is at this moment; `false` if one is under way.
+    /// Starts a snapshot of the current data. Returns `false` if a snapshot is in progress.
     pub fn snapshot_begin(&mut self, options: Options) -> bool {
         if self.snapshots.under_way.is_some() {
             return false;
         }
-        // What was dropped by its tag is not there any more. Who cannot wait for that calls `sweep_tagged` before.
+        // Keys with a dropped tag must not appear in the file. A caller that cannot afford this
+        // sweep at once calls `sweep_tagged` first.
         while !self.sweep(usize::MAX) {}
         self.snapshots.epoch ^= EPOCH;
         let parts = self.dbs.iter().enumerate().map(|(number, db)| Part {
@@ -239,35 +245,37 @@ impl Keyspace {
         true
     }
 
-    /// Libraries of functions that a snapshot held: they cannot be called here, and the next snapshot has them again.
+    /// Returns the function libraries of a loaded snapshot: they cannot be called here, but the
+    /// next snapshot contains them again.
     #[must_use]
     pub fn functions(&self) -> &[Bytes] {
         &self.functions
     }
 
-    /// Drops the libraries of functions.
+    /// Drops the function libraries.
     pub fn clear_functions(&mut self) {
         self.functions.clear();
     }
 
-    /// Whether a snapshot is under way.
+    /// Returns whether a snapshot is in progress.
     #[must_use]
     pub fn snapshot_under_way(&self) -> bool {
         self.snapshots.under_way.is_some()
     }
 
-    /// Appends the next part of the file; whether that was the last. Bounded is the work, by the bytes that are read for it,
-    /// those of the table included; what is appended is less, if it can be compressed, or about as much.
+    /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
+    /// limits the work, measured in bytes read including the table; the appended part is about as
+    /// large, or smaller if it can be compressed.
     ///
     /// # Panics
-    /// When no snapshot is under way.
+    /// If no snapshot is in progress.
     pub fn snapshot_next(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
         let mut snapshot = self
             .snapshots
             .under_way
             .take()
             .expect("a snapshot was begun");
-        // What was written because it changed may be more than a turn hands over.
+        // Entries written because of changes may already exceed the budget of one turn.
         let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
         let is_walked = self.walk(&mut snapshot, left);
         let from = to.len();
@@ -289,9 +297,9 @@ impl Keyspace {
         is_done
     }
 
-    /// Bytes that a snapshot holds because they were about to change or to go, until the next calls of
-    /// [`Keyspace::snapshot_next`]. One value that is next is not counted: the memory of one may take as long to come back
-    /// as the disk takes for it.
+    /// Returns the bytes held for entries that changed or were removed, until the next calls of
+    /// [`Keyspace::snapshot_next`]. A single value that is next is not counted, since its memory is
+    /// freed only as fast as the disk takes it.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.under_way.as_ref().map_or(0, |it| {
@@ -300,7 +308,8 @@ impl Keyspace {
         })
     }
 
-    /// Gives a snapshot up. It is over when [`Keyspace::snapshot_next`] says so, whose bytes are of no use any more.
+    /// Cancels the snapshot. It ends when [`Keyspace::snapshot_next`] returns `true`; the caller
+    /// discards the bytes.
     pub fn snapshot_cancel(&mut self) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.is_void = true;
@@ -311,7 +320,7 @@ impl Keyspace {
         }
     }
 
-    /// Writes unwritten entries as far as the work goes that is left; whether none remains.
+    /// Writes unwritten entries, up to the work in `left`. Returns whether none remain.
     fn walk(&mut self, snapshot: &mut Snapshot, mut left: usize) -> bool {
         loop {
             snapshot.go_on(&mut self.dbs, &mut left);
@@ -338,12 +347,13 @@ impl Keyspace {
             && snapshot.parts.iter().all(Part::is_done)
     }
 
-    /// The epoch bit of keys that are added.
+    /// Returns the epoch bit for new keys.
     pub(crate) fn epoch(&self) -> u32 {
         self.snapshots.epoch
     }
 
-    /// An entry changes: it is written first, or protected, if a snapshot wants it.
+    /// Prepares a change of an entry's value: if a snapshot needs the entry, it is written first,
+    /// or protected if it is being written in parts.
     #[inline]
     pub(crate) fn about_to_change(&mut self, db: usize, slot: u32) {
         self.about_to_go(db, slot);
@@ -354,8 +364,9 @@ impl Keyspace {
         }
     }
 
-    /// An entry goes, or gets another value: it is written first, if a snapshot wants it. Who takes the value out then calls
-    /// [`Keyspace::retire`], or [`Keyspace::moved`] if it stays in another entry.
+    /// Prepares the removal of an entry or the replacement of its value: if a snapshot needs the
+    /// entry, it is written first. A caller that takes the value out then calls
+    /// [`Keyspace::retire`], or [`Keyspace::moved`] if the value moves to another entry.
     #[inline]
     pub(crate) fn about_to_go(&mut self, db: usize, slot: u32) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
@@ -373,7 +384,7 @@ impl Keyspace {
         self.retire_value((db, slot), entry.access & IN_LINE != 0, entry.value);
     }
 
-    /// Frees a value that an entry had before another one.
+    /// Frees the former value of an entry whose value was replaced.
     pub(crate) fn replaced_value(&mut self, db: usize, slot: u32, value: Value) {
         let access = &mut self.dbs[db].dict.at_mut(slot).access;
         let is_in_line = *access & IN_LINE != 0;
@@ -388,7 +399,7 @@ impl Keyspace {
         }
     }
 
-    /// The value of an entry that was removed from one slot is in another one now.
+    /// Informs the snapshot that a value moved from one slot to another.
     pub(crate) fn moved(&mut self, from: (usize, u32), access: u32, to: (usize, u32)) {
         if access & IN_LINE != 0
             && let Some(snapshot) = &mut self.snapshots.under_way
@@ -398,7 +409,7 @@ impl Keyspace {
         }
     }
 
-    /// Empties a database; a snapshot keeps what it has not written.
+    /// Empties a database; a snapshot keeps the part that it has not written yet.
     pub(crate) fn replace_db(&mut self, db: usize) {
         let old = std::mem::replace(&mut self.dbs[db], Db::new(self.seed));
         let Some(snapshot) = &mut self.snapshots.under_way else {
@@ -422,7 +433,7 @@ impl Keyspace {
         snapshot.flushed.push(Flushed { id, part, db: old });
     }
 
-    /// Two databases exchange their numbers; the snapshot writes them under those they had.
+    /// Swaps two databases; a snapshot writes both under their former numbers.
     pub(crate) fn swap_dbs(&mut self, first: usize, second: usize) {
         self.dbs.swap(first, second);
         if let Some(snapshot) = &mut self.snapshots.under_way {

@@ -1,21 +1,22 @@
-//! String values: numbers, bytes in place, bytes on the heap, and blobs that are shared with replies.
+//! String values: integers, inline bytes, heap bytes, and blobs that are shared with replies.
 
 use bytes::{Bytes, BytesMut};
 use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::text::allocated;
 
-/// Bytes that stand in the value itself.
+/// Bytes that fit into the value itself.
 const TINY: usize = 22;
-/// Longest string that Redis would keep in one allocation with its object.
+/// Maximum length of a string that Redis allocates together with its object (`embstr`).
 const EMBEDDED_BYTES_MAX: usize = 44;
 
-/// From this length on memory can be lent to sockets.
+/// Minimum length of memory that sockets can send without a copy.
 const LENDABLE_BYTES_MIN: usize = 64 << 10;
 
-/// What a blob takes beside the handle on it: its bytes and the count of its users. One that can be lent is in pages of its
-/// own, with what a reply has around it, and takes a row in the table of such memory, in a B-tree that is as full as such
-/// trees are on average. One that was not sent by a client takes a page less, and is counted as if it did not.
+/// Returns the bytes of a blob: its content, overhead and reference count. From 64 KiB on, a blob
+/// has its own pages, which also hold the frame of its reply, and an entry in a B-tree of such
+/// memory (counted with average fill). A blob that a command built takes one page less, but is
+/// counted the same.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -28,29 +29,29 @@ pub(crate) fn blob_bytes(bytes: usize) -> usize {
     }
 }
 
-/// A string, in 24 bytes and what it points to.
+/// A string: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Str {
-    /// The canonical text of a number.
+    /// An integer, for strings that are its canonical text.
     Int(i64),
     Tiny {
         len: u8,
         bytes: [u8; TINY],
     },
-    /// Set as a whole, below [`BLOB_BYTES_MIN`].
+    /// Bytes that were set as a whole; shorter than [`BLOB_BYTES_MIN`].
     Short(Box<[u8]>),
-    /// Changed in place once, so with room to grow, below [`BLOB_BYTES_MIN`].
+    /// Bytes that were changed in place, with room to grow; shorter than [`BLOB_BYTES_MIN`].
     #[expect(
         clippy::box_collection,
         reason = "a value has 24 bytes, its tag included"
     )]
     Raw(Box<Vec<u8>>),
-    /// Shared with whoever still sends it.
+    /// Bytes shared with replies that are still being sent.
     Blob(Box<Bytes>),
 }
 
 impl Str {
-    /// Keeps a blob as it came, and copies less.
+    /// Creates a string. A blob keeps the buffer by reference; anything shorter is copied.
     pub(crate) fn new(value: &Bytes) -> Self {
         if BLOB_BYTES_MIN <= value.len() {
             Self::Blob(Box::new(value.clone()))
@@ -59,7 +60,7 @@ impl Str {
         }
     }
 
-    /// As [`Str::new`], from bytes that nobody shares.
+    /// Creates a string from a slice. Integers are recognised.
     pub(crate) fn copied(value: &[u8]) -> Self {
         if value.len() <= 20
             && let Some(number) = resp::parse_int(value)
@@ -69,7 +70,7 @@ impl Str {
         Self::text(value)
     }
 
-    /// Bytes that were computed, and have room to grow.
+    /// Creates a string from computed bytes with room to grow.
     pub(crate) fn raw(bytes: Vec<u8>) -> Self {
         if bytes.len() < BLOB_BYTES_MIN {
             Self::Raw(Box::new(bytes))
@@ -78,7 +79,7 @@ impl Str {
         }
     }
 
-    /// Bytes that are not to be taken for a number.
+    /// Creates a string without recognising integers.
     pub(crate) fn text(value: &[u8]) -> Self {
         if value.len() <= TINY {
             let mut bytes = [0; TINY];
@@ -92,7 +93,7 @@ impl Str {
         }
     }
 
-    /// The same, a blob made read-only by `keep`, which must not change it.
+    /// Passes the buffer of a blob through `keep`, which freezes it and must not change its bytes.
     pub(crate) fn kept(self, keep: fn(BytesMut) -> Bytes) -> Self {
         match self {
             Self::Blob(bytes) => Self::Blob(Box::new(keep(BytesMut::from(*bytes)))),
@@ -110,7 +111,7 @@ impl Str {
         }
     }
 
-    /// The bytes; a number's are written to the buffer.
+    /// Returns the bytes; those of an integer are written to the buffer.
     pub(crate) fn bytes<'a>(&'a self, buffer: &'a mut itoa::Buffer) -> &'a [u8] {
         match self {
             Self::Int(number) => buffer.format(*number).as_bytes(),
@@ -121,7 +122,7 @@ impl Str {
         }
     }
 
-    /// The bytes to keep: a blob is shared, anything else copied.
+    /// Returns the bytes: shared for a blob, else copied.
     pub(crate) fn to_bytes(&self) -> Bytes {
         match self {
             Self::Blob(bytes) => (**bytes).clone(),
@@ -140,7 +141,7 @@ impl Str {
         }
     }
 
-    /// Sends a part of it, a large part of a blob by reference.
+    /// Sends a range of the string; a large range of a blob is sent by reference.
     pub(crate) fn send_range(&self, range: std::ops::Range<usize>, out: &mut Out) {
         match self {
             Self::Blob(bytes) => out.blob(&bytes.slice(range)),
@@ -148,7 +149,7 @@ impl Str {
         }
     }
 
-    /// Reads the ends of what it points to.
+    /// Reads the first and last byte on the heap, to bring them into the caches.
     #[inline]
     pub(crate) fn touch(&self) -> usize {
         let ends = |bytes: &[u8]| match bytes {

@@ -1,4 +1,4 @@
-//! The command table: every command that is known, in rows a family each.
+//! The command table: all known commands, one list of rows per family.
 
 use std::sync::LazyLock;
 
@@ -21,26 +21,27 @@ pub(crate) use syntax::{Argument, Kind, arguments, usage};
 pub(crate) use tips::tips;
 pub(crate) use uses::{Place, Spec, specs, uses};
 
-/// The first argument.
+/// Key positions: the first argument.
 const KEY: Keys = Keys::Range {
     first: 1,
     last: 1,
     step: 1,
 };
-/// All arguments.
+/// Key positions: all arguments.
 const ALL: Keys = Keys::Range {
     first: 1,
     last: -1,
     step: 1,
 };
-/// The first two arguments.
+/// Key positions: the first two arguments.
 const TWO: Keys = Keys::Range {
     first: 1,
     last: 2,
     step: 1,
 };
 
-/// A row: `"name" arity FLAGS, keys, Group, "since", "complexity", handler, "summary", "syntax";`
+/// Builds the rows of a family; one row is `"name" arity FLAGS, keys, Group, "since", "complexity",
+/// handler, "summary", "syntax";`
 macro_rules! rows {
     ($($name:literal $arity:literal [$($flag:ident)*], $keys:expr, $group:ident, $since:literal, $complexity:literal,
        $handler:expr, $summary:literal $(, $syntax:literal)?;)*) => {
@@ -62,9 +63,9 @@ macro_rules! rows {
 }
 use rows;
 
-/// Longest name of a command with its subcommand.
+/// Maximum length of a command's name, subcommand included.
 const NAME_BYTES_MAX: usize = 32;
-/// Buckets for names; the power of two above twice their number.
+/// Hash buckets for names: the power of two above twice their number.
 const BUCKETS: usize = 1024;
 const ABSENT: u16 = u16::MAX;
 
@@ -96,7 +97,7 @@ impl Table {
         Self { commands, buckets }
     }
 
-    /// The command with this name, in small letters.
+    /// Returns the command with this name, which must be in lower case.
     fn find(&self, name: &[u8]) -> Option<&Command> {
         let mut at = bucket(name.iter().copied());
         while self.buckets[at] != ABSENT {
@@ -115,13 +116,13 @@ fn bucket(name: impl Iterator<Item = u8>) -> usize {
     (hash ^ hash >> 10) as usize % BUCKETS
 }
 
-/// All commands and subcommands, in the order of their index.
+/// Returns all commands and subcommands, in the order of their index.
 #[must_use]
 pub fn commands() -> &'static [Command] {
     &TABLE.commands
 }
 
-/// The command or subcommand of this name, such as `get` or `config|get`, whatever its case.
+/// Returns the command or subcommand with this name, such as `get` or `config|get`, ignoring case.
 pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
     let mut small = [0; NAME_BYTES_MAX];
     let small = small.get_mut(..name.len())?;
@@ -130,16 +131,16 @@ pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
     TABLE.find(small)
 }
 
-/// The command or subcommand that a call means, if there is one.
+/// Returns the command or subcommand of a call, if it exists.
 #[must_use]
 pub fn command(args: &[Bytes]) -> Option<&'static Command> {
     resolve(args).ok()
 }
 
-/// The command or subcommand that a call means.
+/// Returns the command or subcommand of a call, or the error reply.
 pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     let name = args.first().expect("a call has a name");
-    // A subcommand's full name is ours alone: on the wire it is two words.
+    // The full name of a subcommand is internal: clients send two arguments.
     let command = named(name).filter(|command| !command.name.contains('|'));
     let command = command.ok_or_else(|| unknown(args))?;
     if args.len() < 2 {
@@ -147,7 +148,7 @@ pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     }
     match command.handler {
         Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
-        // A service knows its subcommands itself, but for those that are about data.
+        // The server handles its own subcommands; those on data are in this table.
         Handler::Service => Ok(subcommand(args).unwrap_or(command)),
         Handler::Run(_) | Handler::Wait(_) | Handler::Exec => Ok(command),
     }
@@ -158,7 +159,7 @@ fn subcommand(args: &[Bytes]) -> Option<&'static Command> {
     named(&full)
 }
 
-/// The subcommands of a container; they are named `container|subcommand`.
+/// Returns the subcommands of a container, which are named `container|subcommand`.
 pub(crate) fn subcommands(container: &Command) -> impl Iterator<Item = &'static Command> {
     let name = container.name;
     commands().iter().filter(move |command| {
@@ -167,7 +168,7 @@ pub(crate) fn subcommands(container: &Command) -> impl Iterator<Item = &'static 
     })
 }
 
-/// Whether MULTI does not queue it.
+/// Returns whether a command runs immediately inside MULTI, without being queued.
 pub(crate) fn runs_at_once(name: &str) -> bool {
     matches!(
         name,
@@ -175,10 +176,10 @@ pub(crate) fn runs_at_once(name: &str) -> bool {
     )
 }
 
-/// Bytes of an unknown name that are repeated in the reply, and of the arguments behind it.
+/// Bytes of an unknown name that the error repeats, at most, and the same for its arguments.
 const ECHO_BYTES_MAX: usize = 128;
 
-/// What a call is answered whose name is no command's.
+/// Returns the error reply for a call with an unknown name.
 #[must_use]
 pub fn unknown_command(args: &[Bytes]) -> Vec<u8> {
     unknown(args).text().to_vec()

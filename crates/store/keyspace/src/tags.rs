@@ -1,25 +1,25 @@
-//! Tags: names given to keys, by which many of them are dropped at once.
+//! Cache tags: labels of keys, by which many keys are dropped at once.
 //!
-//! A tag has a generation. A key remembers the generation each of its tags had when it was set; once one of them has a
-//! newer one, the key is gone, whoever asks for it. So dropping a million keys is one addition. What they hold is given
-//! back by a sweep, some of them a turn.
+//! A tag has a generation, and a key stores the generation of each of its tags at the time of
+//! tagging. Once a tag has a newer generation, its older keys count as removed. So dropping a
+//! million keys is one addition; a sweep frees their memory, some keys per turn.
 
 use std::collections::BTreeMap;
 
 use crate::dict::{Dict, Item, Seed};
 use crate::text::Key;
 
-/// Bytes that a key's tags take in the tree, beside themselves.
+/// Bytes per key in the B-tree, without the tags themselves.
 const NODE_BYTES: usize = 32;
 
-/// The tags of one database.
+/// Cache tags of one database.
 #[derive(Debug)]
 pub(crate) struct Tags {
     tags: Dict<Tag>,
-    /// By the slot of the key.
+    /// Tags by the slot of their key.
     by_key: BTreeMap<u32, Box<[Given]>>,
     given: usize,
-    /// Where the sweep goes on, if there is anything to sweep.
+    /// Next slot of the sweep, if one is in progress.
     sweep: Option<u32>,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct Tags {
 struct Tag {
     name: Key,
     generation: u64,
-    /// Keys of this generation.
+    /// Number of keys of the current generation.
     keys: usize,
-    /// Keys of any generation.
+    /// Number of keys of any generation.
     references: usize,
     link: u32,
 }
 
-/// A tag that a key was given.
+/// A tag of one key, with the generation at the time of tagging.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     tag: u32,
@@ -78,7 +78,7 @@ impl Tags {
         }
     }
 
-    /// Gives a key its tags, each once.
+    /// Sets the tags of a key; repeated names count once.
     pub(crate) fn give<'a>(&mut self, slot: u32, names: impl Iterator<Item = &'a [u8]>) {
         let mut given: Vec<Given> = Vec::new();
         for name in names {
@@ -107,7 +107,7 @@ impl Tags {
         })
     }
 
-    /// Takes the tags of a key away.
+    /// Removes the tags of a key.
     pub(crate) fn take(&mut self, slot: u32) {
         for given in self.by_key.remove(&slot).into_iter().flatten() {
             self.given -= 1;
@@ -121,7 +121,8 @@ impl Tags {
         }
     }
 
-    /// Takes note that the key of one slot is in another one now, which a sweep under way must not have passed.
+    /// Moves the tags to the key's new slot, and moves a sweep in progress back to that slot if
+    /// necessary.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         if let Some(given) = self.by_key.remove(&from) {
             self.by_key.insert(to, given);
@@ -129,14 +130,14 @@ impl Tags {
         }
     }
 
-    /// Whether one of a key's tags was dropped since.
+    /// Returns whether one of the key's tags was dropped after tagging.
     pub(crate) fn is_stale(&self, slot: u32) -> bool {
         let given = self.by_key.get(&slot).into_iter().flatten();
         let mut given = given.map(|it| (self.tags.at(it.tag).generation, it.generation));
         given.any(|(current, then)| current != then)
     }
 
-    /// Drops all keys with this tag; how many had it.
+    /// Drops all keys with this tag, and returns their number.
     pub(crate) fn invalidate(&mut self, name: &[u8]) -> usize {
         let Some(tag) = self.tags.find(name) else {
             return 0;
@@ -147,18 +148,16 @@ impl Tags {
         std::mem::take(&mut tag.keys)
     }
 
-    /// How many keys have this tag.
     pub(crate) fn count(&self, name: &[u8]) -> usize {
         self.tags.get(name).map_or(0, |tag| tag.keys)
     }
 
-    /// The names of a key's tags.
     pub(crate) fn names(&self, slot: u32) -> Vec<&[u8]> {
         let given = self.by_key.get(&slot).into_iter().flatten();
         given.map(|it| self.tags.at(it.tag).name.bytes()).collect()
     }
 
-    /// Looks at so many tagged keys for stale ones, and says which they are.
+    /// Checks the next `count` tagged keys, and returns the slots of the dropped ones.
     pub(crate) fn sweep(&mut self, count: usize) -> Vec<u32> {
         let Some(from) = self.sweep else {
             return Vec::new();
@@ -177,12 +176,13 @@ impl Tags {
             .collect()
     }
 
-    /// Frees one of the tags given to keys that nobody uses any more; whether there was one.
+    /// Frees one tag, or the tags of one key, of a removed database. Returns whether there was
+    /// anything to free.
     pub(crate) fn shed(&mut self) -> bool {
         self.by_key.pop_first().is_some() || self.tags.pop_slot().is_some()
     }
 
-    /// Whether [`Tags::shed`] has left nothing.
+    /// Returns whether [`Tags::shed`] has freed everything.
     pub(crate) fn is_bare(&self) -> bool {
         self.by_key.is_empty() && self.tags.slots() == 0
     }

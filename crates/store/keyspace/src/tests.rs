@@ -1,4 +1,4 @@
-//! Commands in, replies out, as a client sees them.
+//! Commands in, replies out: the view of a client.
 
 mod hostile;
 
@@ -10,7 +10,7 @@ use resp::{Out, Proto};
 
 use super::*;
 
-/// One client of a store, at a time that tests choose.
+/// A client of its own store, at a time set by the test.
 struct Client {
     keyspace: Keyspace,
     session: Session,
@@ -28,7 +28,7 @@ impl Client {
         }
     }
 
-    /// Sends a line, and returns what comes back with its line ends visible.
+    /// Sends a line and returns the reply, with its line ends replaced by spaces.
     fn send(&mut self, line: &str) -> String {
         let args = resp::split_line(line.as_bytes()).expect("a test's line is sound");
         let mut out = Out::new(self.proto);
@@ -54,7 +54,8 @@ impl Client {
         }
     }
 
-    /// Runs a script, a command a line, and compares it with the replies behind it.
+    /// Runs a script with one command per line, and compares the transcript of commands and
+    /// replies.
     fn check(&mut self, script: &str, expected: Expect) {
         let mut transcript = String::new();
         for line in script
@@ -69,7 +70,8 @@ impl Client {
     }
 }
 
-/// Runs the commands of a file, each with its reply indented below, from nothing.
+/// Runs the commands of a file on an empty store, and compares the transcript; each reply is
+/// indented below its command.
 fn check_family(text: &str, file: ExpectFile) {
     let mut client = Client::new();
     let mut transcript = String::new();
@@ -108,7 +110,8 @@ fn random_elements_end_where_the_reply_is_full() {
 
 #[test]
 fn who_watches_is_told_of_values_not_of_what_is_left_of_them() {
-    // What is under the name in the database that is watched, and in the one it is exchanged for; is that a change?
+    // State of the key in the watched database, its state in the other one, and whether swapping
+    // the two databases counts as a change.
     let rows = [
         ("", "", false),
         ("", "SET x v PX 1", false),
@@ -135,7 +138,7 @@ fn who_watches_is_told_of_values_not_of_what_is_left_of_them() {
     }
 }
 
-/// The replies are those of redis-server 7.0.15, but for what 7.2 changed and what is ours.
+/// The replies are those of redis-server 7.0.15, except for changes in 7.2 and our own extensions.
 #[test]
 fn families() {
     check_family(
@@ -164,7 +167,7 @@ fn families() {
     );
 }
 
-/// What the journal gets does the same at any other time.
+/// Journaled commands have the same effect at any later time.
 #[test]
 fn the_journal_is_exact() {
     let mut client = Client::new();
@@ -259,7 +262,7 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
-    // What is queued takes memory, too.
+    // Queued commands take memory too.
     assert_eq!(client.send("MULTI"), "+OK");
     assert!(client.send("EXISTS a").starts_with("-OOM"));
     assert_eq!(client.send("DISCARD"), "+OK");
@@ -355,7 +358,8 @@ fn eviction_is_bounded_in_each_turn_and_command() {
     };
     client.keyspace.set_limits(limits);
     let evicted = |client: &Client| client.keyspace.stats().evicted;
-    // Far above its bound, a cache answers all the same, and each command and turn makes some room.
+    // Far above its limit, the store still serves commands, and each command and turn evicts some
+    // keys.
     assert_eq!(client.send("SET new value"), "+OK");
     assert_eq!(evicted(&client), 20);
     client.keyspace.turn(client.now_ms);
@@ -375,7 +379,7 @@ fn a_tag_is_dropped_at_once_and_what_had_it_is_freed_in_turns() {
     });
     let used = client.keyspace.used_bytes();
     assert_eq!(client.send("TAG INVALIDATE all"), format!(":{KEYS}"));
-    // Nothing was touched but the tag's generation, and yet no key is there.
+    // Only the tag's generation changed, yet all keys are gone for clients.
     assert_eq!(client.keyspace.used_bytes(), used);
     assert_eq!(client.send("GET k7"), "$-1");
     assert_eq!(client.send("SET k8 other TAG all"), "+OK");
@@ -584,7 +588,7 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // The tree of a sorted set goes leaf by leaf, its members one by one.
+    // The tree of a sorted set is freed leaf by leaf, its members one by one.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
     assert_eq!(client.keyspace.discarded(), 0);
@@ -597,7 +601,7 @@ fn large_collections_are_freed_in_turns() {
         "what waits is data no more"
     );
     let needed = turns(&mut client);
-    // Keys, then their deadlines.
+    // Keys first, then their deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 
@@ -620,7 +624,7 @@ fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
         client.send(end);
         assert_eq!(kept(), BYTES, "{end}");
     }
-    // Somebody else has it still, and frees it.
+    // A reply still shares the blob, and frees it.
     client.send("DEL key");
     client.send(&format!("SETRANGE key {} x", BYTES - 1));
     let sent = client.keyspace.get(0, b"key", client.now_ms);
@@ -628,7 +632,6 @@ fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
     assert_eq!((kept(), sent.map(|bytes| bytes.len())), (0, Some(BYTES)));
 }
 
-/// A client of a cache with these budgets.
 fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
     let mut client = Client::new();
     client.keyspace.set_limits(Limits {
@@ -670,7 +673,7 @@ fn small_data_and_blobs_do_not_take_each_others_room() {
         }
         client.keyspace.turn(client.now_ms);
         assert!((1..=10).contains(&(blobs(&client) / 100_000)), "{policy:?}");
-        // No small key went for them.
+        // No small key was evicted for blobs.
         assert_eq!(
             client.send("EXISTS small0 small1500 small2999"),
             ":3",
@@ -685,10 +688,10 @@ fn small_data_and_blobs_do_not_take_each_others_room() {
         }
         client.keyspace.turn(client.now_ms);
         assert!(small(&client) <= MB as usize, "{policy:?}");
-        // And no blob for those.
+        // No blob was evicted for small keys.
         assert_eq!(blobs(&client), kept, "{policy:?}");
     }
-    // Where nothing may go, each is refused for itself.
+    // With `noeviction`, each share refuses commands by its own limit.
     let mut client = cache(Policy::NoEviction, MB, MB);
     while client
         .send(&format!("APPEND {} {blob}", client.keyspace.blob_bytes()))
@@ -708,7 +711,7 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut hits = 0;
         for round in 0..20_000 {
-            // Few of them are asked for often, and between them come large ones that nobody asks for again.
+            // A few keys are read often; in between, large keys are written that are never read.
             let key = (rng.f64().powi(3) * HOT as f64) as u64;
             if client.send(&format!("GET hot{key}")) == "$-1" {
                 client.send(&format!("SET hot{key} {}", "v".repeat(500)));
@@ -724,7 +727,7 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
     };
     let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
     assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
-    // Each of the hot keys is missed once.
+    // Less than two misses per hot key.
     assert!(20_000 - 2 * HOT < sieve, "{sieve}");
 }
 
@@ -736,7 +739,7 @@ fn keys_in_use_stay_though_all_others_came_within_a_second() {
         for number in 0..200 {
             client.send(&format!("SET {} v EX 1000", hot(number)));
         }
-        // Ten thousand others in two seconds, of which some five thousand fit.
+        // Ten thousand other keys in two seconds, of which about five thousand fit.
         for round in 0..200 {
             client.now_ms += 10;
             for number in 0..50 {
@@ -809,10 +812,10 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     let mut after = Out::new(Proto::Resp2);
     client.keyspace.debug(&session, &arguments, &mut after);
     assert_eq!(after.to_bytes(), digest.to_bytes());
-    // The table has lost its vacant slots, of 64 bytes each, and nothing has grown.
+    // The table has lost its vacant slots of 64 bytes each, and nothing has grown.
     let left = client.keyspace.used_bytes();
     assert!(left + 60 * 3500 < used, "{left} of {used} bytes");
-    // Deadlines, tags and blobs are with the keys that have them.
+    // Deadlines, tags and blobs still belong to their keys.
     let tagged = (0..4000).filter(|number| number % 13 == 3 && number % 10 == 9);
     assert_eq!(
         client.send("TAG INVALIDATE red"),

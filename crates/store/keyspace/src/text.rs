@@ -1,11 +1,11 @@
-//! Short byte strings, and what patterns and numbers they are.
+//! Short byte strings, glob patterns, and numbers as text.
 
 use std::fmt;
 
-/// Bytes that stand in a [`Key`] itself.
+/// Bytes that fit into a [`Key`] itself.
 const INLINE: usize = 22;
 
-/// A byte string that is mostly short and never changes: up to 22 bytes without an allocation, in 24 bytes.
+/// An immutable byte string of 24 bytes: up to 22 bytes are inline, longer ones on the heap.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Inline { len: u8, bytes: [u8; INLINE] },
@@ -46,9 +46,10 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Bytes that the allocator takes for a block: jemalloc, which the program is linked with, has size classes in steps of 16
-/// bytes up to 128, and four for each power of two above. From 16 KiB on a block has pages of its own; those behind its end,
-/// up to the size of its class, are never touched and do not count.
+/// Returns the bytes that the allocator reserves for a block. jemalloc, which the program links,
+/// has size classes in steps of 16 bytes up to 128, and four per power of two above. From 16 KiB
+/// on, a block has its own pages; pages beyond its length, up to its size class, are never touched
+/// and do not count.
 pub(crate) const fn allocated(bytes: usize) -> usize {
     const QUANTUM: usize = 16;
     const PAGE: usize = 4096;
@@ -61,31 +62,32 @@ pub(crate) const fn allocated(bytes: usize) -> usize {
     }
 }
 
-/// What a vector with room for so many elements takes.
+/// Returns the heap bytes of a vector with this capacity.
 pub(crate) const fn room_bytes<T>(elements: usize) -> usize {
     allocated(elements * size_of::<T>())
 }
 
-/// A floating-point number as Redis takes it from a client: no blanks around it, and not a NaN.
+/// Parses a floating-point number by the rules of Redis: no surrounding blanks, and not a NaN.
 pub(crate) fn parse_double(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
     let value: f64 = text.parse().ok()?;
     (!value.is_nan()).then_some(value)
 }
 
-/// The text of a floating-point number.
+/// Returns the text of a floating-point number, as in replies.
 pub(crate) fn double_text(value: f64) -> Vec<u8> {
     let mut text = Vec::with_capacity(24);
     resp::double(value, &mut text);
     text
 }
 
-/// Whether a text matches a glob: `*`, `?`, `[a-z]`, `[^a]`, `\` before a literal.
+/// Returns whether a text matches a glob pattern: `*`, `?`, `[a-z]`, `[^a]`, and `\` before a
+/// literal.
 #[must_use]
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let mut pattern = pattern;
     let mut text = text;
-    // Where the last star stood, and the text it has not swallowed yet.
+    // Pattern after the last star, and the text that the star has not consumed yet.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
         if let [b'*', rest @ ..] = pattern {
@@ -114,7 +116,7 @@ pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// The rest of the pattern, if its first element stands for this byte.
+/// Returns the rest of the pattern, if its first element matches this byte.
 fn match_one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [] => None,
@@ -124,7 +126,8 @@ fn match_one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// The rest behind `]`, which may be missing at the end of the pattern.
+/// Returns the pattern after `]`, if the class matches this byte. The `]` may be missing at the
+/// end.
 fn match_class(class: &[u8], byte: u8) -> Option<&[u8]> {
     let (negated, mut class) = match class {
         [b'^', class @ ..] => (true, class),

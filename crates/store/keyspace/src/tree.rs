@@ -1,14 +1,16 @@
-//! An ordered sequence that knows ranks: the order of a sorted set.
+//! An ordered sequence with ranks: the order of a sorted set.
 //!
-//! A B+tree whose inner nodes count what is below each child. The items are small and copied; how they compare is the
-//! caller's knowledge, since two members with one score are told apart by names that stand elsewhere.
+//! A B+tree whose inner nodes store the number of items below each child. Items are small and
+//! copied. The caller supplies the comparison, since members with equal scores are ordered by names
+//! that are stored outside the tree.
 //!
 //! ```text
 //!            [first, count] [first, count] …            inner: up to 32 children
 //!             │              └─► [item item item …]     leaves: up to 64 items
 //! ```
 //!
-//! A node that falls below a quarter is joined with a neighbour if both fit into one.
+//! A node that falls below a quarter of its capacity is joined with a neighbour if both fit into
+//! one node.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -18,7 +20,7 @@ use crate::defrag::reallocate_vec;
 const LEAF_MAX: usize = 64;
 const CHILDREN_MAX: usize = 32;
 
-/// Items in order.
+/// Ordered items.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<T> {
     root: Node<T>,
@@ -46,7 +48,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Bytes of the heap behind the tree, as full as such trees are on average.
+    /// Returns the approximate heap bytes, assuming average fill.
     pub(crate) fn heap_bytes(&self) -> usize {
         let leaves = self.len * size_of::<T>() * 8 / 5;
         leaves + self.len / 40 * size_of::<Child<T>>()
@@ -56,11 +58,11 @@ impl<T: Copy> Tree<T> {
         self.len
     }
 
-    /// Allocates the leaf anew that has the item of a rank, and the inner nodes of which it is the first leaf. Returns the
-    /// rank behind the leaf.
+    /// Reallocates the leaf that holds the item of this rank, and the inner nodes whose first leaf
+    /// it is. Returns the rank after the leaf.
     ///
     /// # Panics
-    /// When there is no such rank.
+    /// If there is no such rank.
     pub(crate) fn reallocate_leaf(&mut self, rank: usize) -> usize {
         assert!(rank < self.len, "a rank of the tree");
         let mut node = &mut self.root;
@@ -86,7 +88,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Inserts an item that compares equal to none.
+    /// Inserts an item. No item in the tree may compare equal to it.
     pub(crate) fn insert(&mut self, item: T, order: &impl Fn(&T, &T) -> Ordering) {
         self.len += 1;
         if let Some(right) = self.root.insert(item, order) {
@@ -96,7 +98,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Removes the item that compares equal.
+    /// Removes the item that compares equal. Returns whether there was one.
     pub(crate) fn remove(&mut self, item: &T, order: &impl Fn(&T, &T) -> Ordering) -> bool {
         let removed = self.root.remove(item, order);
         self.len -= usize::from(removed);
@@ -108,7 +110,8 @@ impl<T: Copy> Tree<T> {
         removed
     }
 
-    /// Frees leaves of a tree that nobody uses any more; whether none is left.
+    /// Frees up to `left` leaves of a removed tree. Returns whether the rest may be dropped at
+    /// once.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         let Node::Inner(children) = &mut self.root else {
             return true;
@@ -123,7 +126,7 @@ impl<T: Copy> Tree<T> {
         false
     }
 
-    /// How many items stand before all for which `is_before` does not hold.
+    /// Returns the number of items at the front for which `is_before` holds.
     pub(crate) fn rank(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let mut node = &self.root;
         let mut rank = 0;
@@ -143,12 +146,12 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Visits the items of a range of ranks in ascending order, as long as `visit` says so.
+    /// Visits the items of a range of ranks in ascending order until `visit` returns `false`.
     pub(crate) fn ascend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) {
         self.root.ascend(range, visit);
     }
 
-    /// Visits the items of a range of ranks in descending order, as long as `visit` says so.
+    /// Visits the items of a range of ranks in descending order until `visit` returns `false`.
     pub(crate) fn descend(&self, range: Range<usize>, visit: &mut impl FnMut(T) -> bool) {
         self.root.descend(range, visit);
     }
@@ -175,13 +178,13 @@ impl<T: Copy> Node<T> {
         }
     }
 
-    /// Inserts below; what comes back stands to the right of this node.
+    /// Inserts into the subtree. If the node was split, returns its new right neighbour.
     fn insert(&mut self, item: T, order: &impl Fn(&T, &T) -> Ordering) -> Option<Child<T>> {
         match self {
             Self::Leaf(items) => {
                 let at = items.partition_point(|other| order(other, &item).is_lt());
                 items.insert(at, item);
-                // Items that arrive in order would leave every leaf half full.
+                // With an even split, items inserted in order would leave every leaf half full.
                 let cut = if at + 1 == items.len() {
                     LEAF_MAX - 1
                 } else {
@@ -270,14 +273,14 @@ impl<T: Copy> Node<T> {
     }
 }
 
-/// The part of a range that lies in a child, counted from the child's begin.
+/// Returns the part of a range that lies in a child, relative to the child's start.
 fn within(range: &Range<usize>, start: usize, count: usize) -> Range<usize> {
     let from = range.start.clamp(start, start + count) - start;
     let to = range.end.clamp(start, start + count) - start;
     from..to
 }
 
-/// Joins a child that has become small with a neighbour, if both fit into one node.
+/// Joins a small child with a neighbour, if both fit into one node.
 fn join_around<T: Copy>(children: &mut Vec<Child<T>>, at: usize) {
     let max = match children[at].node {
         Node::Leaf(_) => LEAF_MAX,

@@ -1,4 +1,4 @@
-//! What is done without being asked for, and what callers in the process ask for without a command.
+//! Background work of a turn, and access for callers in the process without a command.
 
 use bytes::Bytes;
 
@@ -11,8 +11,8 @@ use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
-    /// Removes keys whose deadline has passed, evicts, and frees what was removed, each within bounds; whether more is due
-    /// at once.
+    /// Removes due keys, evicts, and frees removed values, each up to its limit per turn. Returns
+    /// whether more work is due at once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
@@ -37,26 +37,26 @@ impl Keyspace {
         !is_tidy
     }
 
-    /// When the next key is due, in Unix milliseconds.
+    /// Returns the nearest deadline of a key, in Unix milliseconds.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<u64> {
         let first = self.dbs.iter().filter_map(|db| db.due.first());
         first.min().map(|due| due.0.max(0).unsigned_abs())
     }
 
-    /// The string at a key, by reference if it is a blob. Counts as a use.
+    /// Returns the string at a key, by reference if it is a blob. Counts as a use.
     pub fn get(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<Bytes> {
         let slot = self.find_live(db, key, now_ms)?;
         let entry = self.used(db, slot, now_ms as i64);
         Str::of(&entry.value).map(Str::to_bytes)
     }
 
-    /// Whether there is something at a key. Counts as no use.
+    /// Returns whether a key exists. Does not count as a use.
     pub fn contains(&mut self, db: usize, key: &[u8], now_ms: u64) -> bool {
         self.find_live(db, key, now_ms).is_some()
     }
 
-    /// Sets a key, whatever it held, with a deadline in Unix milliseconds if it is to have one. A blob is kept by
+    /// Sets a key, regardless of its previous value, with an optional deadline. A blob is stored by
     /// reference.
     pub fn set(&mut self, db: usize, key: &[u8], value: &Bytes, until: Lifetime) {
         let now = until.now_ms as i64;
@@ -97,7 +97,7 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key; whether it was there.
+    /// Removes a key. Returns whether it existed.
     pub fn remove(&mut self, db: usize, key: &[u8], now_ms: u64) -> bool {
         let Some(slot) = self.find_live(db, key, now_ms) else {
             return false;
@@ -109,7 +109,11 @@ impl Keyspace {
         true
     }
 
-    /// Removes a key that was found to be gone: its deadline has passed, or a tag of it was dropped.
+    /// Removes a key that is known to have ended: its deadline has passed, or one of its cache tags
+    /// was dropped.
+    ///
+    /// # Panics
+    /// If the key is still valid at `now`.
     pub(crate) fn remove_gone(&mut self, db: usize, key: &[u8], now: i64) {
         let slot = self.find_live(db, key, now as u64);
         assert!(slot.is_none(), "a key that is gone stays gone");
@@ -128,7 +132,8 @@ impl Keyspace {
         None
     }
 
-    /// Removes a key whose tag was dropped. The journal has the dropping.
+    /// Removes a key whose cache tag was dropped. The journal has the TAG INVALIDATE command, so no
+    /// entry per key is needed.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
         self.about_to_go(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
@@ -137,7 +142,8 @@ impl Keyspace {
         self.note(db, Class::Generic, "del", key.bytes());
     }
 
-    /// Removes some of the keys whose tags were dropped; whether all are.
+    /// Removes at most `count` keys per database whose cache tags were dropped. Returns whether all
+    /// such keys are removed.
     pub(crate) fn sweep(&mut self, count: usize) -> bool {
         for db in 0..self.dbs.len() {
             for slot in self.dbs[db].tags.sweep(count) {
@@ -147,12 +153,13 @@ impl Keyspace {
         self.dbs.iter().all(|db| db.tags.is_swept())
     }
 
-    /// Removes keys whose tags were dropped, as many as a turn may; whether all are gone.
+    /// Removes keys whose cache tags were dropped, up to the limit of one turn. Returns whether all
+    /// such keys are removed.
     pub fn sweep_tagged(&mut self) -> bool {
         self.sweep(self.limits.expire_keys_per_turn)
     }
 
-    /// Gives a key tags in place of those it had; whether it is there.
+    /// Replaces the cache tags of a key. Returns whether the key exists.
     pub fn tag(&mut self, db: usize, key: &[u8], tags: &[Bytes], now_ms: u64) -> bool {
         let slot = self.find_live(db, key, now_ms);
         if let Some(slot) = slot {
@@ -161,8 +168,8 @@ impl Keyspace {
         slot.is_some()
     }
 
-    /// Drops all keys of a database that have this tag; how many had it. They are gone at once, and what they hold is
-    /// given back within the next turns.
+    /// Drops all keys of a database that have this cache tag, and returns their number. The keys
+    /// vanish for clients at once; their memory is freed over the next turns.
     pub fn invalidate(&mut self, db: usize, tag: &Bytes) -> usize {
         let dropped = self.dbs[db].tags.invalidate(tag);
         if 0 < dropped && self.journals() {
@@ -176,7 +183,8 @@ impl Keyspace {
         dropped
     }
 
-    /// Takes the lock of a key that is not there; if another one has it, until when.
+    /// Takes the build lock of a key that does not exist. If another client holds the lock, returns
+    /// the time until which it is held.
     pub(crate) fn lock(&mut self, db: usize, key: &[u8], (now, until): (i64, i64)) -> Option<i64> {
         let max = self.limits.locks_max;
         let locks = &mut self.dbs[db].locks;
@@ -193,20 +201,20 @@ impl Keyspace {
         None
     }
 
-    /// Until when somebody makes what is to be at a key, in Unix milliseconds.
+    /// Returns the time until which the build lock of a key is held, in Unix milliseconds.
     #[must_use]
     pub fn locked_until(&self, db: usize, key: &[u8]) -> Option<i64> {
         self.dbs[db].locks.get(&Key::new(key)).copied()
     }
 
-    /// Gives the lock of a key back, if it is the one that was taken until then.
+    /// Releases the build lock of a key, if it is the lock that ends at `until_ms`.
     pub fn give_back(&mut self, db: usize, key: &[u8], until_ms: i64) {
         if self.locked_until(db, key) == Some(until_ms) {
             self.unlock(db, key);
         }
     }
 
-    /// Gives the lock of a key back, if somebody has it; who waits for the key has to be asked again.
+    /// Releases the build lock of a key, if held, and wakes the clients that block on the key.
     pub(crate) fn unlock(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
         if !locks.is_empty() && locks.remove(&Key::new(key)).is_some() {
@@ -215,11 +223,11 @@ impl Keyspace {
     }
 }
 
-/// When a value is set, and how long it stays.
+/// Time of a write, and deadline of the written value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Unix time in milliseconds.
+    /// Current Unix time in milliseconds.
     pub now_ms: u64,
-    /// When it goes, in Unix milliseconds; `None` is never.
+    /// Deadline in Unix milliseconds; `None` means no deadline.
     pub deadline_ms: Option<u64>,
 }

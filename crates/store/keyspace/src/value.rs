@@ -1,4 +1,4 @@
-//! What a key can hold.
+//! Values of keys.
 
 use crate::hash::Hash;
 use crate::list::List;
@@ -6,7 +6,7 @@ use crate::set::Set;
 use crate::string::Str;
 use crate::zset::Zset;
 
-/// A value, in 24 bytes and what it points to.
+/// A value: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Str(Str),
@@ -17,7 +17,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Its name in TYPE.
+    /// Returns the type's name for TYPE.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Str(_) => "string",
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// Its name in OBJECT ENCODING.
+    /// Returns the encoding's name for OBJECT ENCODING.
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Self::Str(string) => string.encoding(),
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// Bytes of the heap, if it is a blob; else 0.
+    /// Returns the heap bytes if the value is a blob, else 0.
     #[inline]
     pub(crate) fn blob_bytes(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// Whether this is a collection without elements, which must not stay.
+    /// Returns whether this is an empty collection, whose key must be removed.
     pub(crate) fn is_vacant(&self) -> bool {
         match self {
             Self::Str(_) => false,
@@ -70,7 +70,7 @@ impl Value {
     }
 }
 
-/// One of the types of value.
+/// A type of value, as a view into [`Value`].
 pub(crate) trait Kind: Sized {
     fn of(value: &Value) -> Option<&Self>;
     fn of_mut(value: &mut Value) -> Option<&mut Self>;

@@ -1,4 +1,4 @@
-//! Sorted sets: packed pairs while they are small, then a table of scores and a tree of ranks.
+//! Sorted sets: packed pairs while they are small, then a table of members and a tree of ranks.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,22 +11,22 @@ use crate::packed::{Element, Packed};
 use crate::text::{Key, allocated};
 use crate::tree::Tree;
 
-/// A sorted set.
+/// A sorted set in one of its encodings.
 #[derive(Clone, Debug)]
 pub(crate) enum Zset {
-    /// Members and their scores in turn, in order; a score is eight bytes.
+    /// Members and scores alternate, in order; a score is eight bytes.
     Packed(Packed),
     Large(Large),
 }
 
-/// By name and by rank.
+/// Large sorted set: members by name, and slots by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
     members: Dict<Scored>,
     order: Tree<Place>,
 }
 
-/// A score, and the slot of the member that has it.
+/// A score, and the slot of its member.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     score: f64,
@@ -63,7 +63,7 @@ fn score_of(bytes: &[u8]) -> f64 {
     f64::from_le_bytes(bytes.try_into().expect("a packed score has eight bytes"))
 }
 
-/// The order of members: by score, then by name. Scores are never NaN; 0 and -0 are one score.
+/// Compares members by score, then by name. Scores are never NaN; 0 and -0 are equal.
 fn compare(left: (f64, &[u8]), right: (f64, &[u8])) -> Ordering {
     let by_score = left.0.partial_cmp(&right.0).expect("a score is never NaN");
     by_score.then_with(|| left.1.cmp(right.1))
@@ -116,12 +116,12 @@ impl Zset {
         Self::Packed(Packed::default())
     }
 
-    /// An empty one that is not packed.
+    /// Returns an empty sorted set in the large encoding.
     pub(crate) fn large(seed: Seed) -> Self {
         Self::Large(Large::new(seed))
     }
 
-    /// The same, packed if it is small enough.
+    /// Converts to the packed encoding, if the sorted set is small enough.
     pub(crate) fn pack(self, growth: Growth) -> Self {
         let encodings = growth.encodings;
         let mut is_small = self.len() <= encodings.zset_entries_max;
@@ -157,8 +157,8 @@ impl Zset {
             }
     }
 
-    /// Allocates the blocks of members anew, from a slot on, and behind all slots those of the order. Returns where to go on,
-    /// if not all are done.
+    /// Reallocates the blocks of members, starting at slot `from`, then those of the tree, whose
+    /// leaves count after all slots. Returns the position to continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         let large = match self {
             Self::Packed(packed) => {
@@ -203,7 +203,7 @@ impl Zset {
         }
     }
 
-    /// Gives a member a score, and returns the one it had.
+    /// Sets the score of a member. Returns the previous score.
     pub(crate) fn set(&mut self, name: &[u8], score: f64, growth: Growth) -> Option<f64> {
         let old = self.score(name);
         if old == Some(score) {
@@ -222,7 +222,8 @@ impl Zset {
                 };
                 let next = pairs.find(|(other, it)| behind(other.bytes, score_of(it)));
                 let at = next.map_or(packed.bytes(), |(other, _)| other.at);
-                // As in Redis, whose small sorted sets keep whole scores as integers, there is no -0.
+                // Adding 0.0 turns -0 into 0, as in Redis, whose small sorted sets store whole
+                // scores as integers.
                 packed.insert(at, &(score + 0.0).to_le_bytes());
                 packed.insert(at, name);
                 return old;
@@ -240,7 +241,6 @@ impl Zset {
         old
     }
 
-    /// Removes a member, and returns its score.
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<f64> {
         match self {
             Self::Packed(packed) => {
@@ -259,7 +259,7 @@ impl Zset {
         }
     }
 
-    /// How many members stand before all for which `is_before` does not hold.
+    /// Returns the number of members at the front for which `is_before` holds.
     pub(crate) fn rank(&self, is_before: impl Fn(f64, &[u8]) -> bool) -> usize {
         match self {
             Self::Packed(packed) => {
@@ -273,13 +273,13 @@ impl Zset {
         }
     }
 
-    /// The rank of a member from the lowest score on.
+    /// Returns the rank of a member, counted from the lowest score.
     pub(crate) fn rank_of(&self, name: &[u8]) -> Option<usize> {
         let score = self.score(name)?;
         Some(self.rank(|other, it| compare((other, it), (score, name)).is_lt()))
     }
 
-    /// Visits the members of a range of ranks, from either end of it, as long as `visit` says so.
+    /// Visits the members of a range of ranks, from either end, until `visit` returns `false`.
     pub(crate) fn each(
         &self,
         range: Range<usize>,
@@ -314,7 +314,6 @@ impl Zset {
         }
     }
 
-    /// Removes the members of a range of ranks.
     pub(crate) fn remove_range(&mut self, range: Range<usize>) {
         if let Self::Packed(packed) = self {
             packed.remove_range(range.start * 2..range.end * 2);
@@ -334,8 +333,9 @@ impl Zset {
         matches!(self, Self::Large(_))
     }
 
-    /// Visits members from a place on, the first of which is 0, as long as `visit` says so; where to go on, if not at the
-    /// end. They come in no order, and places hold until the sorted set is changed; a packed one is visited whole.
+    /// Visits members from `place` on (0 is the first), in no particular order, until `visit`
+    /// returns `false`. Returns the next place, unless the end was reached. Places are valid until
+    /// the sorted set changes; a packed one is visited as a whole.
     pub(crate) fn each_from(
         &self,
         place: usize,
@@ -357,7 +357,7 @@ impl Zset {
         }
     }
 
-    /// Keeps what a large one holds from a place on, for [`Zset::take_guarded`].
+    /// Guards the members of a large sorted set from `place` on, for [`Zset::take_guarded`].
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Large(large) = self {
             large.members.guard(place, copied_bytes);
@@ -370,7 +370,7 @@ impl Zset {
         }
     }
 
-    /// Visits what was guarded, as long as `visit` says so; whether that was all.
+    /// Visits guarded members until `visit` returns `false`. Returns whether all were visited.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
         match self {
             Self::Large(large) => large
@@ -380,7 +380,8 @@ impl Zset {
         }
     }
 
-    /// Frees members of a sorted set that nobody uses any more; whether none is left.
+    /// Frees up to `left` parts of a removed sorted set. Returns whether the rest may be dropped at
+    /// once.
     pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
@@ -388,7 +389,7 @@ impl Zset {
         }
     }
 
-    /// Visits some members, and returns where to go on.
+    /// Visits the members of one bucket, and returns the next cursor.
     pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(&'a [u8], f64)) -> u64 {
         match self {
             Self::Packed(packed) => {
@@ -403,7 +404,7 @@ impl Zset {
         }
     }
 
-    /// Some member, each as likely as the others.
+    /// Returns a random member; all are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(Key, f64)> {
         match self {
             Self::Packed(packed) if packed.is_empty() => None,

@@ -11,7 +11,7 @@ use crate::string::Str;
 
 type Done = Result<(), Fault>;
 
-/// The type of an integer, such as `i5` or `u63`.
+/// Type of an integer, such as `i5` or `u63`.
 #[derive(Clone, Copy)]
 struct Kind {
     is_signed: bool,
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// The number that its lowest bits are.
+    /// Returns the lowest bits of `value` as a number of this type.
     fn wrap(self, value: i128) -> i64 {
         let low = value & ((1i128 << self.bits) - 1);
         let is_negative = self.is_signed && low >> (self.bits - 1) == 1;
@@ -74,7 +74,8 @@ impl Kind {
         }) as i64
     }
 
-    /// A number of this type, if the rule for what does not fit gives one.
+    /// Returns `value`, adjusted to the type's range by the overflow rule; `None` if the rule is
+    /// FAIL.
     fn fit(self, value: i128, overflow: Overflow) -> Option<i64> {
         let (min, max) = self.range();
         if (min..=max).contains(&value) {
@@ -210,7 +211,8 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 }
 
 impl Step {
-    /// Does the step; whether it counts as a change, which adding always does.
+    /// Runs the step and writes its reply. Returns whether it counts as a change: INCRBY always
+    /// does, SET only if the value differs.
     fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);
@@ -220,7 +222,7 @@ impl Step {
                 return false;
             }
             Action::Set(value) => {
-                // An unsigned type takes the bits of a negative number.
+                // SET with an unsigned type stores the bits of a negative number.
                 let value = if kind.is_signed {
                     i128::from(value)
                 } else {

@@ -1,4 +1,4 @@
-//! Strings as arrays of bits: bit 0 is the highest of the first byte.
+//! Strings as arrays of bits: bit 0 is the most significant bit of the first byte.
 
 use resp::Out;
 
@@ -14,9 +14,9 @@ type Done = Result<(), Fault>;
 const BAD_OFFSET: Fault = Fault::of("ERR bit offset is not an integer or out of range");
 const BAD_BIT: Fault = Fault::of("ERR bit is not an integer or out of range");
 
-/// A position within the longest string there may be.
+/// Parses a bit offset within the maximum length of a string.
 pub(super) fn parse_offset(cx: &Context<'_>, text: &[u8], width: u64) -> Result<u64, Fault> {
-    // `#3` counts in widths instead of bits.
+    // `#3` means three times `width`.
     let (text, scale) = match text {
         [b'#', text @ ..] if 0 < width => (text, width),
         text => (text, 1),
@@ -78,13 +78,14 @@ pub(crate) fn getbit(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// A stretch of bits, both ends included.
+/// A range of bits, both ends included.
 struct Stretch {
     first: usize,
     last: usize,
 }
 
-/// Between two positions, in bytes or in bits; those below zero count from the end. `None` if there is nothing.
+/// Returns the range between two positions, in bytes or bits; negative positions count from the
+/// end. `None` if the range is empty.
 fn stretch(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<Stretch> {
     let total = if in_bits {
         bytes as i64 * 8
@@ -127,12 +128,12 @@ fn is_in_bits(cx: &Context<'_>, at: usize) -> Result<bool, Fault> {
 }
 
 impl Stretch {
-    /// Its first byte and its last one.
+    /// Returns the indices of the range's first and last bytes.
     fn ends(&self) -> (usize, usize) {
         (self.first / 8, self.last / 8)
     }
 
-    /// The bytes between those two; all of their bits are inside.
+    /// Returns the bytes between the first and the last one, which are entirely inside the range.
     fn inner<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let (first, last) = self.ends();
         if first == last {
@@ -141,7 +142,7 @@ impl Stretch {
         &bytes[first + 1..last]
     }
 
-    /// One of its bytes, every bit turned where `flip` has one, without the bits outside.
+    /// Returns one byte XORed with `flip`, with the bits outside the range cleared.
     fn byte(&self, bytes: &[u8], at: usize, flip: u8) -> u8 {
         let (first, last) = self.ends();
         let head = if at == first {
@@ -173,7 +174,7 @@ impl Stretch {
         words.chain(rest).map(u64::from).sum::<u64>() + u64::from(ends)
     }
 
-    /// Where the first one is, of bits that are flipped by `flip`.
+    /// Returns the position of the first set bit after XOR with `flip`.
     fn first_one(&self, bytes: &[u8], flip: u8) -> Option<usize> {
         let (first, last) = self.ends();
         let one_in = |at| {
@@ -226,7 +227,7 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let start = if 3 < args.len() { cx.int(3)? } else { 0 };
-    // Redis looks at the unit before the end.
+    // Redis checks the unit before the end, which decides between two errors.
     let in_bits = is_in_bits(cx, 5)?;
     let end = if 4 < args.len() {
         Some(cx.int(4)?)
@@ -246,14 +247,13 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let flip = if bit { 0 } else { 0xff };
     out.int(match stretch.first_one(bytes, flip) {
         Some(at) => at as i64,
-        // Without an end the string goes on in zeros.
+        // Without an explicit end, the string counts as followed by zeros.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,
         None => -1,
     });
     Ok(())
 }
 
-/// How strings are combined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     And,
@@ -263,7 +263,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Combines what there is with one more string, whose end is followed by zeros.
+    /// Combines the result with one more string, which counts as padded with zeros.
     fn add(self, result: &mut [u8], source: &[u8]) {
         let (both, beyond) = result.split_at_mut(source.len());
         let pairs = both.iter_mut().zip(source);

@@ -17,7 +17,7 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Bytes of the version and the checksum.
+/// Bytes of version and checksum at the end of a payload.
 const TAIL_BYTES: usize = 10;
 
 pub(crate) fn dump(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -39,7 +39,7 @@ fn payload(value: &Value) -> Vec<u8> {
     payload
 }
 
-/// What stands before the tail of a payload, if the tail is right.
+/// Returns the payload without its tail, if version and checksum are valid.
 fn body(payload: &[u8]) -> Option<&[u8]> {
     let (body, tail) = payload.split_at_checked(payload.len().checked_sub(TAIL_BYTES)?)?;
     let version = u16::from_le_bytes(tail[..2].try_into().expect("two bytes"));
@@ -49,7 +49,6 @@ fn body(payload: &[u8]) -> Option<&[u8]> {
     (is_known && is_sound).then_some(body)
 }
 
-/// What RESTORE was asked for beside the value.
 #[derive(Default)]
 struct Options {
     replace: bool,
@@ -128,7 +127,7 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The value of a payload, if it is one and nothing else.
+/// Decodes the value of a payload. `None` unless the payload is exactly one value.
 fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let (kind, body) = body.split_first()?;
     let mut cursor = Cursor::new(body);

@@ -1,4 +1,4 @@
-//! Deadlines.
+//! Commands on deadlines.
 
 use bytes::Bytes;
 use resp::Out;
@@ -11,7 +11,7 @@ use crate::notify::Class;
 
 type Done = Result<(), Fault>;
 
-/// A time among the arguments: its unit, what it counts from, and where it stands.
+/// Unit, base and argument index of an expire time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expire {
     is_seconds: bool,
@@ -45,7 +45,7 @@ impl Expire {
         }
     }
 
-    /// The option of SET and GETEX that this word is.
+    /// Returns the option of SET and GETEX with this name.
     pub(crate) fn option(word: &[u8]) -> Option<Self> {
         let found = if word.eq_ignore_ascii_case(b"ex") {
             Self::seconds(0)
@@ -65,7 +65,7 @@ impl Expire {
         Self { at, ..self }
     }
 
-    /// The deadline in Unix milliseconds, if that is a number.
+    /// Returns the deadline in Unix milliseconds, unless it overflows.
     fn deadline(self, value: i64, now: i64) -> Option<i64> {
         let ms = if self.is_seconds {
             value.checked_mul(1000)?
@@ -80,7 +80,7 @@ impl Expire {
     }
 }
 
-/// The deadline that a command which also sets a value asks for: it must be above zero.
+/// Parses the deadline of a command that also sets a value. Zero and negative values are errors.
 pub(crate) fn parse_expire(cx: &Context<'_>, expire: Expire, name: &str) -> Result<i64, Fault> {
     let value = cx.int(expire.at)?;
     let deadline = expire.deadline(value, cx.now).filter(|_| 0 < value);
@@ -103,7 +103,7 @@ pub(crate) fn pexpireat(cx: &mut Context<'_>, out: &mut Out) -> Done {
     set_deadline(cx, Expire::milliseconds(2).absolute(), "pexpireat", out)
 }
 
-/// When a deadline may replace the one before.
+/// Conditions NX, XX, GT and LT for replacing a deadline.
 #[derive(Default)]
 struct Conditions {
     none_before: bool,
@@ -142,7 +142,7 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// A key without a deadline counts as due last.
+    /// Returns whether the new deadline is allowed. No deadline compares as later than all others.
     fn allow(&self, before: i64, after: i64) -> bool {
         !(self.none_before && before != NEVER
             || self.some_before && before == NEVER
@@ -209,7 +209,7 @@ pub(crate) fn pexpiretime(cx: &mut Context<'_>, out: &mut Out) -> Done {
     send_deadline(cx, |deadline| deadline, out)
 }
 
-/// To the nearest second.
+/// Rounds to the nearest second.
 fn rounded(ms: i64) -> i64 {
     ms.saturating_add(500) / 1000
 }

@@ -1,4 +1,4 @@
-//! Hashes.
+//! Commands on hashes.
 
 use bytes::Bytes;
 use resp::{Out, Proto};
@@ -13,7 +13,7 @@ use crate::text::Key;
 
 type Done = Result<(), Fault>;
 
-/// Sets the pairs that begin at an argument, and returns how many fields are new.
+/// Sets the field-value pairs from the second argument on. Returns the number of new fields.
 fn set_pairs(cx: &mut Context<'_>, name: &str) -> Result<usize, Fault> {
     let args = cx.args;
     if args.len() % 2 == 1 {
@@ -147,7 +147,7 @@ pub(crate) fn hvals(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The text of a field that is about to be replaced.
+/// Returns the current value of the field in the second argument.
 fn old_value(cx: &mut Context<'_>) -> Result<Option<Vec<u8>>, Fault> {
     let args = cx.args;
     let hash = cx.peek_as::<Hash>(&args[1])?;

@@ -1,4 +1,4 @@
-//! Keys, whatever they hold, and databases.
+//! Commands on keys of any type, and on databases.
 
 use bytes::Bytes;
 use resp::Out;
@@ -13,7 +13,7 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Random keys tried before one that is due is good enough.
+/// Random keys tried before the reply is null, because all of them were due.
 const RANDOM_TRIES: usize = 100;
 
 pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -21,7 +21,7 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for key in &cx.args[1..] {
         match cx.delete(key) {
             true => removed += 1,
-            // Who was to make it gives up.
+            // The client that held the build lock gives up.
             false => cx.ks.unlock(cx.db, key),
         }
     }
@@ -128,7 +128,7 @@ fn move_key(cx: &mut Context<'_>) {
 }
 
 impl Context<'_> {
-    /// The tags of a key that is there.
+    /// Returns the cache tags of an existing key.
     fn tags_of(&mut self, key: &[u8]) -> Vec<Bytes> {
         let slot = self.find(key);
         let names = slot.map_or(Vec::new(), |slot| self.ks.dbs[self.db].tags.names(slot));
@@ -136,7 +136,7 @@ impl Context<'_> {
     }
 }
 
-/// The database an argument names.
+/// Parses the index of a database.
 fn db_index(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let index = cx.int(at)?;
     i32::try_from(index).map_err(|_| {
@@ -195,7 +195,7 @@ pub(crate) fn copy(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if from == to && args[1] == args[2] {
         return Err(Fault::of("ERR source and destination objects are the same"));
     }
-    // A copy is a use.
+    // A copy counts as a use of the source.
     cx.read(&args[1]);
     let source = cx
         .entry(&args[1])
@@ -246,7 +246,8 @@ pub(crate) fn swapdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// SYNC and ASYNC are one here: what takes long is given back a few entries at a time either way.
+/// Checks the arguments of FLUSHDB and FLUSHALL. SYNC and ASYNC behave the same: large data is
+/// always freed a few entries at a time.
 fn check_flush(cx: &Context<'_>) -> Done {
     let known = match cx.args.len() {
         1 => true,
@@ -297,7 +298,7 @@ pub(crate) fn object(cx: &mut Context<'_>, out: &mut Out) -> Done {
     match what.as_slice() {
         b"encoding" => out.bulk(entry.value.encoding().as_bytes()),
         b"refcount" => out.int(match &entry.value {
-            // Redis has these once for all, and says so.
+            // Redis shares these integers and reports this constant as their reference count.
             Value::Str(Str::Int(0..=9_999)) => i64::from(i32::MAX),
             _ => 1,
         }),
@@ -333,7 +334,7 @@ pub(crate) fn memory_usage(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 impl Context<'_> {
-    /// Stores a collection that a command computed, or removes the key if there is nothing in it.
+    /// Stores a collection that a command computed, or removes the key if the collection is empty.
     pub(crate) fn store(&mut self, key: &Bytes, value: Value, event: Stored) {
         if value.is_vacant() {
             self.delete(key);
@@ -344,7 +345,7 @@ impl Context<'_> {
     }
 }
 
-/// The event of a stored result.
+/// Class and name of the event for a stored result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     pub(crate) class: Class,

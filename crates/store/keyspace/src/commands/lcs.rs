@@ -9,7 +9,6 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// What was asked for beside the subsequence itself.
 #[derive(Default)]
 struct Options {
     len: bool,
@@ -56,7 +55,7 @@ pub(crate) fn lcs(cx: &mut Context<'_>, out: &mut Out) -> Done {
     };
     let (left, right) = (text(&args[1])?, text(&args[2])?);
     let options = Options::parse(cx)?;
-    // The table takes four bytes for each pair of positions.
+    // The table takes four bytes per pair of positions.
     let cells = (left.len() + 1).checked_mul(right.len() + 1);
     let room = cells.filter(|&cells| cells <= cx.ks.limits.string_bytes_max / 4);
     if room.is_none() {
@@ -79,19 +78,19 @@ fn value_bytes(value: &Str) -> Vec<u8> {
     value.bytes(&mut itoa::Buffer::new()).to_vec()
 }
 
-/// For each pair of prefixes, the length of their longest common subsequence.
+/// Length of the longest common subsequence, for each pair of prefixes.
 struct Lengths {
     width: usize,
     cells: Vec<u32>,
 }
 
-/// A subsequence, and the stretches of both strings it consists of, the last one first.
+/// A subsequence, and the contiguous matches it consists of, the last one first.
 struct Found {
     text: Vec<u8>,
     stretches: Vec<Stretch>,
 }
 
-/// Where a stretch ends in both strings (that byte included), and how long it is.
+/// A contiguous match: the index of its last byte in both strings, and its length.
 struct Stretch {
     left_end: usize,
     right_end: usize,
@@ -120,7 +119,8 @@ impl Lengths {
         self.cells[row * self.width + column]
     }
 
-    /// From the end of both strings back to their beginning, as Redis walks, so that ties are told apart as there.
+    /// Walks from the end of both strings to their start, in the order of Redis, so that ties are
+    /// resolved the same way.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
         let mut stretches: Vec<Stretch> = Vec::new();

@@ -1,4 +1,4 @@
-//! Lists.
+//! Commands on lists.
 
 use bytes::Bytes;
 use resp::Out;
@@ -181,7 +181,7 @@ pub(crate) fn lrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The place an index means; those below zero count from the end.
+/// Returns the position for an index; negative indices count from the end.
 fn place(index: i64, len: usize) -> Option<usize> {
     let index = if index < 0 { index + len as i64 } else { index };
     usize::try_from(index).ok().filter(|&index| index < len)
@@ -274,7 +274,6 @@ pub(crate) fn ltrim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// What LPOS was asked for.
 struct PositionOptions {
     rank: i64,
     count: Option<usize>,
@@ -381,7 +380,8 @@ pub(crate) fn rpoplpush(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Moves an element from the list at the first argument to that at the second; whether there was one.
+/// Moves an element from the list at the first argument to that at the second. Returns whether
+/// there was an element.
 fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<bool, Fault> {
     let args = cx.args;
     let (source, target) = (&args[1], &args[2]);
@@ -391,7 +391,8 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
     let piece = list.end(from).expect("a list is never empty").to_bytes();
     cx.peek_as::<List>(target)?;
     let limit = node_limit(cx);
-    // Popped first, or a list that is moved onto itself would lose the wrong element; it stays until both are done.
+    // Pop before push: the other order would pop the wrong element if both lists are the same. The
+    // source list stays until both steps are done, even if empty.
     cx.edit::<List, _>(source, |list| list.drop_end(from))?;
     cx.edit_or_new(target, || List::new(limit), |list| list.push(to, &piece))?;
     cx.changed(target, Class::List, to.push_event());
@@ -408,7 +409,7 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
     Ok(true)
 }
 
-/// `numkeys key … LEFT|RIGHT [COUNT n]`, from an argument on.
+/// Arguments `numkeys key … LEFT|RIGHT [COUNT n]`.
 struct ManyPop<'a> {
     keys: &'a [Bytes],
     end: End,
@@ -425,7 +426,7 @@ impl<'a> ManyPop<'a> {
         Ok(Self { keys, end, count })
     }
 
-    /// Pops from the first list that is there; whether there is one.
+    /// Pops from the first list that exists. Returns whether one exists.
     fn run(&self, cx: &mut Context<'_>, out: &mut Out) -> Result<bool, Fault> {
         for key in self.keys {
             let Some(list) = cx.peek_as::<List>(key)? else {

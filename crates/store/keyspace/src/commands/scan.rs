@@ -1,4 +1,4 @@
-//! SCAN and its kin: a part at a time, and nothing missed that stays.
+//! SCAN, HSCAN, SSCAN and ZSCAN: each call returns a part, and elements that stay are never missed.
 
 use resp::Out;
 
@@ -12,7 +12,7 @@ use crate::zset::Zset;
 
 type Done = Result<(), Fault>;
 
-/// Buckets visited for each entry asked for, in a table that is nearly empty.
+/// Buckets visited per requested element, at most, in a sparse table.
 const BUCKETS_PER_ENTRY: u64 = 10;
 const COUNT_DEFAULT: u64 = 10;
 
@@ -21,12 +21,12 @@ struct Request<'a> {
     count: u64,
     pattern: Option<&'a [u8]>,
     kind: Option<&'a [u8]>,
-    /// Fields of a hash are wanted without their values.
+    /// True for HSCAN NOVALUES.
     is_without_values: bool,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the cursor, and the options behind it.
+    /// Parses the cursor and the options after it.
     fn parse(cx: &Context<'a>, cursor_at: usize) -> Result<Self, Fault> {
         let args = cx.args;
         let takes_novalues = args[0].eq_ignore_ascii_case(b"hscan");
@@ -67,7 +67,7 @@ impl<'a> Request<'a> {
         self.pattern.is_none_or(|pattern| glob(pattern, name))
     }
 
-    /// Visits buckets until enough was found, or the end; returns where to go on.
+    /// Visits buckets until enough elements were found or the table ends. Returns the next cursor.
     fn run(&self, mut step: impl FnMut(u64) -> (u64, usize)) -> u64 {
         let mut cursor = self.cursor;
         for _ in 0..self.count.saturating_mul(BUCKETS_PER_ENTRY) {
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// As `strtoul` reads it, which Redis leaves it to: nothing is 0, and what is below zero counts from the highest number down.
+/// Parses a cursor like `strtoul` in Redis: an empty text is 0, and a negative number wraps around.
 fn parse_cursor(text: &[u8]) -> Result<u64, Fault> {
     let text = std::str::from_utf8(text).map_err(|_| Fault::INVALID_CURSOR)?;
     let (digits, is_negative) = match text.strip_prefix('-') {

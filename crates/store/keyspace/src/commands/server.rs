@@ -1,4 +1,4 @@
-//! The commands about commands, and the few about the server that need no server.
+//! The commands about commands (COMMAND …), and server commands that need no server.
 
 use bytes::Bytes;
 use resp::Out;
@@ -22,7 +22,7 @@ pub(crate) fn time(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// `CONTAINER HELP`: the subcommands, what they take and what they do.
+/// Replies to `CONTAINER HELP`: subcommands, their arguments and summaries.
 pub(crate) fn help(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let name = cx.args[0].to_ascii_lowercase();
     let container = table::named(&name).expect("HELP is a subcommand of it");
@@ -46,7 +46,7 @@ pub(crate) fn help(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// What HELP answers, whose first and last lines are Redis's.
+/// Writes the reply of a HELP subcommand, framed by the first and last lines that Redis sends.
 pub fn send_help(container: &str, lines: &[impl AsRef<str>], out: &mut Out) {
     let container = container.to_uppercase();
     out.array(lines.len() + 3);
@@ -58,7 +58,7 @@ pub fn send_help(container: &str, lines: &[impl AsRef<str>], out: &mut Out) {
     out.simple("    Prints this help.");
 }
 
-/// Commands that are no subcommands.
+/// Returns the commands that are not subcommands.
 fn whole() -> impl Iterator<Item = &'static Command> {
     table::commands()
         .iter()
@@ -111,7 +111,7 @@ fn send_info(command: &Command, out: &mut Out) {
     out.set(specs.len());
     specs.iter().for_each(|spec| send_spec(spec, out));
     let subcommands: Vec<&Command> = table::subcommands(command).collect();
-    // None are an empty set, as Redis sends them.
+    // Redis sends an empty set, not an empty array.
     match subcommands.len() {
         0 => out.set(0),
         count => out.array(count),
@@ -121,7 +121,7 @@ fn send_info(command: &Command, out: &mut Out) {
         .for_each(|subcommand| send_info(subcommand, out));
 }
 
-/// The first key, the last, and the step, as far as they do not depend on arguments.
+/// Returns first key, last key and step, as far as they do not depend on arguments.
 fn positions(keys: Keys) -> (i64, i64, i64) {
     match keys {
         Keys::None | Keys::Counted { .. } => (0, 0, 0),
@@ -223,7 +223,8 @@ fn send_docs(command: &Command, out: &mut Out) {
     }
 }
 
-/// Which of the key specs an argument has: the first key the first one, the last of several the last.
+/// Assigns key specs to arguments: the first key argument gets the first spec, all others get the
+/// last.
 struct KeySpecs {
     count: usize,
     specs: usize,
@@ -343,7 +344,6 @@ pub(crate) fn command_getkeysandflags(cx: &mut Context<'_>, out: &mut Out) -> Do
     Ok(())
 }
 
-/// The command of a call, and its keys.
 fn keys_of(call: &[Bytes]) -> Result<(&'static Command, Vec<&Bytes>), Fault> {
     let command = table::resolve(call).map_err(|_| Fault::of("ERR Invalid command specified"))?;
     if !command.has_keys() {

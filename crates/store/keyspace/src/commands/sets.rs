@@ -1,4 +1,4 @@
-//! Sets.
+//! Commands on sets.
 
 use bytes::Bytes;
 use resp::Out;
@@ -189,7 +189,7 @@ enum Operation {
     Subtract,
 }
 
-/// Checks the types of all keys, and says which are there.
+/// Checks the types of all keys. Returns for each whether it exists.
 fn present(cx: &mut Context<'_>, keys: &[Bytes]) -> Result<Vec<bool>, Fault> {
     keys.iter()
         .map(|key| Ok(cx.read_as::<Set>(key)?.is_some()))
@@ -197,7 +197,7 @@ fn present(cx: &mut Context<'_>, keys: &[Bytes]) -> Result<Vec<bool>, Fault> {
 }
 
 impl Context<'_> {
-    /// A set that was found there before.
+    /// Returns the set at a key that [`present`] has found.
     fn set_at(&self, key: &[u8]) -> &Set {
         let entry = self.ks.dbs[self.db]
             .dict
@@ -207,7 +207,7 @@ impl Context<'_> {
     }
 }
 
-/// Members that are in all sets, at most so many.
+/// Returns at most `most` members that are in all sets.
 fn intersect(cx: &mut Context<'_>, keys: &[Bytes], most: usize) -> Result<Vec<Key>, Fault> {
     if present(cx, keys)?.contains(&false) {
         return Ok(Vec::new());
@@ -302,7 +302,7 @@ pub(crate) fn sintercard(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// `numkeys key … [LIMIT n]` of SINTERCARD: the keys, and how far to count.
+/// Parses `numkeys key … [LIMIT n]` of SINTERCARD. Returns the keys and the maximum count.
 fn card_request<'a>(cx: &Context<'a>) -> Result<(&'a [Bytes], usize), Fault> {
     let count = resp::parse_int(&cx.args[1]).and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|&count| 0 < count);

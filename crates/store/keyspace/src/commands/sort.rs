@@ -1,4 +1,4 @@
-//! SORT: by value, or by what other keys hold.
+//! SORT: by the elements themselves, or by the values of other keys.
 
 use std::cmp::Ordering;
 
@@ -66,13 +66,13 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// A pattern without a star names one key for all: nothing to sort by.
+    /// Returns whether the elements stay in their order: a BY pattern without `*` disables sorting.
     fn keeps_order(&self) -> bool {
         self.by.is_some_and(|by| !by.contains(&b'*'))
     }
 }
 
-/// What an element is compared by.
+/// Sort key of an element.
 enum Weight {
     Number(f64),
     Text(Option<Bytes>),
@@ -134,8 +134,8 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The elements in the order in which they stand; sets without an order of their own in that of their names, where the
-/// result will be stored and must be the same everywhere.
+/// Returns the elements in their stored order. If a set is not sorted and the result is stored, its
+/// elements are ordered by name, so that the result is the same on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();
@@ -185,7 +185,7 @@ fn sorted(
         let weight = if request.alpha {
             Weight::Text(value)
         } else {
-            // What is missing or empty weighs nothing; as in C, a text ends at a NUL.
+            // A missing or empty value counts as 0; as in C, a text ends at a NUL.
             let text = value.as_deref().unwrap_or_default();
             let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
             let number = match text.is_empty() {
@@ -198,7 +198,7 @@ fn sorted(
         rows.push(Row { element, weight });
     }
     rows.sort_by(|left, right| {
-        // Equal weights are told apart by the elements, so that the result is always the same.
+        // Ties are resolved by comparing the elements, so that the result is deterministic.
         let order = compare(&left.weight, &right.weight);
         let order = order.then_with(|| left.element.cmp(&right.element));
         if request.descending {
@@ -234,7 +234,8 @@ fn limited(mut elements: Vec<Bytes>, limit: Option<(i64, i64)>) -> Vec<Bytes> {
     rest
 }
 
-/// What a pattern means for an element: `#` the element, `key_*` a string, `key_*->field` a field of a hash.
+/// Resolves a pattern for an element: `#` is the element itself, `key_*` a string, `key_*->field` a
+/// field of a hash.
 fn lookup(cx: &mut Context<'_>, pattern: &[u8], element: &Bytes) -> Option<Bytes> {
     if pattern == b"#" {
         return Some(element.clone());
@@ -242,7 +243,7 @@ fn lookup(cx: &mut Context<'_>, pattern: &[u8], element: &Bytes) -> Option<Bytes
     let star = pattern.iter().position(|&byte| byte == b'*')?;
     let (before, behind) = (&pattern[..star], &pattern[star + 1..]);
     let arrow = behind.windows(2).position(|two| two == b"->");
-    // An arrow at the very end belongs to the name of the key.
+    // An arrow at the very end belongs to the key's name.
     let arrow = arrow.filter(|at| at + 2 < behind.len());
     let (behind, field) = match arrow {
         Some(at) => (&behind[..at], Some(&behind[at + 2..])),

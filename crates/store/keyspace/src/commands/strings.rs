@@ -1,4 +1,4 @@
-//! Strings.
+//! Commands on strings.
 
 use bytes::Bytes;
 use resp::Out;
@@ -53,7 +53,6 @@ pub(crate) fn getrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// What SET was asked for.
 #[derive(Default)]
 struct SetOptions {
     only_new: bool,
@@ -61,7 +60,7 @@ struct SetOptions {
     keep_deadline: bool,
     reply_old: bool,
     expire: Option<Expire>,
-    /// Where the tags begin.
+    /// Index of the first cache tag.
     tags_at: Option<usize>,
 }
 
@@ -78,7 +77,7 @@ fn parse_set(cx: &Context<'_>) -> Result<SetOptions, Fault> {
         } else if cx.is(at, "keepttl") && options.expire.is_none() {
             options.keep_deadline = true;
         } else if cx.is(at, "tag") && at + 1 < cx.args.len() {
-            // Ours: all that follows are names.
+            // An extension to Redis: all arguments after TAG are cache tags.
             options.tags_at = Some(at + 1);
             break;
         } else if options.expire.is_none()
@@ -148,13 +147,15 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Sets the first argument to the one with this index.
+/// Sets the key in the first argument to the value at this argument index, and removes its cache
+/// tags.
 fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let args = cx.args;
     let value = Value::Str(Str::new(&args[value]));
     let is_past = matches!(deadline, Deadline::At(at) if Keyspace::is_due(at, cx.now));
     if is_past && !cx.session.replay {
-        // A deadline in the past: the key is gone before anybody can see it.
+        // The deadline has passed already: report the key as set and deleted, so that no client
+        // sees it.
         cx.put(&args[1], value, Deadline::Never);
         cx.changed(&args[1], Class::String, "set");
         cx.delete(&args[1]);
@@ -308,7 +309,7 @@ pub(crate) fn append(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Refuses a string that would become longer than the limit.
+/// Returns an error if a string would exceed the maximum length.
 pub(super) fn check_length(cx: &Context<'_>, at: usize, more: usize) -> Done {
     match at.checked_add(more) {
         Some(len) if len <= cx.ks.limits.string_bytes_max => Ok(()),

@@ -1,4 +1,4 @@
-//! TAG and GETORLOCK, which Redis does not have.
+//! TAG and GETORLOCK, which are extensions to Redis.
 
 use resp::Out;
 
@@ -33,8 +33,10 @@ pub(crate) fn get(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// `GETORLOCK key milliseconds`: the value; or null, and then the caller is to make it and has so long; or, while another
-/// one is making it, it waits. To set the key gives the lock back, and so does DEL, which lets the next one make it.
+/// Runs `GETORLOCK key milliseconds`. Replies with the value if the key exists; else with null, and
+/// the client holds the build lock for that time to compute the value; else, while another client
+/// holds the lock, waits. Setting the key releases the lock; DEL releases it too, and the next
+/// waiter gets it.
 pub(crate) fn getorlock(cx: &mut Context<'_>, out: &mut Out) -> Result<Option<Block>, Fault> {
     let ms = cx.int(2)?;
     if ms <= 0 || cx.now.checked_add(ms).is_none() {

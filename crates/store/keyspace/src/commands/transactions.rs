@@ -71,7 +71,8 @@ fn see(cx: &Context<'_>, db: usize, key: &[u8]) -> Seen {
     }
 }
 
-/// The commands of a transaction that may run; otherwise why it does not was written.
+/// Returns the commands of a transaction that may run. Otherwise writes the reason as a reply and
+/// returns `None`.
 pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<Bytes>>> {
     let Some(queue) = cx.session.queue.take() else {
         out.error("ERR EXEC without MULTI");
@@ -90,7 +91,7 @@ pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<
     Some(queue.commands)
 }
 
-/// Whether a watched key is not what it was.
+/// Returns whether a watched key has changed since WATCH.
 fn has_changed(cx: &Context<'_>) -> bool {
     let mut watched = cx.session.watched.iter();
     watched.any(|watched| {

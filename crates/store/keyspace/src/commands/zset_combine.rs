@@ -1,4 +1,5 @@
-//! Unions, intersections and differences of sorted sets; plain sets count as such with a score of one.
+//! Unions, intersections and differences of sorted sets; in plain sets, each member has the score
+//! 1.
 
 use bytes::Bytes;
 use resp::Out;
@@ -20,7 +21,7 @@ enum Operation {
     Union,
     Intersect,
     Subtract,
-    /// Counts the members of the intersection.
+    /// Intersection that is only counted.
     Count,
 }
 
@@ -34,9 +35,9 @@ enum Aggregate {
 impl Aggregate {
     fn combine(self, left: f64, right: f64) -> f64 {
         match self {
-            // The sum of both infinities is none; Redis makes it zero.
+            // The sum of opposite infinities is NaN; Redis makes it zero.
             Self::Sum => number_or_zero(left + right),
-            // Of 0 and -0, which are equal, the first stays.
+            // 0 and -0 compare equal, so the first one stays.
             Self::Min if right < left => right,
             Self::Max if left < right => right,
             Self::Min | Self::Max => left,
@@ -50,7 +51,7 @@ fn number_or_zero(value: f64) -> f64 {
 
 struct Request<'a> {
     keys: &'a [Bytes],
-    /// How far to count.
+    /// Maximum count.
     most: usize,
     weights: Vec<f64>,
     aggregate: Aggregate,
@@ -58,7 +59,7 @@ struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads `numkeys key … [WEIGHTS …] [AGGREGATE …] [WITHSCORES]` from an argument on.
+    /// Parses `numkeys key … [WEIGHTS …] [AGGREGATE …] [WITHSCORES]`.
     fn parse(
         cx: &mut Context<'a>,
         at: usize,
@@ -120,7 +121,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// One of the inputs.
 enum Input<'a> {
     Absent,
     Set(&'a Set),
@@ -163,7 +163,7 @@ fn check_types(cx: &mut Context<'_>, keys: &[Bytes]) -> Done {
     Ok(())
 }
 
-/// What is there under keys whose types were checked.
+/// Returns the values at keys whose types were checked.
 fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     let dict = &cx.ks.dbs[cx.db].dict;
     let inputs = keys
@@ -176,8 +176,8 @@ fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     inputs.collect()
 }
 
-/// What comes of it, in the form of large sorted sets: as in Redis, small ones lose the sign of a zero only when they are
-/// stored.
+/// Returns the result in the encoding of large sorted sets. As in Redis, the sign of a zero is lost
+/// only when a small result is stored.
 fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zset {
     let growth = cx.growth();
     let inputs = inputs(cx, request.keys);
@@ -204,7 +204,8 @@ fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zse
                     let Some(score) = inputs[at].score(name) else {
                         return true;
                     };
-                    // As in Redis: of no number here comes 0 with all that was added so far.
+                    // As in Redis, a product that is NaN is not replaced by 0 here: the sum with it
+                    // becomes 0 instead.
                     let score = score * request.weights[at];
                     total = request.aggregate.combine(total, score);
                 }

@@ -1,6 +1,6 @@
-//! Ranges of sorted sets: by rank, by score, by name.
+//! Ranges of sorted sets: by rank, score or name.
 //!
-//! Every range becomes one of ranks, which is then sent, counted, removed or stored.
+//! Every range is converted to a range of ranks, which is then sent, counted, removed or stored.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::zset::Zset;
 
 type Done = Result<(), Fault>;
 
-/// An end of a range of scores.
+/// One end of a range of scores.
 #[derive(Clone, Copy)]
 struct ScoreBound {
     score: f64,
@@ -36,7 +36,7 @@ impl ScoreBound {
     }
 }
 
-/// An end of a range of names.
+/// One end of a range of names.
 #[derive(Clone, Copy)]
 enum NameBound<'a> {
     Lowest,
@@ -61,7 +61,7 @@ impl<'a> NameBound<'a> {
         }
     }
 
-    /// Whether a name stands before this bound; what is equal does so if `with_equal`.
+    /// Returns whether `other` sorts before this bound; an equal name does if `with_equal`.
     fn is_behind(self, other: &[u8], with_equal: bool) -> bool {
         match self {
             Self::Lowest => false,
@@ -75,7 +75,7 @@ impl<'a> NameBound<'a> {
     }
 }
 
-/// A range as it was asked for.
+/// A range in the units of the request.
 #[derive(Clone, Copy)]
 enum Span<'a> {
     Ranks(i64, i64),
@@ -83,7 +83,7 @@ enum Span<'a> {
     Names(NameBound<'a>, NameBound<'a>),
 }
 
-/// How a command names its range.
+/// Unit of a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Rank,
@@ -107,7 +107,8 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// The ranks it covers; `reverse` tells from which end ranks were counted.
+    /// Returns the covered ranks. `reverse` means that ranks in the request count from the highest
+    /// score.
     fn ranks(self, zset: &Zset, reverse: bool) -> Range<usize> {
         let (start, end) = match self {
             Self::Ranks(start, end) => {
@@ -130,7 +131,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// A range, the direction, and what is left out at its begin and end.
+/// A range with its direction and options.
 struct Request<'a> {
     span: Span<'a>,
     reverse: bool,
@@ -138,7 +139,7 @@ struct Request<'a> {
     limit: Option<(i64, i64)>,
 }
 
-/// What the name of a command fixes.
+/// Options that the name of a command implies.
 #[derive(Clone, Copy)]
 struct Fixed {
     by: By,
@@ -146,7 +147,8 @@ struct Fixed {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the range at `at` and the options behind it. What a command's name does not fix, options choose.
+    /// Parses the range at `at` and the options after it. `None` for `fixed` means that options
+    /// choose unit and direction (ZRANGE).
     fn parse(
         cx: &Context<'a>,
         at: usize,

@@ -1,4 +1,4 @@
-//! Sorted sets: members one by one. Ranges and combinations stand in files of their own.
+//! Sorted sets: commands on members. Ranges are in `zset_range`, combinations in `zset_combine`.
 
 use bytes::Bytes;
 use resp::{Out, Proto};
@@ -13,7 +13,6 @@ use crate::zset::Zset;
 type Done = Result<(), Fault>;
 type Wait = Result<Option<Block>, Fault>;
 
-/// What ZADD was asked for.
 #[derive(Default)]
 struct AddOptions {
     only_new: bool,
@@ -25,7 +24,7 @@ struct AddOptions {
 }
 
 impl AddOptions {
-    /// Reads them, and says where the pairs begin.
+    /// Parses the options. Returns them with the index of the first score.
     fn parse(cx: &Context<'_>) -> Result<(Self, usize), Fault> {
         let mut options = Self::default();
         let mut at = 2;
@@ -68,7 +67,7 @@ impl AddOptions {
         Ok((options, at))
     }
 
-    /// The score a member gets, if it gets one.
+    /// Returns the new score of a member, or `None` if the options exclude the change.
     fn score(&self, old: Option<f64>, given: f64) -> Result<Option<f64>, Fault> {
         let Some(old) = old else {
             return Ok((!self.only_old).then_some(given));
@@ -226,7 +225,7 @@ fn rank(cx: &mut Context<'_>, reverse: bool, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Members and scores as an array: pairs in RESP3, one behind the other in RESP2.
+/// Sends members and scores as an array: nested pairs in RESP3, a flat list in RESP2.
 pub(super) fn send_pairs(pairs: &[(Key, f64)], with_scores: bool, out: &mut Out) {
     begin_pairs(pairs.len(), with_scores, out);
     for (name, score) in pairs {
@@ -293,7 +292,7 @@ pub(crate) fn zrandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The low end of a sorted set, or the high one.
+/// The end with the lowest score, or with the highest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extreme {
     Min,
@@ -316,7 +315,7 @@ impl Extreme {
     }
 }
 
-/// Removes members at one end, and returns them; `None` if the key is not there.
+/// Removes up to `count` members at one end and returns them; `None` if the key does not exist.
 fn pop(
     cx: &mut Context<'_>,
     key: &Bytes,
@@ -405,7 +404,7 @@ fn pop_or_wait(cx: &mut Context<'_>, extreme: Extreme, out: &mut Out) -> Wait {
     Ok(super::block(cx, keys, deadline_ms, out))
 }
 
-/// `numkeys key … MIN|MAX [COUNT n]`, from an argument on.
+/// Arguments `numkeys key … MIN|MAX [COUNT n]`.
 struct ManyPop<'a> {
     keys: &'a [Bytes],
     extreme: Extreme,
@@ -431,7 +430,7 @@ impl<'a> ManyPop<'a> {
         })
     }
 
-    /// Pops from the first sorted set that is there; whether there is one.
+    /// Pops from the first sorted set that exists. Returns whether one exists.
     fn run(&self, cx: &mut Context<'_>, out: &mut Out) -> Result<bool, Fault> {
         for key in self.keys {
             if let Some(popped) = pop(cx, key, self.extreme, self.count)? {

@@ -1,8 +1,8 @@
-//! A table's items as they were at one moment, while it changes: each is copied when it is about to change for the first
-//! time. So a change costs the copy of one item, and what it all takes is what has changed.
+//! The state of a table at one moment, kept while the table changes: each item is copied before its
+//! first change. A change costs the copy of one item, and the guard holds only changed items.
 //!
 //! ```text
-//! slots:   visited visited │ as it was   copied   as it was   copied …  │ later
+//! slots:   visited visited │ unchanged   copied   unchanged   copied …  │ added later
 //!                          └ next                                       └ end
 //! ```
 
@@ -13,18 +13,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::chunked::Chunked;
 use crate::dict::Item;
 
-/// The guard of a table, if it has one. A copy of a table has none.
+/// Guard of a table, if it has one. Cloning a table does not clone its guard.
 #[derive(Debug)]
 pub(crate) struct Guarded<T>(Option<Box<Guard<T>>>);
 
 #[derive(Debug)]
 struct Guard<T> {
-    /// Slots that were not visited.
+    /// Slots that were not visited yet.
     slots: Range<u32>,
-    /// A bit a slot: it is not what it was, and what it was is in `copies`, if there was something.
+    /// One bit per slot: the slot has changed, and `copies` has its former item, if there was one.
     changed: Vec<u64>,
     copies: Vec<T>,
-    /// Of all guards of a snapshot.
+    /// Bytes of the copies in all guards of a snapshot.
     copied_bytes: Arc<AtomicUsize>,
 }
 
@@ -54,7 +54,7 @@ impl<T: Item> Guarded<T> {
         })))
     }
 
-    /// A slot is about to change.
+    /// Copies the item of a slot that is about to change, if a guard needs it.
     #[inline]
     pub(crate) fn changes(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
         if let Some(guard) = &mut self.0 {
@@ -111,7 +111,7 @@ impl<T: Item> Guard<T> {
     }
 }
 
-/// What a copy takes.
+/// Returns the memory that a copy of an item takes, in bytes.
 fn bytes<T: Item>(item: &T) -> usize {
     size_of::<T>() + item.heap_bytes()
 }

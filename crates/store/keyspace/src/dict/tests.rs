@@ -115,7 +115,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What was there during a whole scan is seen by it, however the table grew and shrank meanwhile.
+    /// A whole scan visits every item that existed throughout it, however the table grew and
+    /// shrank.
     #[test]
     fn scan_misses_nothing(steps in steps()) {
         let mut dict: Dict<Pair> = Dict::new(SEED);

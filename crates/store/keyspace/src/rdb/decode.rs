@@ -1,4 +1,4 @@
-//! Bytes as values.
+//! Decoding of values.
 
 use bytes::Bytes;
 
@@ -12,23 +12,23 @@ use crate::text::parse_double;
 use crate::value::{Kind, Value};
 use crate::zset::Zset;
 
-/// Why reading stopped.
+/// Reason why decoding stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// There is not enough yet.
+    /// More input is needed.
     Short,
-    /// It cannot be right, whatever follows.
+    /// The input violates the format.
     Bad(&'static str),
 }
 
-/// A place in alleged bytes.
+/// Read position in untrusted bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) at: usize,
 }
 
-/// A length, or the form of a string that has none.
+/// A length, or a marker for a string in a special encoding.
 enum Length {
     Plain(u64),
     Int8,
@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A string, with a bound for what it may be once it is no longer compressed.
+    /// Reads a string; the limit applies to its decompressed length.
     pub(crate) fn string(&mut self, bytes_max: usize) -> Result<Text<'a>, Stop> {
         let bounded = |len: usize| {
             if len <= bytes_max {
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
                 let short = self.len()?;
                 let long = bounded(self.len()?)?;
                 let short = self.take(short)?;
-                // LZF makes at most 264 bytes of three.
+                // LZF expands three bytes to at most 264.
                 if short.len().saturating_mul(264) < long {
                     return Err(Stop::Bad("a compressed string that cannot be so long"));
                 }
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A string, as it was written.
+/// A decoded string in its stored form.
 pub(crate) enum Text<'a> {
     Plain(&'a [u8]),
     Int(i64),
@@ -133,14 +133,14 @@ impl Text<'_> {
     }
 }
 
-/// What reading a value needs to know.
+/// Settings for decoding a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) growth: Growth,
     pub(crate) string_bytes_max: usize,
 }
 
-/// Reads the value of a type. An empty collection is none, since no key holds one.
+/// Reads a value of this type. Returns `None` for an empty collection, since no key may hold one.
 pub(crate) fn read_value(
     kind: u8,
     from: &mut Cursor<'_>,
@@ -174,7 +174,7 @@ pub(crate) fn read_value(
     Ok((!value.is_vacant()).then_some(value))
 }
 
-/// Reads a pack, which stands in a string.
+/// Reads a packed collection, which is stored as a string.
 fn read_pack<T>(
     from: &mut Cursor<'_>,
     reading: Reading,
@@ -322,7 +322,7 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
     Ok(zset)
 }
 
-/// A score of the old form: a length and text, or a length that stands for what is no number.
+/// Reads a score of the old format: a length and text, or a special length for infinities and NaN.
 fn read_score(from: &mut Cursor<'_>) -> Result<f64, Stop> {
     match from.byte()? {
         253 => Err(Stop::Bad("a score that is no number")),

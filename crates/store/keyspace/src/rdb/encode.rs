@@ -1,4 +1,4 @@
-//! Values as bytes.
+//! Encoding of values.
 
 use bytes::Bytes;
 use resp::BLOB_BYTES_MIN;
@@ -10,19 +10,19 @@ use crate::snapshot::Blobs;
 use crate::string::Str;
 use crate::value::Value;
 
-/// Strings longer than this may be compressed, but for blobs: those are pictures more often than text, and to compress
-/// one holds everybody up for longer than a turn may take.
+/// Longer strings may be compressed. Blobs are not: they are usually pictures, and compressing one
+/// would block the core for longer than a turn may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// What it costs to write a string beside its bytes, in bytes.
+/// Cost of writing a string besides its bytes, in bytes.
 const STRING_WORK: usize = 16;
 
-/// Appends to a file or a payload.
+/// Writer that appends to a file or a payload.
 pub(crate) struct Writer<'a> {
     pub(crate) to: &'a mut Vec<u8>,
     blobs: Option<&'a mut Blobs>,
     compress: bool,
-    /// What was written so far, by what it costs: bytes as they were before they were compressed, and [`STRING_WORK`].
+    /// Work done so far: uncompressed bytes, plus [`STRING_WORK`] per string.
     pub(crate) work: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One that leaves blobs by reference.
+    /// Returns a writer that stores blobs by reference.
     pub(crate) fn with_blobs(to: &'a mut Vec<u8>, blobs: &'a mut Blobs, compress: bool) -> Self {
         Self {
             blobs: Some(blobs),
@@ -81,13 +81,13 @@ impl<'a> Writer<'a> {
         self.to.extend_from_slice(text);
     }
 
-    /// A string in its compressed form, if that is shorter.
+    /// Writes a string in compressed form, if that is shorter. Returns whether it was.
     fn compressed(&mut self, text: &[u8]) -> bool {
         let begin = self.to.len();
         if !lzf::compress(text, self.to) {
             return false;
         }
-        // How long it is stands before it.
+        // The lengths precede the data, but are known only afterwards: append, then rotate.
         let end = self.to.len();
         self.to.push(0xc3);
         self.len(end - begin);
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// A number as such, if it fits 32 bits.
+    /// Writes an integer in binary, if it fits 32 bits. Returns whether it did.
     fn int(&mut self, number: i64) -> bool {
         if let Ok(number) = i8::try_from(number) {
             self.to.extend_from_slice(&[0xc0, number as u8]);
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         self.to.extend_from_slice(&score.to_le_bytes());
     }
 
-    /// A string that is never compressed, by reference where there is a place for that.
+    /// Writes a string without compression, by reference if the writer supports that.
     fn blob(&mut self, blob: &Bytes) {
         self.work += blob.len() + STRING_WORK;
         self.len(blob.len());
@@ -144,7 +144,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The type in which a value is written.
 pub(crate) fn value_kind(value: &Value) -> u8 {
     match value {
         Value::Str(_) => kind::STRING,
@@ -155,11 +154,12 @@ pub(crate) fn value_kind(value: &Value) -> u8 {
     }
 }
 
-/// Appends the value behind its type (and its key, where it has one).
+/// Writes a value without its type and key.
 pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     write_count(value, writer);
     match value {
-        // The highest first, as Redis does, so that a skip list is built by insertions at its front.
+        // Highest score first, as Redis does, so that a skip list is built by insertions at its
+        // front.
         Value::Zset(zset) => zset.each(0..zset.len(), true, |name, score| {
             writer.scored(name, score);
             true
@@ -171,7 +171,7 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Appends how many elements follow, where the value has elements.
+/// Writes the number of elements, for values that have elements.
 pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     match value {
         Value::Str(_) => {}
@@ -182,8 +182,9 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Appends the elements of a value from a place on, the first of which is 0, until the writer has done about so much; the
-/// place to go on from, unless the value is whole. Places hold until the value is changed; those of a table are its slots.
+/// Writes elements from `place` on (0 is the first) until the writer has done `work_max`. Returns
+/// the next place, unless the value is complete. Places are valid until the value changes; those of
+/// a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
     place: usize,
@@ -224,8 +225,8 @@ pub(crate) fn write_part(
     }
 }
 
-/// Appends elements of a table as they were when it was guarded, until the writer has done about so much; whether that was
-/// all.
+/// Writes guarded elements of a table, in their guarded state, until the writer has done
+/// `work_max`. Returns whether none are left.
 pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
     match value {
         Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),

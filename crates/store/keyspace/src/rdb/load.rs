@@ -1,4 +1,4 @@
-//! A file, piece by piece.
+//! Incremental loading of a file.
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use crate::evict::Until;
 use crate::keyspace::{Keyspace, LastLoad};
 use crate::value::Value;
 
-/// Bytes of the magic and the version.
+/// Bytes of magic and version.
 const HEAD_BYTES: usize = 9;
 
-/// How a file is read.
+/// Options for loading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Unix time in milliseconds.
+    /// Current Unix time in milliseconds.
     pub now_ms: u64,
-    /// Whether the checksum at the end must be right; a zero never needs to be.
+    /// True to verify the checksum at the end; a checksum of zero is always accepted.
     pub check_crc: bool,
-    /// Whether keys are left out whose deadline has passed.
+    /// True to skip keys whose deadline has passed.
     pub skip_expired: bool,
 }
 
-/// What is wrong with a file, and where.
+/// A violation of the format, with its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Bytes from the begin of the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
     what: &'static str,
     key: Option<Bytes>,
@@ -46,7 +46,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Reads a file into a keyspace, as its bytes come.
+/// Loader that reads a file into a keyspace, chunk by chunk.
 #[derive(Debug)]
 pub struct Loader {
     options: LoadOptions,
@@ -54,15 +54,14 @@ pub struct Loader {
     crc: u64,
     version: Option<u16>,
     db: usize,
-    /// Tags of the key that comes next.
+    /// Cache tags of the following key.
     tags: Vec<Bytes>,
     is_done: bool,
     keep: fn(BytesMut) -> Bytes,
 }
 
-/// One thing that stands in a file.
 enum Item {
-    /// Something that matters no more.
+    /// An item without effect.
     Skip,
     Head(u16),
     Select(usize),
@@ -77,7 +76,7 @@ enum Item {
 }
 
 impl Loader {
-    /// The begin of a file.
+    /// Returns a loader at the start of a file.
     #[must_use]
     pub fn new(options: LoadOptions) -> Self {
         Self {
@@ -92,17 +91,18 @@ impl Loader {
         }
     }
 
-    /// Has blobs made read-only by `keep`, which must not change them.
+    /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
     #[must_use]
     pub fn keeping(self, keep: fn(BytesMut) -> Bytes) -> Self {
         Self { keep, ..self }
     }
 
-    /// Takes what is whole, and leaves the rest; whether the file has ended. Who gets `false` and nothing was taken
-    /// reads as much again as there is, so that a long value is not looked at too often.
+    /// Consumes all complete items and leaves the rest. Returns whether the file has ended. If
+    /// nothing was consumed, the caller should double the input before the next call, so that a
+    /// long value is not parsed too often.
     ///
     /// # Errors
-    /// When what there is cannot be right.
+    /// If the input violates the format.
     pub fn feed(&mut self, keyspace: &mut Keyspace, input: &mut BytesMut) -> Result<bool, Error> {
         while !self.is_done {
             let mut cursor = Cursor::new(input);

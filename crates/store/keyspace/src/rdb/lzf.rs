@@ -1,18 +1,18 @@
-//! LZF, the compression of long strings: literal runs and references into what was written so far.
+//! LZF, the compression of long strings: literal runs, and references into the output so far.
 //!
 //! ```text
 //! 000LLLLL               L + 1 literal bytes follow
-//! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more byte of length comes first
+//! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more length byte first
 //! ```
 
-/// Literals in one run.
+/// Literals per run, at most.
 const RUN_MAX: usize = 32;
-/// How far back a reference reaches.
+/// Maximum distance of a reference.
 const OFFSET_MAX: usize = 1 << 13;
-/// Bytes of one reference.
+/// Bytes per reference, at most.
 const COPY_MAX: usize = 264;
 
-/// The bytes of which these are the compressed form; `None` if they are not exactly so many.
+/// Decompresses to exactly `len` bytes; `None` if the input is invalid or its length differs.
 pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut to = Vec::with_capacity(len);
     let mut at = 0;
@@ -32,7 +32,7 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
             let offset = (control & 0x1f) << 8 | usize::from(*from.get(at)?);
             at += 1;
             let start = to.len().checked_sub(offset + 1)?;
-            // The source may reach into what is being written.
+            // The source range may overlap the bytes being written.
             for index in start..start + count + 2 {
                 to.push(to[index]);
             }
@@ -44,9 +44,9 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     (to.len() == len).then_some(to)
 }
 
-/// Appends the compressed form of bytes that are no blob, if it is shorter; whether it is.
+/// Appends the compressed form, if it is shorter. Returns whether it was. Blobs are not supported.
 pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
-    // A table is cleared for each string, so a short one gets a small table.
+    // The table is cleared for each string, so short strings use a small one.
     match from.len() {
         0..=128 => compress_by::<{ 1 << 7 }>(from, to),
         129..=1024 => compress_by::<{ 1 << 10 }>(from, to),
@@ -56,7 +56,7 @@ pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
 
 fn compress_by<const SLOTS: usize>(from: &[u8], to: &mut Vec<u8>) -> bool {
     let begin = to.len();
-    // Where three bytes were last seen, counted from 1.
+    // Last position of each hash of three bytes, counted from 1; 0 means none.
     let mut last_seen = [0_u16; SLOTS];
     let (mut at, mut literals) = (0, 0);
     while at + 2 < from.len() && at < usize::from(u16::MAX) {

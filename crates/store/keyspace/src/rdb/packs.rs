@@ -1,6 +1,5 @@
-//! Packed collections as other versions of Redis wrote them: listpack, ziplist, zipmap, intset.
+//! Packed collections written by Redis: listpack, ziplist, zipmap, intset.
 
-/// An element of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a [u8]),
@@ -16,7 +15,7 @@ impl Piece<'_> {
     }
 }
 
-/// So many bytes as a little-endian number with a sign.
+/// Decodes a little-endian signed number of up to 8 bytes.
 fn signed(bytes: &[u8]) -> i64 {
     let fill = if bytes.last().is_some_and(|&byte| 0x80 <= byte) {
         0xff
@@ -34,7 +33,7 @@ fn number(bytes: &[u8]) -> usize {
     u64::from_le_bytes(whole) as usize
 }
 
-/// The elements of a listpack; `None` if it is none.
+/// Returns the elements of a listpack; `None` if it is invalid.
 ///
 /// ```text
 /// bytes 4 │ count 2 │ (encoding and data │ length of both, backwards) … │ 255
@@ -50,7 +49,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
         let (first, behind) = rest.split_first()?;
         let byte = |at: usize| behind.get(at).map(|&byte| usize::from(byte));
         let low = usize::from(*first);
-        // How many bytes the encoding takes behind its first, and how many the data.
+        // Bytes of the encoding after its first one, and bytes of the data.
         let (head, data): (usize, usize) = match first {
             0..=0x7f => (0, 0),
             0x80..=0xbf => (0, low & 0x3f),
@@ -90,7 +89,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// The elements of a ziplist; `None` if it is none.
+/// Returns the elements of a ziplist; `None` if it is invalid.
 ///
 /// ```text
 /// bytes 4 │ last 4 │ count 2 │ (length of the one before │ encoding │ data) … │ 255
@@ -135,10 +134,11 @@ pub(super) fn ziplist(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// The fields and values of a zipmap, in turn; `None` if it is none.
+/// Returns the alternating fields and values of a zipmap; `None` if it is invalid.
 ///
 /// ```text
-/// count 1 │ (length │ field │ length │ unused 1 │ value │ unused bytes) … │ 255       length: 1, or 254 and 4 bytes
+/// count 1 │ (length │ field │ length │ unused 1 │ value │ unused bytes) … │ 255
+/// length: 1, or 254 and 4 bytes
 /// ```
 pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let mut rest = pack.get(1..)?;
@@ -161,7 +161,7 @@ pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// The members of an intset; `None` if it is none.
+/// Returns the members of an intset; `None` if it is invalid.
 ///
 /// ```text
 /// width 4 │ count 4 │ numbers

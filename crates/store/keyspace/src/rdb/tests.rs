@@ -117,7 +117,7 @@ fn what_valkey_calls_its_own_is_read() {
     let valkey = |head: &[u8]| {
         let mut file = file(&mut filled(), 1 << 20, |_| {});
         file[..9].copy_from_slice(head);
-        // How many keys a slot of a cluster has, as Valkey tells before them.
+        // Valkey writes the number of keys per cluster slot before the keys.
         file.splice(9..9, [opcode::SLOT_INFO, 1, 2, 0]);
         let end = file.len() - 8;
         let crc = crc64(0, &file[..end]).to_le_bytes();
@@ -176,7 +176,7 @@ fn a_canceled_snapshot_leaves_no_trace() {
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
 }
 
-/// A store whose values take more than a turn.
+/// Returns a store whose values take more than one turn.
 fn huge() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for first in (0..20_000).step_by(100) {
@@ -243,7 +243,6 @@ fn large_values_are_written_in_parts() {
     assert_eq!(found, expected);
 }
 
-/// Begins a snapshot that compresses.
 fn begin(keyspace: &mut Keyspace) {
     let begun = keyspace.snapshot_begin(Options {
         version: 10,
@@ -280,7 +279,7 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
     const BUDGET: usize = 10_000;
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for number in 0..2_000 {
-        // Compresses badly.
+        // Text that compresses badly.
         let value: String = (0..60)
             .map(|place| format!("{:02x}", (number * 7919 + place * place * 31) % 251))
             .collect();
@@ -303,7 +302,7 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
         assert!(bytes <= 3 * BUDGET, "{bytes} bytes in one turn");
     }
     assert_eq!(file.len(), quiet.len());
-    // The same where each key was changed and not flushed.
+    // The same with each key changed instead of flushed.
     run(&mut keyspace, "FLUSHALL");
     for number in 0..2_000 {
         run(
@@ -331,7 +330,7 @@ fn a_value_that_changes_while_it_is_written_is_as_it_was() {
         .iter()
         .map(|line| run(&mut quiet, line))
         .collect();
-    // A change to each of them after each number of turns, and one that ends all.
+    // Change every value after this number of turns, then run one final command.
     for (turns, end) in [
         (1, "FLUSHALL"),
         (3, "SWAPDB 0 1"),

@@ -1,5 +1,5 @@
-//! What of a file waits to be handed over: bytes, and blobs between them by reference, so that to write one copies nothing
-//! but what is handed over.
+//! Bytes of a snapshot file that wait to be handed over. Blobs are held by reference, and copied
+//! only when they are handed over.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,17 @@ pub(crate) struct Buffer {
     blobs: Blobs,
 }
 
-/// Blobs in their order.
+/// Blobs in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     queue: VecDeque<Blob>,
-    /// Of all of them, that are not handed over.
+    /// Bytes of all blobs that are not handed over yet.
     waiting_bytes: usize,
 }
 
 #[derive(Debug)]
 struct Blob {
-    /// Before which of the bytes it stands.
+    /// Offset in the buffer's bytes before which the blob belongs.
     at: usize,
     bytes: Bytes,
     handed_over: usize,
@@ -61,12 +61,12 @@ impl Buffer {
         self.bytes.len() - self.handed_over + self.blobs.waiting_bytes
     }
 
-    /// Those of a blob that is next.
+    /// Returns the remaining bytes of the blob that is next.
     pub(crate) fn next_blob_bytes(&self) -> usize {
         self.blobs.queue.front().map_or(0, Blob::waiting_bytes)
     }
 
-    /// Takes what another one holds, of which nothing was handed over.
+    /// Appends another buffer, of which nothing may have been handed over.
     pub(crate) fn append(&mut self, other: &mut Self) {
         assert!(other.handed_over == 0, "what waits aside is not next");
         let Self { bytes, blobs, .. } = std::mem::take(other);
@@ -76,7 +76,8 @@ impl Buffer {
         self.bytes.extend_from_slice(&bytes);
     }
 
-    /// Hands over so many bytes at most; whether that was all. Blobs that nobody uses any more are given back by `keep`.
+    /// Hands over at most `bytes_max` bytes. Returns whether nothing remains. Blobs that are no
+    /// longer used are freed through `keep`.
     pub(crate) fn hand_over(
         &mut self,
         bytes_max: usize,

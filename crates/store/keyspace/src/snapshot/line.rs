@@ -1,9 +1,11 @@
-//! Large values that are written in parts, one after the other, while commands change them.
+//! Queue of large values that are written in parts, one after the other, while commands change
+//! them.
 //!
-//! A value in the line stays where it is as long as nobody changes it. Before it changes it is protected: a table copies
-//! each item before its first change, and of a list the snapshot takes a copy that shares its nodes. A value that goes as a
-//! whole is given to the line, which frees it when it is written. So a change costs what it changes, however much of the
-//! value is written.
+//! A queued value stays in its entry as long as it does not change. Before its first change it is
+//! protected: a table copies each item before the item's first change; of a list, the snapshot
+//! takes a copy that shares its nodes. A value that is removed moves into the queue, which frees it
+//! once it is written. So a change costs only what it changes, however much of the value is already
+//! written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,19 +15,19 @@ use crate::db::{Db, IN_LINE};
 use crate::rdb::{Writer, write_part, write_protected};
 use crate::value::Value;
 
-/// Up to this size a value is written at once.
+/// Maximum size of a value that is written at once.
 const AT_ONCE_BYTES_MAX: usize = 64 << 10;
 
-/// Where an entry is.
+/// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// In the database of this index.
+    /// The database with this index.
     Db(usize),
-    /// In one that was flushed, by its number.
+    /// A flushed database, by its id.
     Flushed(u64),
 }
 
-/// A database that was flushed, and how far it is written.
+/// A flushed database with its progress.
 #[derive(Debug)]
 pub(crate) struct Flushed {
     pub(crate) id: u64,
@@ -35,12 +37,12 @@ pub(crate) struct Flushed {
 
 #[derive(Debug)]
 struct Begun {
-    /// Of the database, when the snapshot began.
+    /// Index of the database at the start of the snapshot.
     number: usize,
-    /// What stands before its elements.
+    /// Bytes that precede the value's elements; empty once written.
     head: Vec<u8>,
     source: Source,
-    /// Where the rest begins, unless it is protected.
+    /// Next element to write, unless the value is protected.
     place: usize,
     is_protected: bool,
 }
@@ -48,22 +50,22 @@ struct Begun {
 #[derive(Debug)]
 enum Source {
     Entry(Home, u32),
-    /// Nobody else has it; and the bytes that this costs.
+    /// A value that only the queue owns, with the heap bytes that it keeps from being freed.
     Own(Value, usize),
 }
 
-/// What is being written, and what comes next.
+/// Large values to write, the current one first.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     queue: VecDeque<Begun>,
-    /// What stands before the elements of the first is written.
+    /// True if the head of the first value is written.
     pub(crate) is_open: bool,
     copied_bytes: Arc<AtomicUsize>,
     own_bytes: usize,
 }
 
 impl Value {
-    /// Whether it is written in parts, so that none of them takes long.
+    /// Returns whether the value is written in parts, so that no part takes long.
     pub(crate) fn has_parts(&self) -> bool {
         let is_divisible = match self {
             Self::Str(_) => false,
@@ -81,7 +83,7 @@ impl Line {
         self.queue.is_empty()
     }
 
-    /// Puts a value at the end. `head` is what stands before its elements.
+    /// Appends a value to the queue. `head` is written before its elements.
     pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, home: Home, slot: u32) {
         self.queue.push_back(Begun {
             number,
@@ -92,14 +94,16 @@ impl Line {
         });
     }
 
-    /// The database of the first value, and what stands before its elements, if that is not written: it is from here on.
+    /// Returns the database and head of the first value, unless its head is already written. The
+    /// caller must write the head.
     pub(crate) fn open(&mut self) -> Option<(usize, Vec<u8>)> {
         let first = self.queue.front_mut().filter(|_| !self.is_open)?;
         self.is_open = true;
         Some((first.number, std::mem::take(&mut first.head)))
     }
 
-    /// Writes the next part of the first value; whether it is whole. One that is nobody else's is left in `unused` then.
+    /// Writes the next part of the first value. Returns whether the value is complete; a complete
+    /// value that only the queue owns is moved to `unused`.
     pub(crate) fn write(
         &mut self,
         (dbs, flushed): (&mut [Db], &mut [Flushed]),
@@ -149,7 +153,7 @@ impl Line {
         found.expect("an entry with that mark is in the line")
     }
 
-    /// A value in the line is about to change where it is.
+    /// Protects a queued value that is about to change in its entry.
     pub(crate) fn protect(&mut self, db: usize, slot: u32, dbs: &mut [Db]) {
         let copied_bytes = Arc::clone(&self.copied_bytes);
         let begun = self.find(Home::Db(db), slot);
@@ -161,7 +165,7 @@ impl Line {
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             Value::List(list) => {
-                // What the two share is no memory more.
+                // Shared nodes take no additional memory.
                 begun.source = Source::Own(Value::List(Box::new(list.share())), 0);
                 entry.access &= !IN_LINE;
                 return;
@@ -173,19 +177,19 @@ impl Line {
         begun.is_protected = true;
     }
 
-    /// A value in the line was taken out of its entry, and nobody else wants it.
+    /// Takes over a queued value that was removed from its entry.
     pub(crate) fn take(&mut self, db: usize, slot: u32, value: Value) {
         let bytes = value.heap_bytes();
         self.find(Home::Db(db), slot).source = Source::Own(value, bytes);
         self.own_bytes += bytes;
     }
 
-    /// A value in the line was taken to another entry.
+    /// Records that a queued value moved to another entry.
     pub(crate) fn moved(&mut self, from: (usize, u32), to: (usize, u32)) {
         self.find(Home::Db(from.0), from.1).source = Source::Entry(Home::Db(to.0), to.1);
     }
 
-    /// Databases are somewhere else now.
+    /// Updates the locations of queued values after databases were swapped or flushed.
     pub(crate) fn rehome(&mut self, rehome: impl Fn(Home) -> Home) {
         for begun in &mut self.queue {
             if let Source::Entry(home, _) = &mut begun.source {
@@ -194,7 +198,7 @@ impl Line {
         }
     }
 
-    /// Forgets what is in the line; values that are nobody else's are left in `unused`.
+    /// Clears the queue; values that only the queue owns are moved to `unused`.
     pub(crate) fn give_up(
         &mut self,
         (dbs, flushed): (&mut [Db], &mut [Flushed]),
@@ -217,7 +221,8 @@ impl Line {
         }
     }
 
-    /// Bytes that were copied, or would be free without this; those of the first value are not counted.
+    /// Returns the bytes of copies, and of values that only the queue owns. Those of the first
+    /// value are not counted.
     pub(crate) fn waiting_bytes(&self) -> usize {
         let first = self.queue.front().map_or(0, |begun| match begun.source {
             Source::Own(_, bytes) => bytes,

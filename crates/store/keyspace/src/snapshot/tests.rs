@@ -1,4 +1,4 @@
-//! Large values that change while they are written.
+//! Snapshots of large values that change while they are written.
 
 use bytes::{Bytes, BytesMut};
 use resp::{Out, Proto};
@@ -32,7 +32,7 @@ fn digest(keyspace: &mut Keyspace) -> Bytes {
     out.to_bytes()
 }
 
-/// Collections that take many turns each, and keys that take none, in two databases.
+/// Returns a store with collections that take many turns each, and small keys, in two databases.
 fn filled() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     let mut session = Session::new();
@@ -100,7 +100,7 @@ fn load(file: &[u8]) -> Keyspace {
     keyspace
 }
 
-/// Some command on what [`filled`] put there.
+/// Returns a random command on the data of [`filled`].
 fn any_command(rng: &mut fastrand::Rng) -> String {
     let number = rng.usize(..4_100);
     let at = rng.i32(-4_000..4_000);
@@ -148,7 +148,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
         let mut session = Session::new();
-        // Rarely, so that much is left to be changed, or often, so that all of it is.
+        // Few commands per turn leave most data unchanged; many change everything.
         let commands_a_turn = [1, 3, 30][rng.usize(..3)];
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -162,7 +162,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
         }
         assert_eq!(digest(&mut load(&file)), expected, "seed {seed}");
         assert_eq!(keyspace.snapshot_waiting_bytes(), 0);
-        // Nothing of it is left behind: the next one is of what there is now.
+        // The snapshot leaves no state behind: the next one equals the current data.
         let expected = digest(&mut keyspace);
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -211,7 +211,7 @@ fn one_that_is_given_up_leaves_nothing_guarded() {
     assert_eq!(digest(&mut load(&file)), expected);
 }
 
-/// A change of a collection costs what it changes, before the snapshot came to it and while it is written.
+/// A change of a collection copies only what it changes, before and while the snapshot writes it.
 #[test]
 fn a_change_of_a_large_value_keeps_what_it_changes_alone() {
     let changes = [

@@ -1,5 +1,5 @@
 //! Hashes, lists, sets, sorted sets.
-// tidy: long because it is a list, a command a row.
+// tidy: long because it is a list, one command per row.
 
 use super::{ALL, KEY, TWO, rows};
 use crate::command::Handler::{Run, Wait};

@@ -1,6 +1,6 @@
-//! Commands that new programs do not use any more.
+//! Deprecated commands.
 
-/// What is better, and since when.
+/// A deprecated command: the version that deprecated it, and its replacement.
 pub(crate) struct Deprecated {
     name: &'static str,
     pub(crate) since: &'static str,
@@ -34,7 +34,6 @@ const fn row(name: &'static str, since: &'static str, replaced_by: &'static str)
     }
 }
 
-/// What replaces a command, if something does.
 pub(crate) fn deprecated(name: &str) -> Option<&'static Deprecated> {
     ROWS.iter().find(|row| row.name == name)
 }

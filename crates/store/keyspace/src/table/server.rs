@@ -1,4 +1,5 @@
-//! The connection, the server, publish and subscribe: mostly run by whoever owns sockets and files.
+//! The connection, the server, publish and subscribe: most of these run in the server that owns
+//! sockets and files.
 
 use super::rows;
 use crate::command::Handler::{Container, Run, Service};

@@ -1,32 +1,34 @@
-//! What stands behind a command's name, read from the text in its row.
+//! Parser for the syntax text in a command's row.
 //!
 //! ```text
 //! choice   = sequence *( "|" sequence )
 //! sequence = *( "[" choice "]" / "(" choice ")" [ "..." ] / word [ "..." ] )
 //! ```
-//! Square brackets hold what may be left out; `...` stands behind what may come again. A word in capitals is sent as it is,
-//! and names what stands behind it. Other words are names, with a type behind a colon where the name does not say it.
+//!
+//! Square brackets enclose optional parts, and `...` follows a repeatable one. A word in capitals
+//! is a literal token, which names the argument after it. Any other word is an argument's name; a
+//! colon adds its type if the name does not imply it.
 
 #[cfg(test)]
 mod tests;
 
-/// One argument, or several that belong together, in the terms of COMMAND DOCS.
+/// One argument or a group of arguments, in the terms of COMMAND DOCS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// The word in front of it, or the word that it is.
+    /// Literal token before the argument, or the token itself.
     pub(crate) token: Option<&'static str>,
     pub(crate) is_optional: bool,
-    /// Whether more of it may follow.
+    /// True if the argument may be repeated.
     pub(crate) is_multiple: bool,
-    /// Whether each of them has the word in front of it.
+    /// True if the token is repeated with the argument.
     pub(crate) repeats_token: bool,
-    /// What it is made of, or the alternatives.
+    /// Parts of a group, or alternatives.
     pub(crate) parts: Vec<Argument>,
 }
 
-/// What is sent in its place.
+/// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Key,
@@ -35,11 +37,11 @@ pub(crate) enum Kind {
     Double,
     Pattern,
     UnixTime,
-    /// The word itself.
+    /// A literal token.
     Token,
-    /// One of its parts.
+    /// One of the parts.
     OneOf,
-    /// All of its parts.
+    /// All of the parts.
     Block,
 }
 
@@ -53,7 +55,6 @@ impl Kind {
         Kind::UnixTime,
     ];
 
-    /// Its name in COMMAND DOCS.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -68,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// What goes by a name in all commands but those that say otherwise.
+    /// Returns the type that a name implies, unless a row states another one.
     fn of_name(name: &str) -> Kind {
         match name {
             "key" | "key1" | "key2" | "newkey" | "source" | "src" | "destination" | "destkey"
@@ -86,7 +87,7 @@ impl Kind {
     }
 }
 
-/// The arguments that a row's text tells.
+/// Parses the arguments in a row's text.
 pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     let mut words = words(syntax).into_iter().peekable();
     let arguments = sequence(&mut words);
@@ -94,7 +95,7 @@ pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     arguments
 }
 
-/// The same as HELP writes it: names in angle brackets.
+/// Returns the text in the style of HELP, with names in angle brackets.
 pub(crate) fn usage(syntax: &'static str) -> String {
     let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
     let words = syntax.split_ascii_whitespace().map(|word| {
@@ -110,7 +111,7 @@ pub(crate) fn usage(syntax: &'static str) -> String {
 
 type Words = std::iter::Peekable<std::vec::IntoIter<&'static str>>;
 
-/// The words of a text, its brackets among them.
+/// Splits the text into words and brackets.
 fn words(syntax: &'static str) -> Vec<&'static str> {
     let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
     let mut words = Vec::new();
@@ -147,7 +148,7 @@ fn sequence(words: &mut Words) -> Vec<Argument> {
     found
 }
 
-/// What stands up to a closing bracket.
+/// Parses up to a closing bracket.
 fn choice(words: &mut Words, end: &str) -> Argument {
     let mut alternatives = Vec::new();
     loop {
@@ -204,7 +205,8 @@ impl Argument {
         }
     }
 
-    /// The whole of an alternative: its first word names the rest, unless that is another such word.
+    /// Combines a sequence into one argument: a leading token names the rest, unless another token
+    /// follows it.
     fn of_sequence(mut parts: Vec<Argument>) -> Argument {
         if parts.len() == 1 {
             return parts.remove(0);

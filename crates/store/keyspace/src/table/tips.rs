@@ -1,7 +1,8 @@
-//! What clients and proxies of many servers may want to know of a command: the tips of COMMAND INFO. Source: the answers of
+//! Command tips of COMMAND INFO, for clients and proxies of several servers. Source: the replies of
 //! Redis 7.0.
 
-/// Which reply is another one each time, or in another order, and how a command for many servers is sent and answered.
+/// Tips and their commands: whether a reply or its order varies between calls, and how a proxy
+/// sends a command to several servers and combines the replies.
 const ROWS: &[(&[&str], &[&str])] = &[
     (
         &["nondeterministic_output"],
@@ -127,7 +128,6 @@ const ROWS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// The tips of a command or subcommand.
 pub(crate) fn tips(name: &str) -> &'static [&'static str] {
     let row = ROWS.iter().find(|(_, names)| names.contains(&name));
     row.map_or(&[], |(tips, _)| tips)

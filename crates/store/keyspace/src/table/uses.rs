@@ -1,11 +1,11 @@
-//! What commands do with each of their keys, in the words of COMMAND INFO and GETKEYSANDFLAGS. Source: the answers of
-//! Redis 7.0.
+//! Use of each key by its command, in the terms of COMMAND INFO and GETKEYSANDFLAGS. Source: the
+//! replies of Redis 7.0.
 
 use bytes::Bytes;
 
 use crate::command::{Command, Flags, Keys};
 
-/// What becomes of a key's value, then of what it holds.
+/// Flags of a key: the access to its value as a whole, then to the data in it.
 pub(crate) type Use = &'static [&'static str];
 
 const READ: Use = &["RO", "access"];
@@ -21,8 +21,8 @@ const SET_NEW: Use = &["OW", "insert"];
 const REMOVE: Use = &["RM", "delete"];
 const CHANNEL: Use = &["not_key"];
 
-/// The use of the first key, that of those behind it, and whose they are. What is not here reads its keys, or changes them
-/// if it writes.
+/// Use of the first key, use of the other keys, and the commands. Commands without a row read their
+/// keys, or change them if they have the WRITE flag.
 const ROWS: &[(Use, Use, &[&str])] = &[
     (
         LOOK,
@@ -125,7 +125,7 @@ const ROWS: &[(Use, Use, &[&str])] = &[
     (TAKE, SET_NEW, &["renamenx"]),
 ];
 
-/// What a call does with its first key, and what with those behind it.
+/// Returns the use of the first key in a call, and that of the other keys.
 pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     let has = |from: usize, word: &str| {
         let mut words = call.iter().skip(from);
@@ -140,7 +140,7 @@ pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     }
 }
 
-/// The same, whatever the arguments.
+/// Returns the uses regardless of the arguments.
 fn uses_of_any(command: &Command) -> (Use, Use) {
     let row = ROWS.iter().find(|row| row.2.contains(&command.name));
     match row {
@@ -150,23 +150,23 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
     }
 }
 
-/// Keys of a command that are used alike.
+/// Keys of a command with the same use.
 pub(crate) struct Spec {
     pub(crate) what: Use,
     pub(crate) place: Place,
 }
 
-/// Where such keys stand.
+/// Positions of such keys.
 pub(crate) enum Place {
-    /// The first at an index; the last so many behind it, or, below zero, counted from the end.
+    /// First key at `at`; `last` is relative to it, or counts from the end if negative.
     Range { at: usize, last: i32, step: usize },
-    /// Behind a count at an index.
+    /// Keys after a count at this index.
     Counted { at: usize },
-    /// Where nobody can tell who does not know the command.
+    /// Positions that only the command itself can determine.
     Unknown,
 }
 
-/// The keys of a command, as COMMAND INFO says where they stand.
+/// Returns the key specifications of a command, as in COMMAND INFO.
 pub(crate) fn specs(command: &Command) -> Vec<Spec> {
     let (first_use, rest_use) = uses_of_any(command);
     let spec = |what, place| Spec { what, place };
@@ -196,7 +196,7 @@ pub(crate) fn specs(command: &Command) -> Vec<Spec> {
             spec(rest_use, Place::Counted { at: 2 }),
         ],
         Keys::Sort { stores } => {
-            // Those of BY and GET have names that the elements make.
+            // Keys of BY and GET have names derived from the elements.
             let mut specs = vec![spec(READ, one(1)), spec(READ, Place::Unknown)];
             specs.extend(stores.then(|| spec(SET, Place::Unknown)));
             specs

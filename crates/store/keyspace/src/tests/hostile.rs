@@ -1,5 +1,5 @@
-//! Every command on data, with arguments that its syntax allows and numbers that nobody in his right mind sends: each is
-//! answered, within bounds.
+//! Every command on data, with arguments that its syntax allows and extreme numbers: each gets a
+//! reply within bounds.
 
 use bytes::Bytes;
 use resp::{Out, Proto};
@@ -10,13 +10,13 @@ use crate::keyspace::Keyspace;
 use crate::settings::Limits;
 use crate::table::{Argument, Kind, arguments};
 
-/// Commands sent; few enough for every run of the tests.
+/// Number of commands, small enough for every test run.
 const COMMANDS: usize = 40_000;
-/// Longest string.
+/// Maximum length of a string.
 const STRING_BYTES_MAX: usize = 64 << 10;
-/// Bytes of a reply behind which it may end.
+/// Length from which on a reply may be cut off.
 const REPLY_BYTES_MAX: usize = 1 << 20;
-/// A name for each kind of value, and one without.
+/// A key for each type of value, and one that does not exist.
 const KEYS: &[&str] = &["s", "n", "l", "h", "z", "t", "i", "none"];
 const NUMBERS: &[&str] = &[
     "0",
@@ -85,7 +85,7 @@ fn every_command_takes_any_number() {
     );
     let is_data =
         |command: &&crate::Command| matches!(command.handler, Handler::Run(_) | Handler::Wait(_));
-    // DEBUG has numbers that are sizes.
+    // Some numbers of DEBUG are sizes.
     let is_bounded = |command: &&crate::Command| !command.name.starts_with("debug");
     let commands: Vec<_> = crate::commands()
         .iter()
@@ -110,7 +110,8 @@ fn every_command_takes_any_number() {
         client.now_ms += 1;
         client.run(&args, &mut out);
         assert!(!out.is_empty(), "{args:?} is not answered");
-        // One string may stand behind the bound, and a number for each of a hash's or a list's elements.
+        // The reply may exceed the limit by one string, and by a number per element of a hash or
+        // list.
         let bytes_max = REPLY_BYTES_MAX + 2 * STRING_BYTES_MAX;
         assert!(
             out.len() < bytes_max,

@@ -1,11 +1,11 @@
-//! Files of each version that is read, put together by hand as the format of their time has them.
+//! Files of each supported version, assembled by hand in the format of their time.
 
 use bytes::Bytes;
 
 use super::{NOW_MS, load, run};
 use crate::rdb::crc64;
 
-/// A file of a version around its entries, with its checksum.
+/// Returns a file of this version with the given entries and a checksum.
 fn file(version: u32, entries: &[&[u8]]) -> Vec<u8> {
     let mut file = format!("REDIS{version:04}").into_bytes();
     file.extend(entries.concat());
@@ -15,7 +15,6 @@ fn file(version: u32, entries: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// A short string, as it stands in a file.
 fn string(bytes: &[u8]) -> Vec<u8> {
     match u8::try_from(bytes.len()).expect("short") {
         len @ 0..64 => [&[len], bytes].concat(),
@@ -23,18 +22,17 @@ fn string(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A type, a key, and what follows.
 fn entry(kind: u8, key: &str, value: &[u8]) -> Vec<u8> {
     [&[kind], &string(key.as_bytes())[..], value].concat()
 }
 
-/// Strings of at most 63 bytes in a ziplist.
+/// Encodes strings of at most 63 bytes as a ziplist.
 fn ziplist(elements: &[&[u8]]) -> Vec<u8> {
     let (mut body, mut before) = (Vec::new(), 0);
     for element in elements {
         let begin = body.len();
         body.push(before);
-        // What is one byte below 0xc0 is an encoded small number, as the callers have it.
+        // A single byte from 0xf1 to 0xfd is an encoded small number.
         match element {
             [number @ 0xf1..=0xfd] => body.push(*number),
             text => body.extend(string(text)),
@@ -54,7 +52,7 @@ fn ziplist(elements: &[&[u8]]) -> Vec<u8> {
     .concat()
 }
 
-/// Strings of at most 63 bytes in a listpack.
+/// Encodes strings of at most 63 bytes as a listpack.
 fn listpack(elements: &[&[u8]]) -> Vec<u8> {
     let mut body = Vec::new();
     for element in elements {
@@ -74,7 +72,7 @@ fn listpack(elements: &[&[u8]]) -> Vec<u8> {
     .concat()
 }
 
-/// What a file's keys hold.
+/// Loads a file and compares the replies to commands on its keys.
 fn check(file: &[u8], looks: &[(&str, &str)]) {
     let mut loaded = load(file, 7).expect("sound");
     for (line, expected) in looks {
@@ -99,7 +97,7 @@ fn version_5_and_6_with_ziplists_zipmaps_and_texts_of_scores() {
     .concat();
     let entries = [
         [&[0xfe, 3], &entry(0, "text", &string(b"value"))[..]].concat(),
-        // Numbers of 8, 16 and 32 bits, and a string in LZF.
+        // Integers of 8, 16 and 32 bits, and a string compressed with LZF.
         entry(0, "byte", &[0xc0, 0x85]),
         entry(0, "short", &[0xc1, 0x39, 0x30]),
         entry(0, "int", &[0xc2, 0x15, 0xcd, 0x5b, 0x07]),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::table;
 
-/// The fewest words that these take, and the most where there is a most.
+/// Returns the minimum and the maximum number of words; a maximum of `None` is unlimited.
 fn words_of(arguments: &[Argument]) -> (usize, Option<usize>) {
     let counts = arguments.iter().map(words_of_one);
     counts.fold((0, Some(0)), |(least, most), (fewest, highest)| {
@@ -39,10 +39,11 @@ fn words_of_one(argument: &Argument) -> (usize, Option<usize>) {
     (least, most)
 }
 
-/// What its row says of a command's words twice, it says alike.
+/// The syntax text of a row agrees with its arity.
 #[test]
 fn syntax_and_arity_agree() {
-    // What these have behind their names belongs to what is not built, or to servers; the last two take anything.
+    // Commands without syntax text: they are not built, or belong to servers; the last two accept
+    // anything.
     let untold = [
         "acl", "cluster", "debug", "failover", "function", "module", "psync", "replconf", "script",
         "command", "quit",
@@ -70,7 +71,7 @@ fn syntax_and_arity_agree() {
     assert!(200 < told, "{told}");
 }
 
-/// A command has arguments that are keys where it has keys, and only there.
+/// A command's syntax has key arguments exactly if the command has keys.
 #[test]
 fn syntax_tells_of_keys() {
     fn has_key(argument: &Argument) -> bool {
