@@ -1,10 +1,11 @@
-//! Lines of words, as a person types them: inline commands and configuration files.
+//! Lines of words: inline commands and configuration files.
 
 use bytes::Bytes;
 
-/// Splits `line` at white space. A word may stand in double quotes, with `\n \r \t \b \a \xHH` and `\` before anything
-/// else, or in single quotes, where only `\'` means something; a closing quote ends its word. `None` when a quote does
-/// not close, or something follows it at once.
+/// Splits `line` at white space. A word may be in double quotes, with `\n \r \t \b \a \xHH` and `\`
+/// before any other character, or in single quotes, where `\'` is the only escape. A closing quote
+/// ends the word. Returns `None` if a quote is not closed, or is followed by anything but white
+/// space.
 pub fn split_line(line: &[u8]) -> Option<Vec<Bytes>> {
     // Redis splits C strings, which end at a NUL.
     let mut rest = line.split(|byte| *byte == 0).next()?;
@@ -20,7 +21,7 @@ pub fn split_line(line: &[u8]) -> Option<Vec<Bytes>> {
     }
 }
 
-/// Appends the word that `rest` begins with, and returns what follows it.
+/// Appends the first word of `rest` to `word`, and returns the remaining bytes.
 fn take_word<'a>(mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         match rest {
@@ -97,7 +98,7 @@ fn hex(digit: u8) -> u8 {
     }
 }
 
-/// As C's `isspace`, which knows the vertical tab where Rust does not.
+/// Returns whether C's `isspace` holds, which includes the vertical tab, unlike Rust.
 fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }

@@ -1,7 +1,8 @@
-//! RESP2, RESP3 and inline commands: bytes in, requests out; replies in, bytes out. No sockets, no clock, no commands.
+//! RESP2, RESP3 and inline commands: bytes in, requests out; replies in, bytes out. No sockets, no
+//! clock, no commands.
 //!
-//! Principal types: [`Parser`], which takes requests off a read buffer, and [`Out`], which collects replies for one
-//! write. [`Reply`] is the other side's view: what a client reads.
+//! Principal types: [`Parser`], which takes requests off a read buffer, and [`Out`], which collects
+//! replies for one write. [`Reply`] is the client's side: it parses replies.
 //!
 //! ```text
 //!  socket ─► BytesMut ─► Parser ─► [Bytes] ─► command ─► Out ─► [IoSlice] ─► socket
@@ -27,16 +28,17 @@
 //! assert_eq!(out.to_bytes(), "*2\r\n$1\r\nk\r\n$-1\r\n");
 //! ```
 //!
-//! Blobs: an argument of [`BLOB_BYTES_MIN`] bytes and more gets an allocation of its own, and what has not arrived of
-//! it is read from the socket straight into that ([`Parser::blob_mut`]). A shorter argument is a slice of the read
-//! buffer: who keeps one for longer than a turn copies it, or it holds the whole buffer. A reply's blob is appended
-//! by reference, never copied.
+//! Blobs: an argument of at least [`BLOB_BYTES_MIN`] bytes gets its own allocation, and the part
+//! that has not arrived yet is read from the socket straight into it ([`Parser::blob_mut`]). A
+//! shorter argument is a slice of the read buffer: a caller that keeps it beyond the turn copies
+//! it, or else it keeps the whole buffer alive. A blob in a reply is appended by reference, never
+//! copied.
 //!
-//! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. What [`Out`] holds is
-//! for its owner to bound ([`Out::len`]).
-//! Errors: [`ProtocolError`] is always the client's fault, carries Redis's own text, and closes the connection, since
-//! nobody knows where the next request begins. "Not enough bytes yet" is a normal result.
-//! Threads: plain values, owned by one core. Source: the RESP specification; texts and limits as in Redis 7.2.
+//! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. The
+//! owner of an [`Out`] bounds its size ([`Out::len`]). Errors: [`ProtocolError`] is always the
+//! client's fault, has the text of Redis, and closes the connection, since the start of the next
+//! request is unknown. "Not enough bytes yet" is a normal result. Threads: plain values, owned by
+//! one core. Source: the RESP specification; texts and limits as in Redis 7.2.
 
 #![forbid(unsafe_code)]
 

@@ -1,23 +1,26 @@
-//! What one message may take.
+//! Limits of requests and replies.
 
-/// From this length on an argument or a value is a blob: an allocation of its own, handed on by reference. Below it a
-/// copy costs less than the reference count, the allocation and the extra part of the write.
+/// Minimum length of a blob: an argument or value with its own allocation, passed by reference.
+/// Below it, a copy costs less than the reference count, the allocation and the additional part of
+/// the write.
 pub const BLOB_BYTES_MIN: usize = 16 * 1024;
 
-/// Bounds of one request. The defaults are Redis's.
+/// Limits of one request; the defaults are those of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one argument, `proto-max-bulk-len`. Default 512 MiB.
+    /// Bytes per argument: `proto-max-bulk-len`. Default 512 MiB.
     pub bulk_bytes_max: usize,
-    /// Arguments of one command. Default 2³¹ − 1, as in Redis: it is the query buffer that bounds them.
+    /// Arguments per command. Default 2³¹ − 1, as in Redis, where only the query buffer bounds
+    /// them.
     pub args_max: usize,
-    /// Bytes of all arguments of one unfinished command, `client-query-buffer-limit`. Default 1 GiB.
+    /// Bytes of all arguments of one unfinished command: `client-query-buffer-limit`. Default 1
+    /// GiB.
     pub query_bytes_max: usize,
-    /// Bytes of an inline command, or of a line that holds a length. Default 64 KiB.
+    /// Bytes of an inline command, or of a line with a length. Default 64 KiB.
     pub line_bytes_max: usize,
-    /// Arguments of one command before the client has authenticated. Default 10.
+    /// Arguments per command before the client has authenticated. Default 10.
     pub unauthenticated_args_max: usize,
-    /// Bytes of one argument before the client has authenticated. Default 16,384.
+    /// Bytes per argument before the client has authenticated. Default 16,384.
     pub unauthenticated_bulk_bytes_max: usize,
 }
 
@@ -34,14 +37,14 @@ impl Default for Limits {
     }
 }
 
-/// Bounds of one reply, for those who read them.
+/// Limits of one reply, for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
-    /// Bytes of one string. Default 512 MiB.
+    /// Bytes per string. Default 512 MiB.
     pub bulk_bytes_max: usize,
-    /// Elements of one aggregate. Default 2²⁴.
+    /// Elements per aggregate. Default 2²⁴.
     pub elements_max: usize,
-    /// Aggregates within aggregates. Default 32.
+    /// Nesting depth of aggregates. Default 32.
     pub depth_max: usize,
 }
 

@@ -1,7 +1,7 @@
-//! Numbers as Redis reads and prints them.
+//! Numbers in the text forms of Redis.
 
-/// The number that `text` is in its one canonical form: no sign but a minus, no leading zero, no space. `None` for
-/// anything else, out of range included.
+/// Parses an integer in its canonical form: no plus sign, no leading zero, no white space. Returns
+/// `None` for anything else, including numbers out of range.
 pub fn parse_int(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -17,7 +17,7 @@ pub fn parse_int(text: &[u8]) -> Option<i64> {
         if !digit.is_ascii_digit() {
             return None;
         }
-        // 19 digits are below 2⁶⁴.
+        // No overflow: any 19 digits are below 2⁶⁴.
         magnitude = magnitude * 10 + u64::from(digit - b'0');
     }
     match negative {
@@ -26,8 +26,8 @@ pub fn parse_int(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Appends the shortest text that reads back as `value`, laid out as Redis 7.2 does: integers without a point, an
-/// exponent only where the plain form would be long, and `inf`, `-inf`, `nan`.
+/// Appends the shortest text that parses back to `value`, in the layout of Redis 7.2: integers
+/// without a point, an exponent only where the plain form would be long, and `inf`, `-inf`, `nan`.
 pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_nan() {
         return out.extend_from_slice(b"nan");
@@ -35,7 +35,7 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // Beyond 2⁵² not every integer has a double of its own, and Redis leaves them to the general form.
+    // Beyond 2⁵², Redis prints integers in the general form.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");
@@ -49,11 +49,11 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     scientific.lay_out(out);
 }
 
-/// The shortest digits of a positive number, and the power of ten of the last of them.
+/// Decimal form of a positive number: its shortest digits and an exponent.
 struct Scientific {
-    /// At most 17, without a point.
+    /// At most 17 digits, without a point.
     digits: Vec<u8>,
-    /// `digits × 10^exponent` is the number.
+    /// The number is `digits × 10^exponent`.
     exponent: i32,
 }
 
@@ -88,7 +88,8 @@ impl Scientific {
         }
     }
 
-    /// `point` digits stand before the point; with none, or less than none, zeros do.
+    /// Appends the digits with a point after the first `point` of them. If `point` is not positive,
+    /// zeros precede the digits.
     fn with_point(&self, point: i32, out: &mut Vec<u8>) {
         if point <= 0 {
             out.extend_from_slice(b"0.");

@@ -1,4 +1,4 @@
-//! Replies on their way out: small bytes in one buffer, blobs beside it by reference.
+//! Output buffer for replies: small bytes in one vector, blobs by reference.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -7,26 +7,26 @@ use bytes::{Buf, Bytes};
 
 use crate::{BLOB_BYTES_MIN, Proto, number};
 
-/// Collects replies, then gives them to a vectored write.
+/// Output buffer that collects replies for a vectored write.
 ///
 /// ```text
 /// small   +OK\r\n$20000\r\n│\r\n:1\r\n$30000\r\n│\r\n
-/// blobs                    ▲ 20,000 bytes       ▲ 30,000 bytes, each with its place in `small`
+/// blobs                    ▲ 20,000 bytes       ▲ 30,000 bytes, each with its offset in `small`
 /// ```
 ///
-/// Whoever writes an aggregate's head owes as many elements (a map twice as many). Nothing checks that here: the
-/// differential tests do.
+/// A caller that writes the head of an aggregate must write that many elements (twice as many for a
+/// map). This type does not check it; the differential tests do.
 #[derive(Debug)]
 pub struct Out {
     proto: Proto,
     small: Vec<u8>,
-    /// Bytes of `small` that were written.
+    /// Bytes of `small` that were written to the socket.
     sent: usize,
-    /// Blobs and where in `small` each stands, in order.
+    /// Blobs in order, each with its offset in `small`.
     blobs: VecDeque<(usize, Bytes)>,
     /// Bytes of all `blobs`.
     blob_bytes: usize,
-    /// With so many bytes it takes no more strings.
+    /// Size from which on no more strings are accepted.
     bytes_max: usize,
     errors: u64,
 }
@@ -45,7 +45,7 @@ impl Default for Out {
     }
 }
 
-/// A place between two replies, from [`Out::mark`].
+/// A position between two replies, from [`Out::mark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     small: usize,
@@ -53,7 +53,7 @@ pub struct Mark {
 }
 
 impl Out {
-    /// Nothing yet, in the given protocol.
+    /// Returns an empty buffer for the given protocol.
     pub fn new(proto: Proto) -> Out {
         Out {
             proto,
@@ -61,44 +61,45 @@ impl Out {
         }
     }
 
-    /// The protocol of what is appended next.
+    /// Returns the protocol of the next reply.
     pub fn proto(&self) -> Proto {
         self.proto
     }
 
-    /// Speaks `proto` from here on.
+    /// Sets the protocol of the following replies.
     pub fn set_proto(&mut self, proto: Proto) {
         self.proto = proto;
     }
 
-    /// Bytes that wait to be written.
+    /// Returns the number of bytes to be written.
     pub fn len(&self) -> usize {
         self.small.len() - self.sent + self.blob_bytes
     }
 
-    /// Whether nothing waits to be written.
+    /// Returns whether nothing is to be written.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bounds what waits: with so many bytes no more strings are taken, so that what follows is no reply any more, and of
-    /// use to nobody.
+    /// Sets the size from which on strings are dropped. The output is then no longer a valid reply,
+    /// so the caller must close the connection.
     pub fn set_bytes_max(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }
 
-    /// Whether no more strings are taken: a command that could go on for ever may end here.
+    /// Returns whether strings are dropped from now on: a command with an unlimited reply may stop
+    /// here.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes_max <= self.len()
     }
 
-    /// How many error replies were appended, ever.
+    /// Returns the number of error replies since the start.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// `+text`. The text is ours, so it holds no line end.
+    /// Appends `+text`. The text must not contain a line end.
     pub fn simple(&mut self, text: &str) {
         debug_assert!(!text.contains(['\r', '\n']));
         self.small.push(b'+');
@@ -106,13 +107,13 @@ impl Out {
         self.end_line();
     }
 
-    /// `+OK`.
+    /// Appends `+OK`.
     pub fn ok(&mut self) {
         self.small.extend_from_slice(b"+OK\r\n");
     }
 
-    /// An error: its code, a space and the text, such as `ERR syntax error`. A line end within, which can only come
-    /// from what a client sent, becomes a space.
+    /// Appends an error: its code, a space and the text, such as `ERR syntax error`. A line end,
+    /// which only input from a client can contain, becomes a space.
     pub fn error(&mut self, text: impl AsRef<[u8]>) {
         self.errors += 1;
         self.small.push(b'-');
@@ -122,12 +123,12 @@ impl Out {
         self.end_line();
     }
 
-    /// An integer.
+    /// Appends an integer.
     pub fn int(&mut self, value: i64) {
         self.head(b':', value);
     }
 
-    /// A string, copied.
+    /// Appends a string by copying it.
     pub fn bulk(&mut self, value: &[u8]) {
         if self.is_full() {
             return;
@@ -137,7 +138,7 @@ impl Out {
         self.end_line();
     }
 
-    /// A string, by reference when it is a blob, else copied.
+    /// Appends a string: by reference if it is a blob, else by copying.
     pub fn blob(&mut self, value: &Bytes) {
         if value.len() < BLOB_BYTES_MIN {
             return self.bulk(value);
@@ -151,12 +152,12 @@ impl Out {
         self.end_line();
     }
 
-    /// A number as a string, which is what most commands answer with where they do not mean a count.
+    /// Appends an integer as a string; most commands use this form except for counts.
     pub fn bulk_int(&mut self, value: i64) {
         self.bulk(itoa::Buffer::new().format(value).as_bytes());
     }
 
-    /// No such value.
+    /// Appends a null for a missing value.
     pub fn null(&mut self) {
         self.small.extend_from_slice(match self.proto {
             Proto::Resp2 => b"$-1\r\n",
@@ -164,7 +165,7 @@ impl Out {
         });
     }
 
-    /// No such list.
+    /// Appends a null for a missing array.
     pub fn null_array(&mut self) {
         self.small.extend_from_slice(match self.proto {
             Proto::Resp2 => b"*-1\r\n",
@@ -172,12 +173,13 @@ impl Out {
         });
     }
 
-    /// The head of an array of `count` elements.
+    /// Appends the head of an array of `count` elements.
     pub fn array(&mut self, count: usize) {
         self.head(b'*', count as i64);
     }
 
-    /// The head of a map of `count` pairs; in RESP2 an array of keys and values in turn.
+    /// Appends the head of a map of `count` pairs; in RESP2, an array of alternating keys and
+    /// values.
     pub fn map(&mut self, count: usize) {
         match self.proto {
             Proto::Resp2 => self.head(b'*', 2 * count as i64),
@@ -185,7 +187,7 @@ impl Out {
         }
     }
 
-    /// The head of a set; in RESP2 an array.
+    /// Appends the head of a set; in RESP2, an array.
     pub fn set(&mut self, count: usize) {
         match self.proto {
             Proto::Resp2 => self.head(b'*', count as i64),
@@ -193,7 +195,7 @@ impl Out {
         }
     }
 
-    /// The head of a message nobody asked for; in RESP2 an array.
+    /// Appends the head of a push message; in RESP2, an array.
     pub fn push(&mut self, count: usize) {
         match self.proto {
             Proto::Resp2 => self.head(b'*', count as i64),
@@ -201,12 +203,12 @@ impl Out {
         }
     }
 
-    /// The head of what is told beside the reply that follows, as pairs; only RESP3 has such.
+    /// Appends the head of attributes of the next reply, given as pairs. Only valid in RESP3.
     pub fn attribute(&mut self, pairs: usize) {
         self.head(b'|', pairs as i64);
     }
 
-    /// A floating-point number; in RESP2 its text as a string.
+    /// Appends a floating-point number; in RESP2, its text as a string.
     pub fn double(&mut self, value: f64) {
         let mut text = Vec::with_capacity(24);
         number::double(value, &mut text);
@@ -220,7 +222,7 @@ impl Out {
         }
     }
 
-    /// A truth; in RESP2 the integer 1 or 0.
+    /// Appends a boolean; in RESP2, the integer 1 or 0.
     pub fn bool(&mut self, value: bool) {
         self.small.extend_from_slice(match (self.proto, value) {
             (Proto::Resp2, true) => b":1\r\n",
@@ -230,7 +232,7 @@ impl Out {
         });
     }
 
-    /// An integer of any size, given as its digits; in RESP2 a string.
+    /// Appends an integer of any size, given as digits; in RESP2, a string.
     pub fn big_number(&mut self, digits: &str) {
         match self.proto {
             Proto::Resp2 => self.bulk(digits.as_bytes()),
@@ -242,7 +244,8 @@ impl Out {
         }
     }
 
-    /// A text for people, with three letters for its format, such as `txt`; in RESP2 a string.
+    /// Appends text for people, with three letters for its format, such as `txt`; in RESP2, a
+    /// string.
     pub fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
         match self.proto {
             Proto::Resp2 => self.bulk(text),
@@ -256,7 +259,7 @@ impl Out {
         }
     }
 
-    /// Everything that waits in `other`, blobs by reference, whatever protocol it was written in.
+    /// Appends the unwritten content of `other`, regardless of its protocol; blobs by reference.
     pub fn append(&mut self, other: &Out) {
         let mut from = other.sent;
         for (place, blob) in &other.blobs {
@@ -268,7 +271,7 @@ impl Out {
         self.small.extend_from_slice(&other.small[from..]);
     }
 
-    /// Where the next reply begins.
+    /// Returns the position of the next reply.
     pub fn mark(&self) -> Mark {
         Mark {
             small: self.small.len(),
@@ -276,7 +279,7 @@ impl Out {
         }
     }
 
-    /// Takes back what was appended since `mark`, of which nothing may have been written.
+    /// Removes all replies since `mark`. None of them may be written, even in part.
     pub fn truncate(&mut self, mark: Mark) {
         assert!(self.sent <= mark.small && mark.blobs <= self.blobs.len());
         self.small.truncate(mark.small);
@@ -285,7 +288,8 @@ impl Out {
         }
     }
 
-    /// Puts an error in the place of what was appended between two marks, of which nothing may have been written.
+    /// Replaces the replies between two marks by an error. None of them may be written, even in
+    /// part.
     pub fn replace_with_error(&mut self, from: Mark, to: Mark, text: &str) {
         let mut behind = Out::new(self.proto);
         let mut start = to.small;
@@ -301,7 +305,7 @@ impl Out {
         self.append(&behind);
     }
 
-    /// The text of the error that was appended at `mark`, if it was one.
+    /// Returns the text of the error at `mark`, if the reply there is an error.
     pub fn error_at(&self, mark: Mark) -> Option<&[u8]> {
         match self.small.get(mark.small..)? {
             [b'-', text @ ..] => Some(&text[..memchr::memchr(b'\r', text)?]),
@@ -309,8 +313,8 @@ impl Out {
         }
     }
 
-    /// The parts to write next, in order: at most `bytes_max` bytes, and as many as `parts` has room for. Returns how
-    /// many were filled.
+    /// Fills `parts` with the next slices to write, in order, at most `bytes_max` bytes. Returns
+    /// the number of slices filled.
     pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>], bytes_max: usize) -> usize {
         let mut filled = 0;
         let mut left = bytes_max;
@@ -338,10 +342,10 @@ impl Out {
         filled
     }
 
-    /// Forgets the first `written` bytes, and lets go of blobs that were written whole.
+    /// Removes the first `written` bytes, and drops blobs that were written completely.
     ///
     /// # Panics
-    /// When that is more than waits.
+    /// If `written` exceeds the bytes to be written.
     pub fn advance(&mut self, written: usize) {
         let mut left = written;
         while let Some((place, blob)) = self.blobs.front_mut() {
@@ -365,7 +369,7 @@ impl Out {
         self.reclaim();
     }
 
-    /// Takes the blob out, if one bulk string that holds one is all that waits.
+    /// Removes and returns the blob, if the content is exactly one bulk string with a blob.
     pub fn take_blob(&mut self) -> Option<Bytes> {
         let [(place, _)] = self.blobs.make_contiguous() else {
             return None;
@@ -384,7 +388,7 @@ impl Out {
         Some(blob)
     }
 
-    /// All that waits as one piece, copied: for tests and for those who do not write to a socket.
+    /// Copies the content into one buffer, for tests and callers without a socket.
     pub fn to_bytes(&self) -> Bytes {
         let mut all = Vec::with_capacity(self.len());
         let mut from = self.sent;
@@ -397,7 +401,8 @@ impl Out {
         all.into()
     }
 
-    /// Gives back the room of what was written: at once when that is all, else when it is more than what is left.
+    /// Releases memory of written bytes: all of it once the buffer is empty, else once they exceed
+    /// the unwritten ones.
     fn reclaim(&mut self) {
         if self.is_empty() {
             self.small.clear();
@@ -414,7 +419,7 @@ impl Out {
 
     fn head(&mut self, kind: u8, number: i64) {
         self.small.push(kind);
-        // Most lengths and counts have one digit.
+        // Fast path: most lengths and counts have one digit.
         match u8::try_from(number) {
             Ok(digit @ 0..=9) => self.small.push(b'0' + digit),
             _ => {
@@ -431,5 +436,5 @@ impl Out {
     }
 }
 
-/// Room for small bytes that an idle connection keeps.
+/// Capacity of `small` that an idle connection keeps.
 const SMALL_BYTES_KEPT: usize = 16 * 1024;

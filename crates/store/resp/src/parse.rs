@@ -1,4 +1,4 @@
-//! Requests off a read buffer.
+//! Parser of requests.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use memchr::memchr;
 use crate::inline::split_line;
 use crate::{BLOB_BYTES_MIN, Limits, number};
 
-/// Takes requests off a read buffer, across reads. The arguments of the current request stay in it until the next is
-/// asked for.
+/// Parser that takes requests off a read buffer, across reads. The arguments of the current request
+/// stay in the parser until the next request is taken.
 ///
 /// ```text
-/// args   SET k v │ GET k │ GET k │ SET k         requests that were found ahead, and one that is not whole yet
+/// args   SET k v │ GET k │ GET k │ SET k         current, parsed ahead, and incomplete requests
 ///        current   ahead           unfinished
 /// ```
 #[derive(Debug)]
@@ -22,27 +22,28 @@ pub struct Parser {
     limits: Limits,
     authenticated: bool,
     args: Vec<Bytes>,
-    /// Where the requests that were found ahead end in `args`; those before `taken` were asked for.
+    /// Ends in `args` of the requests parsed ahead. The first `taken` of these requests were taken.
     ends: Vec<usize>,
     taken: usize,
     current: Range<usize>,
-    /// What follows the last of them is no request.
+    /// Error in the input after the last complete request.
     fault: Option<ProtocolError>,
-    /// Bytes of the arguments of the request that is not whole yet, their places in `args` included.
+    /// Bytes of the incomplete request's arguments, including their entries in `args`.
     args_bytes: usize,
-    /// How many of `args` are no slices of the read buffer any more.
+    /// Number of entries in `args` that no longer refer to the read buffer.
     own_args: usize,
     places: Places,
     state: State,
 }
 
-/// Where blobs are read, and who makes them read-only.
+/// Allocation of blobs, and freezing them.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// Room for a blob of so many bytes and two behind it; what it begins with may be the bytes that are given, with which a
-    /// reply begins that is this blob.
+    /// Allocates room for a blob of the given length and two more bytes. The buffer may start with
+    /// a copy of the given slice, which is the head of a reply that sends this blob.
     pub make: fn(&[u8], usize) -> BytesMut,
-    /// Makes the blob at a range read-only, and changes nothing. Behind it is a line's end, as in a reply.
+    /// Freezes the blob at the given range without changing it. A line end follows the blob, as in
+    /// a reply.
     pub keep: fn(BytesMut, Range<usize>) -> Bytes,
 }
 
@@ -57,23 +58,23 @@ impl Default for Places {
 
 #[derive(Debug)]
 enum State {
-    /// Between requests.
+    /// Between two requests.
     Idle,
-    /// So many arguments have not begun.
+    /// Number of arguments that have not started.
     Args { left: usize },
-    /// An argument's length is known; after it, so many have not begun.
+    /// The length of an argument is known; `left` arguments follow it.
     Bulk { len: usize, left: usize },
-    /// A blob is filled, its line end included; after it, so many arguments have not begun.
+    /// A blob is being filled, including its line end; `left` arguments follow it.
     Blob {
         blob: Limit<BytesMut>,
-        /// What stands before it in its place.
+        /// Bytes that precede the blob in its buffer.
         head: usize,
         left: usize,
     },
 }
 
 impl Parser {
-    /// At the beginning of a connection whose client need not authenticate.
+    /// Returns a parser at the start of a connection whose client need not authenticate.
     pub fn new(limits: Limits) -> Parser {
         Parser {
             limits,
@@ -90,27 +91,29 @@ impl Parser {
         }
     }
 
-    /// Whether the bounds for strangers are lifted.
+    /// Sets whether the client has authenticated; if not, stricter limits apply.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.authenticated = authenticated;
     }
 
-    /// Has blobs read there.
+    /// Sets the functions that allocate and freeze blobs.
     #[must_use]
     pub fn with_places(self, places: Places) -> Parser {
         Parser { places, ..self }
     }
 
-    /// From the next length on, other bounds hold.
+    /// Sets the limits, from the next length on.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Takes the next request, off `input` unless it was found ahead. False when more bytes are needed; then, if there is
-    /// a [`Parser::blob_mut`], that is where they go. Empty requests are skipped, as in Redis.
+    /// Takes the next request: one parsed ahead, or one from `input`. Returns `false` if more bytes
+    /// are needed; the caller reads them into [`Parser::blob_mut`] if there is one, else into
+    /// `input`. Empty requests are skipped, as in Redis.
     ///
     /// # Errors
-    /// What follows cannot be understood. The connection is to be closed, after the error's text was sent.
+    /// If the input violates the protocol. The caller sends the error's text and closes the
+    /// connection.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         if !self.has_ahead() {
             self.look_ahead(input, 1);
@@ -125,11 +128,12 @@ impl Parser {
         }
     }
 
-    /// Finds up to so many requests before they are asked for, so that they can be looked at together. Lets go of the
-    /// current one. What is no request is told by [`Parser::next`], after those before it.
+    /// Parses up to `requests_max` requests ahead, so that their keys can be prefetched together.
+    /// Drops the current request. [`Parser::next`] reports a protocol error after the requests
+    /// before it.
     ///
     /// # Panics
-    /// When there are requests ahead.
+    /// If there are requests ahead.
     pub fn look_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
         assert!(!self.has_ahead(), "requests are found once");
         self.forget_current();
@@ -144,12 +148,12 @@ impl Parser {
         }
     }
 
-    /// Whether the next request was found already.
+    /// Returns whether the next request was already parsed.
     pub fn has_ahead(&self) -> bool {
         self.taken < self.ends.len()
     }
 
-    /// The requests that were found and not asked for yet.
+    /// Returns the requests that were parsed ahead and not taken yet.
     pub fn ahead(&self) -> impl Iterator<Item = &[Bytes]> {
         let begins =
             std::iter::once(self.current.end).chain(self.ends[self.taken..].iter().copied());
@@ -157,7 +161,7 @@ impl Parser {
         begins.zip(ends).map(|(begin, end)| &self.args[begin..*end])
     }
 
-    /// Drops the arguments of the request that was asked for last, and of those before it.
+    /// Drops the arguments of the current request and of those before it.
     fn forget_current(&mut self) {
         let done = self.current.end;
         self.current = 0..0;
@@ -172,7 +176,7 @@ impl Parser {
         }
     }
 
-    /// Goes on until a request is whole.
+    /// Parses until a request is complete. Returns whether it is.
     fn find(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         loop {
             match &mut self.state {
@@ -221,7 +225,8 @@ impl Parser {
                         return Ok(false);
                     }
                     let mut place = std::mem::take(blob.get_mut());
-                    // Whatever ended the line in the request.
+                    // The request's two bytes here need not be a line end, but a reply with this
+                    // blob does.
                     let end = place.len() - 2;
                     place[end..].copy_from_slice(b"\r\n");
                     self.args.push((self.places.keep)(place, *head..end));
@@ -231,19 +236,20 @@ impl Parser {
         }
     }
 
-    /// The arguments of the request that [`Parser::next`] found, the command's name first.
+    /// Returns the arguments of the request that [`Parser::next`] took; the first is the command's
+    /// name.
     pub fn args(&self) -> &[Bytes] {
         &self.args[self.current.clone()]
     }
 
-    /// The same, to keep.
+    /// Takes the arguments of the current request out of the parser.
     pub fn take_args(&mut self) -> Vec<Bytes> {
         let current = self.current.clone();
         self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
-    /// Lets go of the read buffer at the end of a turn: drops the arguments of the last request, and copies those of
-    /// requests ahead and of one that is not whole yet.
+    /// Releases the read buffer at the end of a turn: drops the arguments of the last request, and
+    /// copies those of requests ahead and of the incomplete request.
     pub fn release(&mut self) {
         self.forget_current();
         self.ends.drain(..self.taken);
@@ -256,8 +262,8 @@ impl Parser {
         self.own_args = self.args.len();
     }
 
-    /// Where the next bytes belong while a blob is read: its own allocation, bounded so that a read cannot pass its
-    /// end. What was read there is not to go through `input`.
+    /// Returns the buffer for the next bytes while a blob is being read, limited so that a read
+    /// cannot pass the blob's end. Bytes read into this buffer must not be put into `input`.
     pub fn blob_mut(&mut self) -> Option<&mut Limit<BytesMut>> {
         match &mut self.state {
             State::Blob { blob, .. } if blob.has_remaining_mut() => Some(blob),
@@ -265,13 +271,13 @@ impl Parser {
         }
     }
 
-    /// Whether what comes next begins a request.
+    /// Returns whether the next byte starts a request.
     pub fn is_between(&self) -> bool {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
-    /// Bytes of requests ahead, and those that a request holds which is not whole yet; what is in the read buffer comes
-    /// on top.
+    /// Returns the bytes of requests ahead and of the incomplete request, without those still in
+    /// the read buffer.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
             State::Blob { blob, head, .. } => blob.get_ref().len() - head,
@@ -318,13 +324,13 @@ impl Parser {
         Ok(Some(len))
     }
 
-    /// What stands between the first byte and the line's end, and where the next line begins.
+    /// Returns the line without its first byte and its line end, and the offset of the next line.
     fn line<'a>(
         &self,
         input: &'a [u8],
         too_long: ProtocolError,
     ) -> Result<Option<(&'a [u8], usize)>, ProtocolError> {
-        // Lengths are short, so this loop is done before a search would have begun.
+        // Lengths are short: this loop is faster than setting up a search.
         let near = input.iter().take(8).position(|byte| *byte == b'\r');
         let end = near.or_else(|| memchr(b'\r', input));
         match end {
@@ -345,11 +351,12 @@ impl Parser {
             return Err(ProtocolError::QueryTooLarge);
         }
         self.state = if len < BLOB_BYTES_MIN {
-            // So that the rest of the argument arrives beside what is there.
+            // Room for the rest of the argument, so that it arrives contiguously.
             input.reserve((len + 2).saturating_sub(input.len()));
             State::Bulk { len, left }
         } else {
-            // Pages of it that are not filled are never touched, so an alleged length costs address space only.
+            // Untouched pages are never backed by memory, so an excessive length costs address
+            // space only.
             let place = (self.places.make)(format!("${len}\r\n").as_bytes(), len);
             State::Blob {
                 head: place.len(),
@@ -360,7 +367,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Whether the line held a command; `None` when it is not whole.
+    /// Parses an inline command. Returns whether the line had one; `None` if the line is
+    /// incomplete.
     fn inline(&mut self, input: &mut BytesMut) -> Result<Option<bool>, ProtocolError> {
         let Some(end) = memchr(b'\n', input) else {
             return match self.limits.line_bytes_max < input.len() {
@@ -377,25 +385,27 @@ impl Parser {
     }
 }
 
-/// Bytes that an argument takes, its place in a list of arguments included: an empty one is not for nothing.
+/// Returns the bytes of an argument, including its entry in a list: an empty argument is not free.
 pub fn arg_bytes(arg: &Bytes) -> usize {
     arg.len() + size_of::<Bytes>()
 }
 
-/// Why a connection cannot go on: the client sent what is no request. `Display` gives Redis's own text.
+/// Violation of the protocol by the client, after which the connection must be closed. `Display`
+/// gives the text of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A length that is no number, negative, or above its limit; and of what.
+    /// A length that is not a number, is negative, or exceeds its limit; names the length.
     Invalid(&'static str),
-    /// A length above what a client may send before it has authenticated.
+    /// A length above the limit for clients that have not authenticated; names the length.
     Unauthenticated(&'static str),
-    /// A line that does not end within [`Limits::line_bytes_max`].
+    /// A line that does not end within [`Limits::line_bytes_max`]; names the line.
     TooLong(&'static str),
-    /// Something else where an argument's `$` belongs.
+    /// A byte other than `$` at the start of an argument.
     NoBulk(u8),
-    /// An inline command whose quotes do not close.
+    /// An inline command with an unclosed quote.
     Quotes,
-    /// More than [`Limits::query_bytes_max`]. Redis sends nothing, and closes.
+    /// A request larger than [`Limits::query_bytes_max`]. Redis closes the connection without a
+    /// reply.
     QueryTooLarge,
 }
 

@@ -1,17 +1,17 @@
-//! The version of the protocol a client speaks.
+//! Version of the protocol.
 
-/// Which replies a client understands. Requests look the same in both.
+/// Version of the replies that a client understands. Requests are the same in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proto {
-    /// What every client starts with.
+    /// Default of every connection.
     #[default]
     Resp2,
-    /// Asked for with `HELLO 3`: maps, sets, doubles, booleans and pushes have types of their own.
+    /// Selected with `HELLO 3`: maps, sets, doubles, booleans and pushes have their own types.
     Resp3,
 }
 
 impl Proto {
-    /// The number that `HELLO` takes and shows.
+    /// Returns the number in `HELLO`.
     pub fn number(self) -> i64 {
         match self {
             Proto::Resp2 => 2,

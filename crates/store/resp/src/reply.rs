@@ -1,4 +1,4 @@
-//! Replies as a client reads them.
+//! Parser of replies, for clients.
 
 use std::fmt;
 
@@ -7,45 +7,47 @@ use memchr::memchr;
 
 use crate::{ReplyLimits, number};
 
-/// One reply, or one message nobody asked for. Numbers that are no integers stay text, so that two replies are equal
-/// exactly when their bytes are.
+/// A reply or a push message. Numbers other than integers are kept as text, so that two replies are
+/// equal exactly if their bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// `+`
+    /// `+`: a status.
     Simple(Bytes),
-    /// `-`, or `!`
+    /// `-` or `!`: an error.
     Error(Bytes),
-    /// `:`
+    /// `:`: an integer.
     Int(i64),
-    /// `$`
+    /// `$`: a string.
     Bulk(Bytes),
-    /// `$-1`, `*-1` or `_`
+    /// `$-1`, `*-1` or `_`: a null.
     Null,
-    /// `*`
+    /// `*`: an array.
     Array(Vec<Reply>),
-    /// `%`
+    /// `%`: a map.
     Map(Vec<(Reply, Reply)>),
-    /// `~`
+    /// `~`: a set.
     Set(Vec<Reply>),
-    /// `>`
+    /// `>`: a push message.
     Push(Vec<Reply>),
-    /// `,`
+    /// `,`: a floating-point number.
     Double(Bytes),
-    /// `#`
+    /// `#`: a boolean.
     Bool(bool),
-    /// `(`
+    /// `(`: an integer of any size.
     BigNumber(Bytes),
-    /// `=`: the format's three letters, a colon and the text
+    /// `=`: three letters for the format, a colon and the text.
     Verbatim(Bytes),
 }
 
 impl Reply {
-    /// Takes the next reply off `input`. `None` when it is not whole yet; nothing is taken then.
+    /// Takes the next reply off `input`. Returns `None`, and takes nothing, if the reply is
+    /// incomplete.
     ///
     /// # Errors
-    /// What follows is no reply; the connection is of no use any more.
+    /// If the input is not a reply; the connection is then unusable.
     pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
-        // A look ahead, so that a blob is taken without copying once it is here, and not at all before.
+        // Find the end first: a complete blob is taken without a copy, and an incomplete one not at
+        // all.
         let mut ahead = Ahead {
             input,
             at: 0,
@@ -63,14 +65,14 @@ impl Reply {
     }
 }
 
-/// What a server must not send.
+/// Violation of the protocol by a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadReply {
-    /// A first byte that no type has.
+    /// First byte of no known type.
     Kind(u8),
-    /// A length or an integer that is none, or is above its limit.
+    /// A length or an integer that is invalid or exceeds its limit.
     Number,
-    /// Too deep.
+    /// Nesting deeper than the limit.
     Depth,
 }
 
@@ -91,7 +93,7 @@ enum Stop {
     Bad(BadReply),
 }
 
-/// Finds a reply's end, and checks all that `read` relies on.
+/// Scanner that finds the end of a reply, and checks everything that `read` relies on.
 struct Ahead<'a> {
     input: &'a [u8],
     at: usize,
@@ -145,7 +147,7 @@ fn int(line: &[u8]) -> Result<i64, Stop> {
     number::parse_int(line).ok_or(Stop::Bad(BadReply::Number))
 }
 
-/// A length within its limit; `None` for −1, the null of RESP2.
+/// Parses a length within its limit; `None` for −1, the null of RESP2.
 fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
     match int(line)? {
         -1 => Ok(None),
@@ -156,7 +158,7 @@ fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
     }
 }
 
-/// Reads what [`Ahead`] found whole and sound.
+/// Reads a reply that [`Ahead`] found complete and valid.
 fn read(input: &mut Bytes) -> Reply {
     const SOUND: &str = "looked at before";
     let kind = input[0];

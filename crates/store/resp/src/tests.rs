@@ -1,4 +1,4 @@
-//! Frames over the boundary: bytes in, words out, and the other way.
+//! Frames at the boundary: bytes in, arguments out, and replies in, bytes out.
 
 use std::fmt::Write;
 use std::io::IoSlice;
@@ -11,7 +11,7 @@ use crate::{
 
 mod prop;
 
-/// What a connection sees: requests a line, then the error, or `…` when more is to come.
+/// Returns the parsed requests, one per line, then the error, or `…` if more bytes are needed.
 fn parsed(bytes: &[u8], limits: Limits) -> String {
     let mut parser = Parser::new(limits);
     let mut input = BytesMut::from(bytes);
@@ -107,7 +107,7 @@ fn the_arguments_of_one_request_are_bounded_together() {
         parsed(b"*2\r\n$6\r\nabcdef\r\n$6\r\n", limits),
         "Protocol error: query buffer limit reached\n"
     );
-    // Empty ones take their places.
+    // Empty arguments count too, by their entries.
     let empty = [&b"*5\r\n"[..], &b"$0\r\n\r\n".repeat(5)].concat();
     assert_eq!(
         parsed(&empty, limits),

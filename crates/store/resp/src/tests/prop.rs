@@ -1,4 +1,4 @@
-//! Properties: cuts of the input do not matter, and no input panics.
+//! Properties: splits of the input do not matter, and no input causes a panic.
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
