@@ -1,17 +1,20 @@
-//! Whether bytes are Opus in Ogg, as a plan wants it: what a worker made is read, page by page, before anybody gets it.
+//! Verification of Ogg Opus output: the worker's bytes are checked page by page against the plan
+//! before any client gets them.
 //!
 //! ```text
-//! page    0 "OggS" · 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32 · segments u8 · their lengths · data
-//! first   its flag 2 · one packet: "OpusHead" · version u8 · channels u8 · pre-skip u16 · rate u32 · gain i16 · mapping u8
+//! page    0 "OggS" · 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32
+//!         segments u8 · their lengths · data
+//! first   flag 2 · one packet: "OpusHead" · version u8 · channels u8 · pre-skip u16 · rate u32
+//!         gain i16 · mapping u8
 //! second  "OpusTags" …
-//! last    its flag 4 · the granule tells the length
+//! last    flag 4 · the granule gives the length
 //! ```
 
 use crate::plan::Plan;
 
 const HEAD_BYTES: usize = 27;
 const SEGMENTS_MAX: usize = 255;
-/// A page of the most and longest segments.
+/// Maximum size of a page: the most segments, all of maximum length.
 const PAGE_BYTES_MAX: usize = HEAD_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * 255;
 const OPUS_HEAD_BYTES: usize = 19;
 
@@ -19,24 +22,26 @@ const CONTINUED: u8 = 1;
 const FIRST: u8 = 2;
 const LAST: u8 = 4;
 
-/// Something that no honest worker makes.
+/// Violation that a correct worker cannot cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// No page, where there must be one.
+    /// The bytes do not start with a page.
     NoPage,
-    /// A page's checksum is not that of its bytes.
+    /// The checksum of a page does not match its bytes.
     Checksum,
-    /// A page of another stream, out of order, behind the last, or with a flag that does not belong there.
+    /// A page of another stream, out of order, after the last page, or with a flag that does not
+    /// belong there.
     Order,
-    /// The stream's head is not what the plan wants.
+    /// The stream's head contradicts the plan.
     Head,
-    /// It plays longer than the track, or goes back.
+    /// The stream plays longer than the track, or its time goes back.
     Time,
-    /// It ends before its end.
+    /// The stream has no last page.
     Cut,
 }
 
-/// Reads what was made. Feed it what there is; it tells how much of that it believes.
+/// Incremental verifier of a worker's output. [`Checker::take`] returns how many of the bytes are
+/// verified.
 #[derive(Clone, Debug)]
 pub struct Checker {
     channels: u8,
@@ -49,7 +54,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// One for what `plan` makes.
+    /// Returns a verifier for the output of `plan`.
     #[must_use]
     pub fn new(plan: &Plan) -> Checker {
         Checker {
@@ -63,8 +68,8 @@ impl Checker {
         }
     }
 
-    /// How many of these bytes, which follow those that it took before, are whole pages and fit. What is left is to be
-    /// given again, with more behind it.
+    /// Verifies complete pages, which continue the bytes verified before, and returns their length.
+    /// The caller passes the remaining bytes again, together with more.
     ///
     /// # Errors
     /// The first [`Lie`].
@@ -78,8 +83,8 @@ impl Checker {
         }
     }
 
-    /// The same for the first page alone: 0 where it is not whole. After an error, this checker knows no more what it has
-    /// seen.
+    /// Verifies only the first page, and returns its length; 0 if it is incomplete. After an error,
+    /// the verifier must not be used any more.
     ///
     /// # Errors
     /// The first [`Lie`].
@@ -94,10 +99,10 @@ impl Checker {
         }
     }
 
-    /// How many samples a channel it plays, once all of it was taken.
+    /// Returns the samples per channel that the stream plays, after all bytes were verified.
     ///
     /// # Errors
-    /// [`Lie::Cut`] when the last page is missing.
+    /// [`Lie::Cut`] if the last page is missing.
     pub fn finish(&self) -> Result<u64, Lie> {
         match self.ended {
             true => Ok(self.granule - self.pre_skip),
@@ -177,7 +182,7 @@ impl Page<'_> {
     }
 }
 
-/// The page that `bytes` begin with, unless more are needed to tell.
+/// Returns the page at the start of `bytes`; `None` if more bytes are needed.
 fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, Lie> {
     const MAGIC: &[u8] = b"OggS\0";
     let known = bytes.len().min(MAGIC.len());
@@ -199,10 +204,11 @@ fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, Lie> {
     }))
 }
 
-/// The checksum of a page, its own field taken as zero: CRC of polynomial 0x04c11db7, from the highest bit on (RFC 3533 §6).
+/// Returns the checksum of a page, with its own field as zero: CRC with the polynomial 0x04c11db7,
+/// most significant bit first (RFC 3533 §6).
 ///
 /// # Panics
-/// When the page has no head.
+/// If the page has no head.
 #[must_use]
 pub fn page_crc(page: &[u8]) -> u32 {
     let (before, rest) = page.split_at(22);

@@ -1,29 +1,30 @@
-//! What a player gets.
+//! Decision between the file as it is and a transcoded stream.
 
 use crate::plan::{Gain, Plan};
 use crate::source::{Codec, Source};
 
-/// What an Opus encoder is given at least and at most, a channel: RFC 6716 §2.1.1 has it work from 6 to 510 kb/s of stereo.
+/// Bit rate limits of an Opus encoder per channel; RFC 6716 §2.1.1 states 6 to 510 kb/s for stereo.
 const BIT_RATE_KBPS_MIN: u32 = 6;
 const BIT_RATE_KBPS_MAX: u32 = 510;
-/// Where only a format is asked for: transparent to most ears in stereo.
+/// Bit rate if only a format is requested: transparent to most listeners in stereo.
 const BIT_RATE_KBPS_USUAL: u32 = 128;
 
-/// What a player would rather have.
+/// Format that a player requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// It does not say.
+    /// No preference.
     Any,
-    /// The file as it is, whatever else is asked for.
+    /// The file as it is, regardless of the other parameters.
     Raw,
     /// Opus in Ogg.
     Opus,
-    /// One that cannot be made. Players ask for their usual one along with a bit rate; the rate is then what counts.
+    /// A format that is not supported. Players send their usual format along with a bit rate; then
+    /// only the bit rate counts.
     Other,
 }
 
 impl Format {
-    /// What a player's word for a format means.
+    /// Parses a player's name for a format.
     #[must_use]
     pub fn named(name: &str) -> Format {
         let is = |known: &&str| name.eq_ignore_ascii_case(known);
@@ -36,21 +37,21 @@ impl Format {
     }
 }
 
-/// What a player asks for.
+/// Request of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The format.
+    /// Requested format.
     pub format: Format,
-    /// The most it takes; 0 for no limit.
+    /// Maximum bit rate; 0 means unlimited.
     pub bit_rate_kbps_max: u32,
-    /// Where it begins.
+    /// Start position.
     pub start_ms: u64,
 }
 
-/// What is taken on.
+/// Limits of transcoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest track. Default 1 hour.
+    /// Maximum length of a track. Default 1 hour.
     pub duration_ms_max: u64,
 }
 
@@ -62,29 +63,29 @@ impl Default for Limits {
     }
 }
 
-/// Why a player gets the file as it is.
+/// Reason for sending the file as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It asked for that, or the file already is what it asked for.
+    /// The player requested the file, or the file already satisfies the request.
     Wanted,
-    /// Nothing here decodes it.
+    /// There is no decoder for the file.
     Undecodable,
-    /// It is longer than [`Limits::duration_ms_max`], or nobody knows how long.
+    /// The track is longer than [`Limits::duration_ms_max`], or its length is unknown.
     TooLong,
 }
 
-/// What a player gets.
+/// Response to a player's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The file.
+    /// Send the file.
     Raw(Why),
-    /// What this plan makes of it.
+    /// Transcode by this plan.
     Make(Plan),
-    /// Nothing: it would begin behind its end.
+    /// Send nothing: the start position is after the track's end.
     Behind,
 }
 
-/// Decides what answers `wish` for `source`. Texts and gains of the plan are for the caller to add.
+/// Chooses the response to `wish` for `source`. The caller adds texts and gains to the plan.
 #[must_use]
 pub fn decide(wish: &Wish, source: &Source, limits: &Limits) -> Decision {
     let exceeds = wish.bit_rate_kbps_max != 0 && wish.bit_rate_kbps_max < source.bit_rate_kbps;
@@ -118,8 +119,8 @@ pub fn decide(wish: &Wish, source: &Source, limits: &Limits) -> Decision {
     })
 }
 
-/// No more than what is asked for, and no more than what there is: bits beyond a lossy file's own would be spent on its
-/// flaws.
+/// Returns the bit rate: at most the requested one, and at most that of a lossy file, since more
+/// bits would only reproduce its artefacts.
 fn bit_rate_kbps(wish: &Wish, source: &Source, codec: Codec) -> u32 {
     let asked = match wish.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_USUAL,

@@ -1,21 +1,23 @@
-//! What may be made of a track for a player that asks for less than the file: sources, wishes, decisions, plans. No
-//! files, no clock, no samples; what a plan says is done by `worker`, with `audio`.
+//! Transcoding decisions and plans for audio: sources, requests, decisions. No files, no clock, no
+//! samples; `worker` executes a plan with the crate `audio`.
 //!
-//! Principal entry: [`decide`]. What comes of it is the file as it is, or a [`Plan`], which is a job's plan and, with the
-//! original's version, a variant's key.
+//! Principal entry: [`decide`]. Its result is the file as it is, or a [`Plan`], which is sent with
+//! a job and, together with the original's version, forms the key of a variant.
 //!
 //! ```text
-//! what was asked ─ Wish ──┐
-//! the index ───── Source ─┴─ decide ─► Raw(why) │ Make(Plan) ─► bytes ─► worker ─► Ogg Opus ─► Checker ─► believed
+//! request ─ Wish ────┐
+//! index ─── Source ──┴─ decide ─► Raw(why) │ Make(Plan) ─► bytes ─► worker ─► Ogg Opus ─┐
+//!                                                          verified output ◄─ Checker ◄─┘
 //! ```
 //!
-//! What is made is Opus in Ogg and nothing else: of the formats that players have, it alone has an encoder whose licence
-//! lets everybody use it, and it needs the fewest bytes.
+//! The only output format is Opus in Ogg: among the formats that players support, it alone has an
+//! encoder with a permissive licence, and it needs the fewest bytes.
 //!
-//! Units and limits: times are milliseconds, rates bits or kilobits a second, as names say; [`Limits`] bounds what is
-//! taken on. [`packets`] reads the tables of an MP4 file that is in memory. [`Checker`] reads what a worker made, piece by piece, and believes whole pages only. Errors:
-//! [`MalformedPlan`] is the sender's fault, [`Lie`] the worker's, [`Malformed`] a file's. Threads: none. Sources: RFC 3533 (Ogg), RFC 6716 and
-//! 7845 (Opus, Opus in Ogg).
+//! Units and limits: times are milliseconds, rates bits or kilobits per second, as names say;
+//! [`Limits`] bounds the tracks that are transcoded. [`packets`] reads the tables of an MP4 file in
+//! memory. [`Checker`] verifies a worker's output incrementally, in complete pages. Errors:
+//! [`MalformedPlan`] is the sender's fault, [`Lie`] the worker's, [`Malformed`] a file's. Threads:
+//! none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus in Ogg).
 
 #![forbid(unsafe_code)]
 
@@ -31,11 +33,11 @@ pub use mp4::{Malformed, Packets, packets};
 pub use plan::{Cost, Gain, MalformedPlan, Plan, TEXT_BYTES_MAX};
 pub use source::{Codec, Source};
 
-/// Samples a second and channel of what is made; Opus has no other.
+/// Sample rate of the output; Opus has no other.
 pub const SAMPLE_RATE_HZ: u32 = 48_000;
-/// Media type of what is made (RFC 7845 §9).
+/// Media type of the output (RFC 7845 §9).
 pub const MEDIA_TYPE: &str = "audio/ogg; codecs=opus";
-/// Ending of its files, and how players ask for it.
+/// File extension of the output, and name of its format in requests.
 pub const SUFFIX: &str = "opus";
 
 #[cfg(test)]

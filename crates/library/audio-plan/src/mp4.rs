@@ -1,4 +1,4 @@
-//! Where the packets of an ALAC track lie in an MP4 file.
+//! Positions of the packets of an ALAC track in an MP4 file.
 //!
 //! ```text
 //! moov ─ trak ─ mdia ─ minf ─ stbl ─┬─ stsd ─ alac ─ alac   the decoder's configuration, or cookie
@@ -11,22 +11,22 @@
 
 use std::fmt;
 
-/// Boxes side by side that are looked at.
+/// Sibling boxes that are examined, at most.
 const BOXES_MAX: usize = 4_096;
 
-/// The packets of one track.
+/// Packets of one track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packets {
-    /// What the decoder is to know.
+    /// Configuration for the decoder.
     pub cookie: Vec<u8>,
-    /// Offset and length of each, in the order in which they play.
+    /// Offset and length of each packet, in playing order.
     pub places: Vec<(u64, u32)>,
 }
 
-/// Tables that make no sense; the file's fault.
+/// Invalid or contradictory tables; the file's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(
-    /// What is wrong with them.
+    /// Description of the violation.
     pub &'static str,
 );
 
@@ -38,10 +38,10 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// The packets of the first track in ALAC, by the content of a `moov` box.
+/// Finds the packets of the first ALAC track, given the content of a `moov` box.
 ///
 /// # Errors
-/// [`Malformed`] where there is none, or its tables contradict each other.
+/// [`Malformed`] if there is no such track, or its tables contradict each other.
 pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
     for (kind, trak) in boxes(moov) {
         if &kind != b"trak" {
@@ -71,7 +71,7 @@ fn child<'b>(inside: &'b [u8], name: &[u8; 4]) -> Option<&'b [u8]> {
         .map(|(_, body)| body)
 }
 
-/// The boxes side by side in `inside`, as far as they make sense.
+/// Iterates over sibling boxes, up to the first invalid one.
 fn boxes(mut inside: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
         let (head, _) = inside.split_first_chunk::<8>()?;
@@ -86,10 +86,10 @@ fn boxes(mut inside: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     .take(BOXES_MAX)
 }
 
-/// The box with the cookie, head included, which the decoder reads past.
+/// Returns the box with the cookie, including its head, which the decoder skips.
 fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     const VERSION_AND_COUNT: usize = 8;
-    /// Of a sound's entry before its boxes; QuickTime's version 1 has sixteen bytes more.
+    /// Bytes of an audio sample entry before its boxes; version 1 of QuickTime has sixteen more.
     const ENTRY_BYTES: usize = 28;
     const VERSION_1_BYTES: usize = 16;
     let (_, entry) = boxes(stsd.get(VERSION_AND_COUNT..)?).find(|(kind, _)| kind == b"alac")?;
@@ -136,7 +136,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             break;
         };
         let mut at = chunk;
-        // No more than there are sizes, whatever a run says.
+        // A run may state more packets than there are sizes; `take` is bounded by both.
         for size in sizes.by_ref().take(packets as usize) {
             places.push((at, size));
             at = at
@@ -147,7 +147,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
     Ok(places)
 }
 
-/// A table behind its number of entries, no longer than there are bytes.
+/// Returns the rows of a table after its row count; the count must not exceed the bytes.
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()

@@ -1,8 +1,9 @@
-//! What a worker is told to make.
+//! Transcoding plan of a job.
 //!
 //! ```text
-//! 0 "SND1" · 4 codec u8 · channels u8 · gains there u8 · zero u8 · 8 bit rate u32 · 12 track gain i16 · album gain i16
-//! 16 start u64 · 24 duration u64 · 32 lengths of title, artist and album u8 · zero u8 · 36 the three texts
+//!  0 "SND1" · 4 codec u8 · channels u8 · gains there u8 · zero u8 · 8 bit rate u32
+//! 12 track gain i16 · album gain i16 · 16 start u64 · 24 duration u64
+//! 32 lengths of title, artist and album u8 · zero u8 · 36 the three texts
 //! ```
 
 use std::fmt;
@@ -10,23 +11,23 @@ use std::fmt;
 use crate::SAMPLE_RATE_HZ;
 use crate::source::Codec;
 
-/// Bytes of each text; longer ones are cut.
+/// Bytes per text, at most; longer ones are cut.
 pub const TEXT_BYTES_MAX: usize = 120;
 
 const MAGIC: [u8; 4] = *b"SND1";
 const HEAD_BYTES: usize = 36;
 
-/// How much louder or softer a track is to be played, in 1/256 dB against −23 LUFS: R128 of RFC 7845 §5.2.1.
+/// Playback gain in 1/256 dB relative to −23 LUFS: R128 of RFC 7845 §5.2.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gain {
-    /// For the track alone.
+    /// Gain of the track.
     pub track: Option<i16>,
-    /// For its album.
+    /// Gain of the album.
     pub album: Option<i16>,
 }
 
 impl Gain {
-    /// The same gain as ReplayGain has it, in 1/100 dB against −18 LUFS.
+    /// Converts a ReplayGain value, in 1/100 dB relative to −18 LUFS.
     #[must_use]
     pub fn of_replay_gain(cdb: i16) -> i16 {
         let r128 = (i32::from(cdb) - 500) * 256;
@@ -34,46 +35,46 @@ impl Gain {
     }
 }
 
-/// Opus in Ogg, made of a track.
+/// Plan to transcode a track to Opus in Ogg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What the file is.
+    /// Codec of the original.
     pub codec: Codec,
-    /// Of what is made: 1 or 2.
+    /// Channels of the output: 1 or 2.
     pub channels: u8,
-    /// Of what is made, on average.
+    /// Average bit rate of the output.
     pub bit_rate_bps: u32,
-    /// Where it begins.
+    /// Start position in the track.
     pub start_ms: u64,
-    /// Length of the whole track, as far as the index knows.
+    /// Length of the whole track, according to the index.
     pub duration_ms: u64,
-    /// Told to players.
+    /// Gains written to the output's tags.
     pub gain: Gain,
-    /// Told to players; empty where it is not known.
+    /// Title for the output's tags; empty if unknown.
     pub title: String,
-    /// Likewise.
+    /// Artist for the output's tags; empty if unknown.
     pub artist: String,
-    /// Likewise.
+    /// Album for the output's tags; empty if unknown.
     pub album: String,
 }
 
-/// What a plan takes, estimated.
+/// Estimated cost of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// CPU time.
     pub cpu_ms: u64,
-    /// Bytes of the answer.
+    /// Size of the output.
     pub bytes: u64,
 }
 
-/// Bytes that are no plan.
+/// Reason why bytes are not a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedPlan {
-    /// Not as long as they say.
+    /// Their length contradicts their fields.
     Length,
-    /// They do not begin as a plan does.
+    /// They do not start with the magic.
     Magic,
-    /// A value that no plan has.
+    /// A field has an invalid value.
     Value,
 }
 
@@ -86,20 +87,20 @@ impl fmt::Display for MalformedPlan {
 impl std::error::Error for MalformedPlan {}
 
 impl Plan {
-    /// How long what is made plays, as far as the index knows.
+    /// Returns the playing time of the output, according to the index.
     #[must_use]
     pub fn playing_ms(&self) -> u64 {
         self.duration_ms.saturating_sub(self.start_ms)
     }
 
-    /// Its samples a channel, likewise.
+    /// Returns the samples per channel of the output, according to the index.
     #[must_use]
     pub fn playing_samples(&self) -> u64 {
         self.playing_ms() * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// The most samples a channel that are made: a track may turn out to be longer than the index says, as durations of some
-    /// formats are estimates.
+    /// Returns the maximum number of samples per channel: a track may be longer than the index
+    /// says, since the durations of some formats are estimates.
     #[must_use]
     pub fn samples_max(&self) -> u64 {
         const LONGER_MS: u64 = 10_000;
@@ -107,10 +108,11 @@ impl Plan {
         self.playing_samples() + longer * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// What it takes, estimated: what is skipped is decoded, what is made also encoded.
+    /// Estimates the cost: the skipped part is decoded, the rest also encoded.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        // Taken for a slow core: 300 seconds decoded in one, 60 of stereo mixed, resampled and encoded.
+        // For a slow core: per second of CPU time, 300 seconds are decoded, or 60 seconds of stereo
+        // mixed, resampled and encoded.
         let cpu_ms = self.duration_ms / 300 + self.playing_ms() * u64::from(self.channels) / 120;
         Cost {
             cpu_ms,
@@ -118,17 +120,19 @@ impl Plan {
         }
     }
 
-    /// The most that its answer can have: the encoder aims at a rate on average, and hard passages take more.
+    /// Returns the maximum size of the output: the encoder aims at an average bit rate, and
+    /// difficult passages take more.
     #[must_use]
     pub fn answer_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;
         2 * self.cost().bytes + HEAD_BYTES
     }
 
-    /// The plan's bytes.
+    /// Encodes the plan.
     ///
     /// # Panics
-    /// When a text is longer than [`TEXT_BYTES_MAX`]: a bug of the caller, for whom [`cut`](Plan::cut) is there.
+    /// If a text is longer than [`TEXT_BYTES_MAX`]: the caller must shorten it with
+    /// [`cut`](Plan::cut).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let texts = [&self.title, &self.artist, &self.album];
@@ -151,16 +155,16 @@ impl Plan {
         bytes
     }
 
-    /// Whether bytes are meant as a plan of sound.
+    /// Returns whether the bytes start with the magic of an audio plan.
     #[must_use]
     pub fn is_plan(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// Reads a plan.
+    /// Decodes a plan.
     ///
     /// # Errors
-    /// [`MalformedPlan`] when the bytes are not exactly one.
+    /// [`MalformedPlan`] unless the bytes are exactly one plan.
     pub fn from_bytes(bytes: &[u8]) -> Result<Plan, MalformedPlan> {
         let (head, texts) = bytes
             .split_first_chunk::<HEAD_BYTES>()
@@ -224,7 +228,7 @@ impl Plan {
         }
     }
 
-    /// As much of a text as a plan takes.
+    /// Returns the text, cut to the maximum length of a plan.
     #[must_use]
     pub fn cut(text: &str) -> String {
         text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()

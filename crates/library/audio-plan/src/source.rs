@@ -1,6 +1,6 @@
-//! What is known of a track's file before it is opened.
+//! Properties of a track's file that are known before it is opened.
 
-/// Samples that can be decoded, each in the container that is named after it, or usual for it.
+/// Audio codec that can be decoded, in the container that is named after it or usual for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -8,18 +8,18 @@ pub enum Codec {
     Flac = 1,
     /// MPEG audio of any layer.
     Mpeg = 2,
-    /// In Ogg.
+    /// Vorbis in Ogg.
     Vorbis = 3,
-    /// In Ogg.
+    /// Opus in Ogg.
     Opus = 4,
     Wav = 5,
     Aiff = 6,
-    /// In MP4.
+    /// ALAC in MP4.
     Alac = 7,
 }
 
 impl Codec {
-    /// All, by number.
+    /// All codecs, by number.
     pub const ALL: [Codec; 7] = [
         Codec::Flac,
         Codec::Mpeg,
@@ -30,22 +30,22 @@ impl Codec {
         Codec::Alac,
     ];
 
-    /// Whether samples come out as they went in.
+    /// Returns whether the codec is lossless.
     #[must_use]
     pub const fn is_lossless(self) -> bool {
         matches!(self, Codec::Flac | Codec::Wav | Codec::Aiff | Codec::Alac)
     }
 }
 
-/// A track's file, as the index has it.
+/// A track's file, according to the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// None where nothing here decodes it.
+    /// Codec of the file; `None` if there is no decoder for it.
     pub codec: Option<Codec>,
-    /// Of the whole file, on average; 0 where it is not known.
+    /// Average bit rate of the whole file; 0 if unknown.
     pub bit_rate_kbps: u32,
-    /// 0 where it is not known.
+    /// Length of the track; 0 if unknown.
     pub duration_ms: u64,
-    /// 0 where it is not known.
+    /// Number of channels; 0 if unknown.
     pub channels: u8,
 }

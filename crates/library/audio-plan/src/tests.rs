@@ -22,7 +22,7 @@ fn plan() -> Plan {
     }
 }
 
-/// What a player gets: raw, nothing, or a rate, channels and a beginning in milliseconds.
+/// Returns the decision as text: raw, nothing, or bit rate, channels and start in milliseconds.
 fn gets(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
@@ -59,7 +59,7 @@ fn gets(
 #[test]
 fn players_get_what_they_ask_for_or_the_file() {
     let table = [
-        // Nothing is asked for, or nothing that the file is not.
+        // Nothing is requested, or the file already satisfies the request.
         (("flac", 900, 2), ("", 0, 0), "raw, Wanted"),
         (("flac", 900, 2), ("raw", 96, 5_000), "raw, Wanted"),
         (("mp3", 128, 2), ("", 320, 0), "raw, Wanted"),
@@ -67,7 +67,7 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("mp3", 128, 2), ("mp3", 192, 0), "raw, Wanted"),
         (("opus", 96, 2), ("opus", 128, 0), "raw, Wanted"),
         (("opus", 96, 2), ("opus", 0, 0), "raw, Wanted"),
-        // A rate.
+        // A bit rate.
         (("flac", 900, 2), ("", 320, 0), "320 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("", 128, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("mp3", 128, 0), "128 kb/s, 2 ch, from 0"),
@@ -77,10 +77,10 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("flac", 900, 2), ("OGG", 0, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 0, 0), "96 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 192, 0), "96 kb/s, 2 ch, from 0"),
-        // One that is not made, and no rate that the file exceeds.
+        // An unsupported format, and a bit rate that the file does not exceed.
         (("flac", 900, 2), ("mp3", 0, 0), "raw, Wanted"),
         (("flac", 900, 2), ("flv", 1_000, 0), "raw, Wanted"),
-        // A beginning.
+        // A start position.
         (
             ("flac", 900, 2),
             ("", 0, 7_000),
@@ -97,12 +97,12 @@ fn players_get_what_they_ask_for_or_the_file() {
             "128 kb/s, 2 ch, from 199999",
         ),
         (("flac", 900, 2), ("opus", 0, 200_000), "behind"),
-        // The bounds of the encoder.
+        // The limits of the encoder.
         (("flac", 900, 2), ("", 1, 0), "6 kb/s, 2 ch, from 0"),
         (("flac", 4_000, 2), ("", 900, 0), "510 kb/s, 2 ch, from 0"),
         (("flac", 900, 1), ("", 500, 0), "255 kb/s, 1 ch, from 0"),
         (("flac", 3_000, 6), ("", 192, 0), "192 kb/s, 2 ch, from 0"),
-        // Nobody knows how many.
+        // The number of channels is unknown.
         (("flac", 900, 0), ("", 192, 0), "192 kb/s, 1 ch, from 0"),
         (("aac", 256, 2), ("opus", 96, 0), "raw, Undecodable"),
         (("aac", 256, 2), ("", 0, 5_000), "raw, Undecodable"),
@@ -133,7 +133,7 @@ fn tracks_of_no_or_too_great_length_are_not_made() {
 
 #[test]
 fn replay_gain_is_told_against_the_other_level() {
-    // RFC 7845 §5.2.1: 1/256 dB against −23 LUFS, five decibels below.
+    // RFC 7845 §5.2.1: 1/256 dB relative to −23 LUFS, five decibels below ReplayGain.
     assert_eq!(Gain::of_replay_gain(0), -1_280);
     assert_eq!(Gain::of_replay_gain(-610), -2_842);
     assert_eq!(Gain::of_replay_gain(i16::MIN), i16::MIN);
@@ -177,7 +177,6 @@ fn texts_are_cut_between_characters() {
     assert_eq!(Plan::cut(&format!("x{long}")).len(), 119);
 }
 
-/// A page with its checksum.
 fn page(flags: u8, granule: u64, number: u32, packets: &[&[u8]]) -> Vec<u8> {
     let mut page = b"OggS\0".to_vec();
     page.push(flags);
@@ -196,7 +195,6 @@ fn page(flags: u8, granule: u64, number: u32, packets: &[&[u8]]) -> Vec<u8> {
 
 const HEAD: &[u8] = b"OpusHead\x01\x02\x38\x01\x44\xac\0\0\0\0\0";
 
-/// A short track, its pages apart.
 fn track() -> Vec<Vec<u8>> {
     vec![
         page(2, 0, 0, &[HEAD]),
