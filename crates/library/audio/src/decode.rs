@@ -1,4 +1,4 @@
-//! Decoders of all sorts, alike to whoever reads them.
+//! Decoders of all codecs behind one trait.
 
 mod alac;
 mod flac;
@@ -16,21 +16,21 @@ use self::ogg::Ogg;
 use crate::error::Error;
 use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 
-/// What is read at once. A read of a file costs a cell in a microVM a way out of it.
+/// Size of one read: each read of a file from a microVM costs an exit to the host.
 const READ_BYTES: usize = 256 << 10;
 
-/// What the channels of a format are called, in the order in which they come.
+/// Meaning of the channels in a frame, by the convention of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Left, right, centre, low, back, side: WAV's, FLAC's and AIFF's with two channels.
+    /// Left, right, centre, low, back, side: WAV, FLAC, and AIFF with two channels.
     Wave,
-    /// Centre between left and right, low last: Vorbis's and Opus's.
+    /// Centre between left and right, low last: Vorbis and Opus.
     Vorbis,
-    /// Centre first, low last: ALAC's.
+    /// Centre first, low last: ALAC.
     Alac,
 }
 
-/// What a decoder's frames are.
+/// Format of a decoder's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) rate_hz: u32,
@@ -54,21 +54,24 @@ impl Shape {
     }
 }
 
-/// One file that is decoded from its beginning on.
+/// Decoder of one file, from its start on.
 pub(crate) trait Decoder {
-    /// Of the frames that came last, and at first of those that come next: another part of a file may have another.
+    /// Returns the format of the latest frames, and before the first call of `next`, that of the
+    /// first ones. The format may change within a file.
     fn shape(&self) -> Shape;
 
-    /// Appends the next frames, their channels side by side, all of one shape. `false` at the end, where it appends none.
+    /// Appends the next frames with interleaved channels, all of one format. Returns `false`, with
+    /// nothing appended, at the end.
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error>;
 
-    /// Goes to a frame without decoding all before it. `false` where it cannot; then it stays where it is.
+    /// Seeks to a frame without decoding all frames before it. Returns `false`, with the position
+    /// unchanged, if the decoder cannot seek.
     fn seek(&mut self, _frame: u64) -> Result<bool, Error> {
         Ok(false)
     }
 }
 
-/// A decoder for `original`, which lies at its beginning.
+/// Returns a decoder for `original`, which must be at its start.
 pub(crate) fn open<'r, R: Read + Seek + 'r>(
     codec: Codec,
     original: R,
@@ -85,7 +88,7 @@ pub(crate) fn open<'r, R: Read + Seek + 'r>(
     })
 }
 
-/// Full scale of whole numbers of so many bits.
+/// Returns the factor that scales integers of this many bits to ±1.0.
 fn full_scale(bits: u32) -> f32 {
     1.0 / (1_u64 << (bits.clamp(1, 32) - 1)) as f32
 }

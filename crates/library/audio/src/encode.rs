@@ -1,4 +1,4 @@
-//! Frames at 48 kHz to Opus in Ogg.
+//! Encoder of frames at 48 kHz to Opus in Ogg.
 
 use std::io::{self, Write};
 
@@ -8,27 +8,27 @@ use ogg::{PacketWriteEndInfo, PacketWriter};
 use crate::error::{Error, ErrorKind};
 use crate::opus::{self, Encoder, PACKET_FRAMES};
 
-/// RFC 7845 §4: no page is longer than a second, so that seeking finds its place.
+/// Packets per page, at most: RFC 7845 §4 recommends pages of at most one second, for seeking.
 const PAGE_PACKETS: u64 = 50;
 
-/// A file that is being made.
+/// Ogg Opus file being written.
 pub(crate) struct OggOpus<W: Write> {
     writer: PacketWriter<'static, W>,
     encoder: Encoder,
     channels: usize,
     serial: u32,
     pre_skip: u64,
-    /// Frames that fill no packet yet.
+    /// Frames that do not fill a packet yet.
     waiting: Vec<f32>,
-    /// Frames that came.
+    /// Frames received so far.
     frames: u64,
     packets: u64,
-    /// The last packet, which is not written before there is another: the last of all is marked.
+    /// Latest packet, held back because the last packet of the file must be marked.
     last: Option<Vec<u8>>,
 }
 
 impl<W: Write> OggOpus<W> {
-    /// Begins a file with its two heads.
+    /// Starts a file and writes its two header packets.
     pub(crate) fn new(plan: &Plan, rate_hz: u32, sink: W) -> Result<OggOpus<W>, Error> {
         let mut encoder = Encoder::new(plan.channels, plan.bit_rate_bps)?;
         let pre_skip = encoder.lookahead()?;
@@ -52,12 +52,10 @@ impl<W: Write> OggOpus<W> {
         Ok(file)
     }
 
-    /// Frames that came.
     pub(crate) fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Takes more frames.
     pub(crate) fn push(&mut self, frames: &[f32]) -> Result<(), Error> {
         self.frames += (frames.len() / self.channels) as u64;
         let packet = PACKET_FRAMES * self.channels;
@@ -71,11 +69,11 @@ impl<W: Write> OggOpus<W> {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Encodes the remaining frames and ends the file.
     pub(crate) fn finish(mut self) -> Result<W, Error> {
         let end = self.pre_skip + self.frames;
         let packet = PACKET_FRAMES * self.channels;
-        // What the encoder looked ahead is still in it.
+        // The encoder still holds the frames of its lookahead; feed silence until they are out.
         while self.packets * (PACKET_FRAMES as u64) < end {
             let mut frames = std::mem::take(&mut self.waiting);
             frames.resize(packet, 0.0);
@@ -115,12 +113,13 @@ impl<W: Write> OggOpus<W> {
     }
 }
 
-/// A number for the stream that is the same for the same plan: players tell streams of one file apart by it.
+/// Returns a serial number that depends only on the plan; players use it to distinguish the streams
+/// of one file.
 fn serial(plan: &Plan) -> u32 {
     page_crc(&plan.to_bytes())
 }
 
-/// RFC 7845 §5.1.
+/// Returns the identification header (RFC 7845 §5.1).
 fn head(plan: &Plan, pre_skip: u16, rate_hz: u32) -> Vec<u8> {
     let mut head = b"OpusHead\x01".to_vec();
     head.push(plan.channels);
@@ -130,7 +129,7 @@ fn head(plan: &Plan, pre_skip: u16, rate_hz: u32) -> Vec<u8> {
     head
 }
 
-/// RFC 7845 §5.2.
+/// Returns the comment header (RFC 7845 §5.2).
 fn tags(plan: &Plan) -> Vec<u8> {
     let gain = |gain: Option<i16>| gain.map_or_else(String::new, |gain| gain.to_string());
     let comments = [

@@ -1,26 +1,26 @@
-//! Why nothing is made of a file.
+//! Errors of transcoding.
 
 use std::fmt;
 
-/// Who is at fault, and what a caller does about it.
+/// Party at fault, which decides how the caller reacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The file is broken, or is not what it was taken for.
+    /// The file is damaged, or has another format than expected.
     Undecodable,
-    /// The file is sound, but of a sort that is not handled.
+    /// The file is valid, but uses an unsupported feature.
     Unsupported,
-    /// The answer has no room for what is made.
+    /// The output does not fit into the sink.
     TooLarge,
-    /// Ours: something failed that must not.
+    /// A bug or failure of this program.
     Failed,
 }
 
-/// Nothing was made.
+/// Failure of a transcode: there is no usable output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What to do about it.
+    /// Party at fault.
     pub kind: ErrorKind,
-    /// For the log.
+    /// Description for the log.
     pub detail: String,
 }
 

@@ -1,16 +1,16 @@
-//! From as many channels as a file has to one or two.
+//! Downmix to one or two channels.
 
 use crate::decode::{Order, Shape};
 
-/// Where a channel stands.
+/// Position of a channel's loudspeaker.
 #[derive(Clone, Copy)]
 enum Place {
     Left,
     Right,
     Centre,
-    /// Low frequencies alone, which two loudspeakers leave out.
+    /// Low frequencies only, omitted in the downmix.
     Low,
-    /// Beside or behind.
+    /// Left side or left back; the following variants likewise for the right and the centre.
     FarLeft,
     FarRight,
     FarCentre,
@@ -19,7 +19,7 @@ enum Place {
 use Place::{Centre, FarCentre, FarLeft, FarRight, Left, Low, Right};
 
 impl Place {
-    /// What of it is heard left and right: ITU-R BS.775-3, table 2.
+    /// Returns the weights for the left and the right output: ITU-R BS.775-3, table 2.
     const fn heard(self) -> (f32, f32) {
         const HALF_POWER: f32 = std::f32::consts::FRAC_1_SQRT_2;
         match self {
@@ -34,7 +34,8 @@ impl Place {
     }
 }
 
-/// RFC 9639 §9.1.3, the Vorbis I specification §4.3.9, and the order of ALAC's channel layouts.
+/// Returns the positions of a format's channels: RFC 9639 §9.1.3, the Vorbis I specification
+/// §4.3.9, and the order of ALAC's channel layouts.
 const fn places(order: Order, channels: u8) -> &'static [Place] {
     match (order, channels) {
         (_, 1) => &[Centre],
@@ -65,9 +66,9 @@ const fn places(order: Order, channels: u8) -> &'static [Place] {
     }
 }
 
-/// How much of each channel goes where.
+/// Weights of a downmix.
 pub(crate) struct Mix {
-    /// A row for each channel of the file, a column for each that is made.
+    /// One row per input channel, one column per output channel.
     weights: Vec<[f32; 2]>,
     channels: usize,
 }
@@ -76,7 +77,8 @@ impl Mix {
     pub(crate) fn new(shape: Shape, channels: u8) -> Mix {
         let places = places(shape.order, shape.channels);
         let weights = match (shape.channels, channels) {
-            // As they are, and not by the power they had in a room.
+            // One or two channels map directly to the output, without the weights of loudspeakers
+            // in a room.
             (1, _) => vec![[1.0, 1.0]],
             (2, 1) => vec![[0.5, 0.0], [0.5, 0.0]],
             (_, 1) => {
@@ -98,7 +100,7 @@ impl Mix {
         }
     }
 
-    /// Appends the frames of `block` to a buffer for each channel that is made.
+    /// Appends the mixed frames of `block`, one buffer per output channel.
     pub(crate) fn run(&self, block: &[f32], out: &mut [Vec<f32>]) {
         assert_eq!(out.len(), self.channels, "a buffer a channel");
         for frame in block.chunks_exact(self.weights.len()) {
@@ -114,7 +116,7 @@ impl Mix {
     }
 }
 
-/// The same weights, none of which together make full scale overflow.
+/// Scales weights so that no sum of full-scale inputs exceeds full scale.
 fn scaled(weights: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let most = |column: usize| weights.iter().map(|row| row[column]).sum::<f32>();
     let most = most(0).max(most(1)).max(1.0);

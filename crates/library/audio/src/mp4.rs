@@ -1,16 +1,16 @@
-//! The tables of an MP4 file, read whole; [`audio_plan::packets`] tells what they say.
+//! Reading the tables of an MP4 file; [`audio_plan::packets`] interprets them.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use crate::error::Error;
 
-/// What a file's table of packets may take; ten hours take four megabytes.
+/// Maximum size of a file's table of packets; ten hours take four megabytes.
 pub const MOOV_BYTES_MAX: u64 = 64 << 20;
 
-/// Boxes that are passed on the way to them.
+/// Boxes before the table that are skipped, at most.
 const BOXES_MAX: usize = 4_096;
 
-/// The content of a file's `moov` box.
+/// Returns the content of a file's `moov` box.
 pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
     let end = file.seek(SeekFrom::End(0)).map_err(Error::undecodable)?;
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! libopus behind safe Rust.
+//! Safe wrapper of libopus.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -8,27 +8,27 @@ use opusic_sys as sys;
 
 use crate::error::Error;
 
-/// Frames of a packet of 20 ms, which is what encoders of music write.
+/// Frames per encoded packet: 20 ms, the usual choice for music.
 pub(crate) const PACKET_FRAMES: usize = 960;
-/// Frames of the longest packet, of 120 ms (RFC 6716 §2.1.4).
+/// Frames of the longest packet: 120 ms (RFC 6716 §2.1.4).
 const PACKET_FRAMES_MAX: usize = 5_760;
-/// RFC 6716 §3.2.1: the longest frame.
+/// Maximum size of a frame (RFC 6716 §3.2.1).
 const PACKET_BYTES_MAX: usize = 1_275;
-/// How hard the encoder tries, of 10. Above this it takes CPU time for music that nobody hears.
+/// Encoder effort, of 10; higher values cost CPU time without an audible gain for music.
 const COMPLEXITY: i32 = 9;
 
 const RATE: i32 = SAMPLE_RATE_HZ as i32;
 
-/// The library's name and version, for a file's head.
+/// Returns the name and version of the library, for the comment header.
 pub(crate) fn version() -> String {
-    // SAFETY: takes nothing, and returns a string of the library's own that is never freed.
+    // SAFETY: the function has no preconditions; it returns a static string of the library.
     let version = unsafe { sys::opus_get_version_string() };
-    // SAFETY: it ends with a zero, and nobody writes to it.
+    // SAFETY: the string above is NUL-terminated, never freed, and never written to.
     let version = unsafe { CStr::from_ptr(version) };
     version.to_string_lossy().into_owned()
 }
 
-/// An encoder of one or two channels at 48 kHz.
+/// Encoder of one or two channels at 48 kHz.
 pub(crate) struct Encoder {
     state: NonNull<sys::OpusEncoder>,
     channels: usize,
@@ -36,13 +36,16 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
+    /// Creates an encoder.
+    ///
     /// # Panics
-    /// When `channels` is neither 1 nor 2.
+    /// If `channels` is neither 1 nor 2.
     pub(crate) fn new(channels: u8, bit_rate_bps: u32) -> Result<Encoder, Error> {
         assert!(matches!(channels, 1 | 2), "{channels} channels");
         let mut error = 0;
         let audio = sys::OPUS_APPLICATION_AUDIO;
-        // SAFETY: writes the number it is given a pointer to; 48 kHz and one or two channels are what it takes.
+        // SAFETY: `error` outlives the call, which writes to it; 48 kHz is a supported rate, and
+        // the assertion above guarantees one or two channels.
         let state =
             unsafe { sys::opus_encoder_create(RATE, channels.into(), audio, &raw mut error) };
         let state = NonNull::new(state).ok_or_else(|| failed("opus_encoder_create", error))?;
@@ -53,7 +56,7 @@ impl Encoder {
         };
         let settings = [
             (sys::OPUS_SET_BITRATE_REQUEST, bit_rate_bps as i32),
-            // A rate that is asked for as the most is kept to over a second, not only over a track.
+            // Constrained VBR keeps a requested maximum within each second, not only on average.
             (sys::OPUS_SET_VBR_CONSTRAINT_REQUEST, 1),
             (sys::OPUS_SET_COMPLEXITY_REQUEST, COMPLEXITY),
         ];
@@ -64,7 +67,8 @@ impl Encoder {
     }
 
     fn set(&mut self, request: i32, value: i32) -> Result<(), Error> {
-        // SAFETY: the encoder lives, and each of the requests above takes one number by value.
+        // SAFETY: the encoder is alive until `drop`, and each request in `new` takes one `i32` by
+        // value. Breaks if a request with a pointer argument is passed.
         let error = unsafe { sys::opus_encoder_ctl(self.state.as_ptr(), request, value) };
         match error {
             sys::OPUS_OK => Ok(()),
@@ -72,11 +76,13 @@ impl Encoder {
         }
     }
 
-    /// Frames that a decoder gives out before the first that was encoded.
+    /// Returns the delay of the encoder: frames that a decoder outputs before the first encoded
+    /// one.
     pub(crate) fn lookahead(&mut self) -> Result<u16, Error> {
         let mut frames: i32 = 0;
         let request = sys::OPUS_GET_LOOKAHEAD_REQUEST;
-        // SAFETY: the encoder lives, and this request writes the number it is given a pointer to.
+        // SAFETY: the encoder is alive until `drop`; this request writes one `i32`, and `frames`
+        // outlives the call.
         let error = unsafe { sys::opus_encoder_ctl(self.state.as_ptr(), request, &raw mut frames) };
         match error {
             sys::OPUS_OK => u16::try_from(frames).map_err(Error::failed),
@@ -84,14 +90,15 @@ impl Encoder {
         }
     }
 
-    /// The packet of [`PACKET_FRAMES`] frames.
+    /// Encodes [`PACKET_FRAMES`] frames to one packet.
     ///
     /// # Panics
-    /// When there are more or fewer.
+    /// If there are more or fewer frames.
     pub(crate) fn encode(&mut self, frames: &[f32]) -> Result<&[u8], Error> {
         assert_eq!(frames.len(), PACKET_FRAMES * self.channels, "a packet");
-        // SAFETY: reads as many samples as the assertion counted, and writes no more bytes than the packet has, whose
-        // length it is told.
+        // SAFETY: the encoder reads `PACKET_FRAMES` frames of `channels` samples, which the
+        // assertion above counted, and writes at most `PACKET_BYTES_MAX` bytes, the length of
+        // `packet`.
         let length = unsafe {
             sys::opus_encode_float(
                 self.state.as_ptr(),
@@ -110,12 +117,12 @@ impl Encoder {
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        // SAFETY: made by `opus_encoder_create`, freed here alone.
+        // SAFETY: `opus_encoder_create` returned the pointer, and only `drop` frees it.
         unsafe { sys::opus_encoder_destroy(self.state.as_ptr()) }
     }
 }
 
-/// How a file's channels lie in its streams (RFC 7845 §5.1.1).
+/// Assignment of channels to the coded streams of a file (RFC 7845 §5.1.1).
 pub(crate) struct Layout {
     pub(crate) channels: u8,
     streams: u8,
@@ -124,7 +131,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// None where it contradicts itself.
+    /// Returns a layout; `None` if the numbers contradict each other.
     pub(crate) fn new(channels: u8, streams: u8, coupled: u8, mapping: &[u8]) -> Option<Layout> {
         const SILENT: u8 = 255;
         let outputs = streams.checked_add(coupled)?;
@@ -142,7 +149,7 @@ impl Layout {
     }
 }
 
-/// A decoder of any number of channels at 48 kHz.
+/// Decoder of any number of channels at 48 kHz.
 pub(crate) struct Decoder {
     state: NonNull<sys::OpusMSDecoder>,
     samples: Vec<f32>,
@@ -150,11 +157,11 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// One that makes all louder by `gain`, in 1/256 dB.
+    /// Creates a decoder that applies `gain`, in 1/256 dB.
     pub(crate) fn new(layout: &Layout, gain: i16) -> Result<Decoder, Error> {
         let mut error = 0;
-        // SAFETY: reads as many entries of the mapping as there are channels, which `Layout::new` has held equal, and
-        // writes the number it is given a pointer to.
+        // SAFETY: the function reads `channels` entries of `mapping`, whose length `Layout::new`
+        // has checked, and writes to `error`, which outlives the call.
         let state = unsafe {
             sys::opus_multistream_decoder_create(
                 RATE,
@@ -174,7 +181,7 @@ impl Decoder {
             channels,
         };
         let request = sys::OPUS_SET_GAIN_REQUEST;
-        // SAFETY: the decoder lives, and this request takes one number by value.
+        // SAFETY: the decoder is alive until `drop`, and this request takes one `i32` by value.
         let error = unsafe {
             sys::opus_multistream_decoder_ctl(decoder.state.as_ptr(), request, i32::from(gain))
         };
@@ -184,10 +191,11 @@ impl Decoder {
         }
     }
 
-    /// A packet's frames.
+    /// Decodes a packet and returns its frames, with interleaved channels.
     pub(crate) fn decode(&mut self, packet: &[u8]) -> Result<&[f32], Error> {
         let length = i32::try_from(packet.len()).map_err(Error::undecodable)?;
-        // SAFETY: reads the packet, whose length it is told, and writes at most the frames that the buffer was made for.
+        // SAFETY: the function reads `length` bytes, the length of `packet`, and writes at most
+        // `PACKET_FRAMES_MAX` frames of `channels` samples, the size of `samples` since `new`.
         let frames = unsafe {
             sys::opus_multistream_decode_float(
                 self.state.as_ptr(),
@@ -207,7 +215,7 @@ impl Decoder {
 
 impl Drop for Decoder {
     fn drop(&mut self) {
-        // SAFETY: made by `opus_multistream_decoder_create`, freed here alone.
+        // SAFETY: `opus_multistream_decoder_create` returned the pointer, and only `drop` frees it.
         unsafe { sys::opus_multistream_decoder_destroy(self.state.as_ptr()) }
     }
 }

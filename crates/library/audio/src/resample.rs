@@ -1,4 +1,4 @@
-//! Samples of any rate to 48 kHz, by a windowed sinc in as many phases as the two rates' ratio has.
+//! Resampler to 48 kHz: a windowed sinc, with one phase per step of the reduced ratio of the rates.
 //!
 //! ```text
 //! output n lies at n · M / L of the input, L / M = 48,000 / rate in lowest terms
@@ -9,24 +9,25 @@ use audio_plan::SAMPLE_RATE_HZ;
 
 use crate::error::Error;
 
-/// Samples on each side that count, of whichever rate is lower. With the window below, weights fall by 90 dB within 2 kHz
-/// of 22.05 kHz, and an encoder cuts at 20 kHz.
+/// Half the length of the filter, in samples of the lower rate. With the window below, the response
+/// falls by 90 dB within 2 kHz of 22.05 kHz, and an encoder cuts at 20 kHz.
 const REACH: u64 = 32;
-/// Kaiser's parameter for that.
+/// Parameter of the Kaiser window for this attenuation.
 const BETA: f64 = 9.0;
-/// Sums that a product is spread over, so that the compiler can use vectors. The order of additions is fixed by it.
+/// Partial sums per dot product, so that the compiler can use vectors. This fixes the order of
+/// additions, and thus the result.
 const LANES: usize = 8;
-/// Weights of all phases; odd rates have many.
+/// Weights of all phases, at most; unusual rates need many.
 const WEIGHTS_MAX: u64 = 4 << 20;
 
-/// One track's resampler.
+/// Resampler of one track.
 pub(crate) struct Resampler {
-    /// None where there is nothing to do.
+    /// `None` if the input has 48 kHz.
     filter: Option<Filter>,
     channels: Vec<Vec<f32>>,
-    /// How many samples the front of the buffers lies behind the first.
+    /// Samples that were removed from the front of the buffers.
     dropped: u64,
-    /// Samples that came in and went out.
+    /// Samples per channel received (`came`) and produced (`made`).
     came: u64,
     made: u64,
 }
@@ -44,7 +45,7 @@ impl Resampler {
             true => None,
             false => Some(Filter::new(rate_hz.into())?),
         };
-        // Before the first sample there is silence.
+        // Silence precedes the first sample.
         let before = filter.as_ref().map_or(0, |filter| filter.taps / 2 - 1);
         Ok(Resampler {
             filter,
@@ -55,12 +56,14 @@ impl Resampler {
         })
     }
 
-    /// Where more samples are to be put, as many in each channel.
+    /// Returns the input buffers, one per channel. The caller appends the same number of samples to
+    /// each.
     pub(crate) fn inputs(&mut self) -> &mut [Vec<f32>] {
         &mut self.channels
     }
 
-    /// Appends to `out` all frames that the input is enough for; the last ones too, once it is `over`.
+    /// Appends to `out` all frames that the input determines; if the input is `over`, also the last
+    /// ones.
     pub(crate) fn run(&mut self, over: bool, out: &mut Vec<f32>) {
         let Some(filter) = &self.filter else {
             let frames = self.channels[0].len();
@@ -92,7 +95,7 @@ impl Resampler {
             out.extend(channels.map(|channel| dot(&channel[begin..][..filter.taps], row)));
             self.made += 1;
         }
-        // What no later output reaches.
+        // Remove the input that no later output needs.
         let next = self.made * filter.down / filter.up;
         let gone = (next - self.dropped).min(self.channels[0].len() as u64);
         for channel in &mut self.channels {
@@ -157,7 +160,7 @@ fn sinc(x: f64) -> f64 {
     }
 }
 
-/// Kaiser's window at `x`, which is 1 at its edge.
+/// Returns the Kaiser window at `x`, whose edge is at 1.
 fn kaiser(x: f64) -> f64 {
     let inside = 1.0 - x * x;
     if inside <= 0.0 {
@@ -166,7 +169,7 @@ fn kaiser(x: f64) -> f64 {
     bessel(BETA * inside.sqrt()) / bessel(BETA)
 }
 
-/// The modified Bessel function of the first kind and order zero, by its series.
+/// Returns the modified Bessel function of the first kind and order zero, computed by its series.
 fn bessel(x: f64) -> f64 {
     const TERMS: u32 = 64;
     let (mut sum, mut term) = (1.0, 1.0);

@@ -1,4 +1,4 @@
-//! What is made, judged by another program's ears, and what becomes of files that are none.
+//! Output compared with that of ffmpeg, and results for invalid files.
 
 mod garbage;
 mod kernels;
@@ -11,7 +11,7 @@ use audio_plan::{Checker, Codec, Gain, Plan};
 
 use crate::{Error, Made, transcode};
 
-/// A plan for the whole of some seconds.
+/// Returns a plan for a whole track of this many seconds.
 fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
     Plan {
         codec,
@@ -26,7 +26,7 @@ fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
     }
 }
 
-/// What `plan` makes of `original`, which the server would believe.
+/// Transcodes `original` by `plan`, and verifies the output as the server does.
 fn made(plan: &Plan, original: &[u8]) -> Result<Made<Vec<u8>>, Error> {
     let made = transcode(plan, Cursor::new(original), Vec::new())?;
     let mut checker = Checker::new(plan);
@@ -35,7 +35,8 @@ fn made(plan: &Plan, original: &[u8]) -> Result<Made<Vec<u8>>, Error> {
     Ok(made)
 }
 
-/// What ffmpeg makes of `input` with these words between its input and its output.
+/// Runs ffmpeg on `input`: `before` precedes the input in its arguments, and `words` precede the
+/// output.
 fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
     use std::io::Write as _;
     let mut command = Command::new("ffmpeg");
@@ -50,7 +51,7 @@ fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
         .expect("ffmpeg, which `cargo xtask test` installs");
     let mut stdin = child.stdin.take().expect("it was asked for");
     let input = input.to_vec();
-    // It may answer before it has read all.
+    // ffmpeg may write output before it has read all input.
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");
     feeder.join().expect("no panic").ok();
@@ -58,7 +59,7 @@ fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Frames at 48 kHz as ffmpeg hears them, a row for each channel.
+/// Decodes a file with ffmpeg to 48 kHz, one row per channel.
 fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     let count = channels.to_string();
     let words = ["-f", "f32le", "-ar", "48000", "-ac", &count];
@@ -79,8 +80,8 @@ fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     (0..channels).map(channel).collect()
 }
 
-/// How far `b` lies behind `a`, of up to so many frames either way, and how much of `a` is missing in it: the power of
-/// their difference in decibels below that of `a`.
+/// Returns the delay of `b` relative to `a`, at most `lag_max` frames either way, and the match in
+/// decibels: the power of `a` relative to that of the difference.
 fn compare(a: &[f32], b: &[f32], lag_max: usize) -> (i64, f64) {
     let power = |samples: &mut dyn Iterator<Item = f64>| samples.map(|it| it * it).sum::<f64>();
     let end = a.len().min(b.len()) - lag_max;

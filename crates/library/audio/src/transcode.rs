@@ -1,4 +1,4 @@
-//! The pipeline.
+//! The transcoding pipeline.
 
 use std::io::{Read, Seek, Write};
 
@@ -10,21 +10,22 @@ use crate::error::{Error, ErrorKind};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
-/// What was made.
+/// Result of a transcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made<W> {
-    /// Where it was written.
+    /// Sink with the complete output.
     pub sink: W,
-    /// Its frames, at 48 kHz.
+    /// Frames of the output, at 48 kHz.
     pub frames: u64,
-    /// For the log: what was wrong with the original though it was made. Empty for a sound one.
+    /// Problems of the original despite which it was transcoded, for the log. Empty for a valid
+    /// original.
     pub remarks: Vec<String>,
 }
 
-/// Makes of `original`, which is read from its beginning, what `plan` says.
+/// Transcodes `original`, read from its start, by `plan`.
 ///
 /// # Errors
-/// [`ErrorKind`] says whose fault it is. What was written until then is worth nothing.
+/// [`ErrorKind`] gives the party at fault. The output written so far is unusable.
 pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
@@ -45,7 +46,8 @@ pub fn transcode<W: Write>(
         block.clear();
         match decoder.next(&mut block) {
             Ok(more) => over = !more,
-            // Sound that is not decoded is heard in the original.
+            // Fail, so that the player gets the original: nothing is encoded yet, or the rest uses
+            // a feature that only this decoder lacks.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
                 return Err(error);
             }
@@ -81,7 +83,7 @@ pub fn transcode<W: Write>(
     })
 }
 
-/// Leaves out what lies before the plan's beginning. What of the first block counts is left in `block`.
+/// Skips to the plan's start. The frames of the first block after the start are left in `block`.
 fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<(), Error> {
     let mut shape = decoder.shape();
     let begin = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
@@ -110,10 +112,11 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     }
 }
 
-/// Encodes and decodes a moment of sound, so that what the library sets up on first use is there before a job.
+/// Encodes and decodes a short signal, so that first-use initialisation of the library is done
+/// before a job.
 ///
 /// # Panics
-/// When that fails: then this build is broken.
+/// If that fails: then this build is broken.
 pub fn warm_up() {
     const MS: u64 = 100;
     let frames = SAMPLE_RATE_HZ / 1_000 * MS as u32;

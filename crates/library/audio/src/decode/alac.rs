@@ -1,4 +1,4 @@
-//! ALAC in MP4, by alac.
+//! ALAC in MP4, decoded by the crate `alac`.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -9,9 +9,9 @@ use crate::CHANNELS_MAX;
 use crate::error::Error;
 use crate::mp4;
 
-/// Frames of a packet; encoders write 4,096.
+/// Frames per packet, at most; encoders write 4,096.
 const PACKET_FRAMES_MAX: u32 = 1 << 16;
-/// Bytes of a packet: so many frames of so many channels that no compression made smaller, and its head.
+/// Bytes per packet, at most: the maximum of frames and channels without compression, and a head.
 const PACKET_BYTES_MAX: u32 = (PACKET_FRAMES_MAX * CHANNELS_MAX as u32) * 4 + 1_024;
 
 pub(super) struct Alac<R> {
@@ -22,7 +22,7 @@ pub(super) struct Alac<R> {
     shape: Shape,
     packet: Vec<u8>,
     samples: Vec<i32>,
-    /// Frames still to be left out, behind a seek.
+    /// Frames still to be dropped after a seek.
     skip: usize,
 }
 
@@ -65,7 +65,7 @@ impl<R: Read + Seek> Decoder for Alac<R> {
             return Err(Error::undecodable(format!("a packet of {bytes} bytes")));
         }
         self.packet.resize(bytes as usize, 0);
-        // Packets follow each other; what is buffered stays so.
+        // Packets are usually adjacent; a seek would discard the read buffer.
         let here = self
             .original
             .stream_position()

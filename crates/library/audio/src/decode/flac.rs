@@ -1,4 +1,4 @@
-//! FLAC, by claxon.
+//! FLAC, decoded by the crate `claxon`.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -32,8 +32,8 @@ impl<R: Read + Seek> Flac<R> {
     }
 }
 
-/// Some programs put an ID3v2 tag before a FLAC file (id3.org, ID3v2.4 §3.1: seven bits a byte of length, and ten bytes
-/// more with a footer).
+/// Skips an ID3v2 tag, which some programs put before a FLAC file (id3.org, ID3v2.4 §3.1: seven
+/// bits per byte of the length, and ten more bytes with a footer).
 fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
     let mut head = [0; 10];
     original.read_exact(&mut head).map_err(Error::undecodable)?;

@@ -1,4 +1,4 @@
-//! MPEG audio, by nanomp3, which cuts what an encoder put before and behind.
+//! MPEG audio, decoded by the crate `nanomp3`, which removes the encoder's delay and padding.
 
 use std::io::{Read, Seek};
 
@@ -14,7 +14,7 @@ pub(super) struct Mpeg<R> {
 
 impl<R: Read + Seek> Mpeg<R> {
     pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
-        // The length is nobody's business here, and a seek looks for its frame when there is one.
+        // No scan for the length, which is not needed; a seek, if any, searches for its frame.
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();

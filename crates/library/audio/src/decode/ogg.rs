@@ -1,4 +1,4 @@
-//! A file in Ogg (RFC 3533): its streams one behind another, their packets, and how much of the last one counts.
+//! Ogg files (RFC 3533): chained streams, their packets, and the trimming of the last packet.
 
 use std::io::{Read, Seek};
 
@@ -7,26 +7,27 @@ use ogg::{Packet, PacketReader};
 use super::{Decoder, Shape};
 use crate::error::Error;
 
-/// What decodes one stream, whatever comes before and behind it.
+/// Decoder of one stream of a chain.
 pub(super) trait Link: Sized {
-    /// With which its first packet begins.
+    /// Start of the stream's first packet.
     const MAGIC: &[u8];
 
-    /// Of the stream that begins with `first`, whose other headers come next.
+    /// Returns a decoder for the stream that starts with the packet `first`. Reads the remaining
+    /// headers from `packets`.
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Self, Error>;
 
     fn shape(&self) -> Shape;
 
-    /// Appends the frames of a packet, their channels side by side.
+    /// Appends the frames of a packet, with interleaved channels.
     fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// How many of the next `frames` lie before the stream's beginning, and are left out.
+    /// Returns how many of the next `frames` precede the stream's start and must be dropped.
     fn skip(&mut self, _frames: usize) -> usize {
         0
     }
 }
 
-/// A file whose streams are all of one coding.
+/// Decoder of a file whose chained streams all have the same codec.
 pub(super) struct Ogg<R: Read + Seek, L> {
     packets: Packets<R>,
     link: L,
@@ -65,19 +66,20 @@ impl<R: Read + Seek, L: Link> Decoder for Ogg<R, L> {
     }
 }
 
-/// The first stream of a file, and those that follow when it is over: the links of a chain (RFC 3533 §4). Packets of streams
-/// beside them are passed over.
+/// Packets of a chain (RFC 3533 §4): those of the first stream, then those of each stream that
+/// follows it. Packets of multiplexed streams are skipped.
 pub(super) struct Packets<R: Read + Seek> {
     reader: PacketReader<R>,
-    /// Of the link, once its first packet was read.
+    /// Serial number of the current stream, once its first packet was read.
     serial: Option<u32>,
-    /// Whether another of its packets was read: then no stream beside it begins any more.
+    /// True once a second packet of the stream was read: from then on, a new stream starts the next
+    /// link of the chain, not a multiplexed stream.
     has_begun: bool,
-    /// Frames of the link that were decoded.
+    /// Frames of the current stream that were decoded.
     frames: u64,
-    /// How many frames the link has in all, once its last packet was read.
+    /// Total number of frames of the current stream, once its last packet was read.
     end: Option<u64>,
-    /// A first packet that came before the link had said that it is over.
+    /// First packet of the next link, if it arrived before the current stream was marked as ended.
     next: Option<Packet>,
 }
 
@@ -93,7 +95,7 @@ impl<R: Read + Seek> Packets<R> {
         }
     }
 
-    /// The next one of the link; nothing after its last.
+    /// Returns the next packet of the current stream; `None` after its last one.
     pub(super) fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
         while self.end.is_none() && self.next.is_none() {
             let Some(packet) = self.reader.read_packet().map_err(Error::undecodable)? else {
@@ -112,8 +114,8 @@ impl<R: Read + Seek> Packets<R> {
         Ok(None)
     }
 
-    /// The first packet of the next link that begins with `magic`, once [`Packets::read`] gave all of this one; nothing
-    /// behind the last link.
+    /// Returns the first packet of the next link that starts with `magic`, after [`Packets::read`]
+    /// has returned all packets of the current one; `None` after the last link.
     pub(super) fn read_link(&mut self, magic: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut others = 0;
         loop {
@@ -148,14 +150,14 @@ impl<R: Read + Seek> Packets<R> {
         packet.data
     }
 
-    /// The next one, which there has to be.
+    /// Returns the next packet, which must exist.
     pub(super) fn read_header(&mut self) -> Result<Vec<u8>, Error> {
         let missing = || Error::undecodable("the headers are not whole");
         self.read()?.ok_or_else(missing)
     }
 
-    /// How many of the frames that were decoded from the packet read last count: the last page's granule tells where the
-    /// stream ends (RFC 7845 §4.4; the Vorbis I specification, A.2).
+    /// Returns how many of the frames decoded from the latest packet count: the granule of the last
+    /// page gives the end of the stream (RFC 7845 §4.4; the Vorbis I specification, A.2).
     pub(super) fn count(&mut self, decoded: usize) -> usize {
         let left = self.end.map(|end| end.saturating_sub(self.frames));
         let counted = match left {

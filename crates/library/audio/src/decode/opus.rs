@@ -1,4 +1,4 @@
-//! Opus in Ogg, by ogg and libopus.
+//! Opus in Ogg, read by the crate `ogg` and decoded by libopus.
 
 use std::io::{Read, Seek};
 
@@ -9,11 +9,11 @@ use super::{Order, Shape};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
-/// The decoder of one stream.
+/// Decoder of one stream.
 pub(super) struct Opus {
     decoder: opus::Decoder,
     shape: Shape,
-    /// Frames that are still to be left out at the beginning.
+    /// Frames at the start that are still to be dropped.
     pre_skip: usize,
 }
 
@@ -22,7 +22,7 @@ impl Link for Opus {
 
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Opus, Error> {
         let head = Head::parse(first)?;
-        // The comments.
+        // The comment header.
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
         Ok(Opus {
@@ -48,11 +48,11 @@ impl Link for Opus {
     }
 }
 
-/// The first packet (RFC 7845 §5.1).
+/// First packet of a stream (RFC 7845 §5.1).
 struct Head {
     layout: Layout,
     pre_skip: usize,
-    /// In 1/256 dB.
+    /// Output gain in 1/256 dB.
     gain: i16,
 }
 

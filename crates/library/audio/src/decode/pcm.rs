@@ -1,4 +1,4 @@
-//! Samples as they are, in WAV and AIFF, by hound and aifc.
+//! Uncompressed samples in WAV and AIFF, read by the crates `hound` and `aifc`.
 
 use std::io::{Read, Seek};
 
@@ -8,7 +8,7 @@ use hound::{SampleFormat, WavReader};
 use super::{Decoder, Order, Shape, full_scale};
 use crate::error::Error;
 
-/// Frames of a block.
+/// Frames per block.
 const FRAMES: usize = 4_096;
 
 pub(super) struct Wav<R> {
@@ -80,7 +80,7 @@ impl<R: Read + Seek> Aiff<R> {
         let info = reader.info();
         let samples = info.sample_len;
         let samples = samples.ok_or_else(|| Error::unsupported("samples of this sort in AIFF"))?;
-        // What is no rate becomes 0.
+        // NaN becomes 0 here, which `Shape::new` rejects.
         let rate_hz = info.sample_rate.round() as u32;
         let channels = u32::from(info.channels.unsigned_abs());
         Ok(Aiff {

@@ -1,4 +1,4 @@
-//! Vorbis in Ogg, by ogg and lewton.
+//! Vorbis in Ogg, read by the crate `ogg` and decoded by the crate `lewton`.
 
 use std::io::{Read, Seek};
 
@@ -12,7 +12,7 @@ use super::ogg::{Link, Packets};
 use super::{Order, Shape};
 use crate::error::Error;
 
-/// What the headers of a stream say, and where its decoder stands.
+/// Headers of a stream, and the state of its decoder.
 pub(super) struct Vorbis {
     ident: IdentHeader,
     setup: SetupHeader,

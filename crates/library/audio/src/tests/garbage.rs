@@ -1,4 +1,4 @@
-//! Files that are cut, changed, or nothing at all.
+//! Files that are truncated, modified or random.
 
 use audio_plan::Codec;
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ fn a_track_that_is_cut_is_made_as_far_as_it_goes() {
         let cut = made(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
-            // Its tables lie at its end, or it is one block.
+            // The file has its tables at the end, or consists of one block.
             Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{codec:?}: {err}"),
         }
     }
@@ -107,7 +107,7 @@ proptest! {
         if cut {
             file.truncate(end.index(file.len()));
         }
-        // What it gives is checked as a server would.
+        // `made` verifies any output as the server does.
         drop(made(&plan(codec, 1, 1), &file));
     }
 }

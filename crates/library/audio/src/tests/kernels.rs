@@ -10,7 +10,7 @@ fn sine(hz: f64, rate: f64, count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Resampled in pieces of these sizes, in turn.
+/// Resamples the input in pieces of these sizes, in turn.
 fn resampled(rate: u32, samples: &[f32], pieces: &[usize]) -> Vec<f32> {
     let mut resampler = Resampler::new(rate, 1).expect("a rate that is handled");
     let (mut out, mut rest) = (Vec::new(), samples);
@@ -37,7 +37,7 @@ fn every_rate_becomes_48_khz_with_each_sample_in_its_place() {
             let expected = (count as u64 * 48_000).div_ceil(rate.into());
             assert_eq!(out.len() as u64, expected, "{rate}");
             let ideal = sine(hz, 48_000.0, out.len());
-            // Not at the ends, where silence begins.
+            // The ends are excluded, since silence precedes and follows the input.
             let inside = 1_000..out.len() - 1_000;
             let error = inside
                 .map(|at| (out[at] - ideal[at]).abs())
@@ -70,7 +70,7 @@ fn rates_without_a_small_ratio_are_refused() {
     assert!(Resampler::new(767_999, 2).is_err());
 }
 
-/// What comes of full scale in one channel after another, left and right, in hundredths.
+/// Returns the output for full scale in one input channel after another, in hundredths.
 fn mixed(order: Order, channels: u8, made: u8) -> Vec<Vec<i32>> {
     let shape = Shape {
         rate_hz: 48_000,

@@ -1,11 +1,12 @@
-//! Each source format, made Opus, and heard by ffmpeg beside the original.
+//! Each source format transcoded to Opus, and compared with the original by ffmpeg.
 
 use audio_plan::Codec;
 
 use super::{compare, ffmpeg, heard, made, plan};
 use crate::ErrorKind;
 
-/// Three seconds in which no moment sounds like another: a tone that rises from 200 Hz, another for the right ear.
+/// Three seconds of a signal that never repeats: a tone that rises from 200 Hz, and a different one
+/// in the right channel.
 const RISING: &str = "aevalsrc=0.5*sin(2*PI*(200*t+300*t*t))|0.25*sin(2*PI*(300*t+500*t*t)):d=3:s=";
 
 struct Format {
@@ -42,7 +43,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Those that ffmpeg writes whole only into files, in which it seeks.
+/// Formats that ffmpeg writes completely only into seekable files.
 const IN_FILES: &[Format] = &[
     Format {
         name: "WAV",
@@ -113,11 +114,13 @@ fn write(format: &Format, into_file: bool) -> Vec<u8> {
     bytes
 }
 
-/// Length within a packet of 20 ms, the place of each sample within half a millisecond, both ears, and the level.
+/// Checks the length within one packet of 20 ms, the alignment within half a millisecond, both
+/// channels, and the level.
 fn check(format: &Format, into_file: bool) {
     const PACKET: i64 = 960;
     let original = write(format, into_file);
-    // By what ffmpeg was given, not by what it hears: it leaves the padding of some formats in.
+    // Compare with ffmpeg's input, since ffmpeg does not remove the padding of some formats when it
+    // decodes.
     let truth = heard(
         &ffmpeg(
             &["-f", "lavfi", "-i", &format!("{RISING}48000")],
@@ -168,14 +171,14 @@ fn a_file_says_what_it_is_and_is_the_same_each_time() {
     // 64 kb/s for three seconds, and a head.
     let bits = first.sink.len() * 8 / 3;
     assert!((40_000..80_000).contains(&bits), "{bits} bits a second");
-    // RFC 7845 §4: heads on pages of their own, and no page longer than a second.
+    // RFC 7845 §4: headers on their own pages, and no page longer than one second.
     let pages = first.sink.windows(5).filter(|bytes| bytes == b"OggS\0");
     assert_eq!(pages.count(), 2 + 4);
 }
 
 #[test]
 fn five_channels_and_a_low_one_become_two_ears() {
-    // The centre alone.
+    // The centre channel only.
     let source = "aevalsrc=0|0|0.5*sin(2*PI*440*t)|0|0|0:d=1:s=48000:c=5.1";
     for (codec, words) in [
         (Codec::Flac, &["-f", "flac"][..]),
@@ -196,16 +199,16 @@ fn five_channels_and_a_low_one_become_two_ears() {
             (left / right - 1.0).abs() < 0.05,
             "{codec:?}: {left} {right}"
         );
-        // Half scale's 0.354, by 0.707 of 1 + 2 · 0.707.
+        // Half scale has an RMS of 0.354; times 0.707 of 1 + 2 · 0.707.
         assert!((0.08..0.125).contains(&left), "{codec:?}: {left}");
     }
 }
 
-/// So many seconds of a tone in both ears, in Ogg.
+/// Returns this many seconds of a tone in both channels, in Ogg.
 fn tone(codec: &str, seconds: u32, hz: u32, rate: u32, channels: &str) -> Vec<u8> {
     let source = format!("aevalsrc=0.5*sin(2*PI*{hz}*t)|0.5*sin(2*PI*{hz}*t):d={seconds}:s={rate}");
     let before = ["-f", "lavfi", "-i", &source];
-    // Its own numbers for streams, else each link has the same.
+    // Distinct serial numbers; by default each link would have the same.
     let serial = hz.to_string();
     let words = ["-f", "ogg", "-c:a", codec, "-ac", channels];
     ffmpeg(
@@ -215,7 +218,6 @@ fn tone(codec: &str, seconds: u32, hz: u32, rate: u32, channels: &str) -> Vec<u8
     )
 }
 
-/// How often the samples rise through zero.
 fn crossings(samples: &[f32]) -> usize {
     let pairs = samples.windows(2);
     pairs.filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count()
@@ -227,7 +229,8 @@ fn every_link_of_a_chain_is_heard() {
         (Codec::Vorbis, "libvorbis", [44_100, 44_100, 22_050]),
         (Codec::Opus, "libopus", [48_000; 3]),
     ] {
-        // Each has headers of its own; the last one also another count of channels and, in Vorbis, another rate.
+        // Each link has its own headers; the last one also has another channel count and, in
+        // Vorbis, another rate.
         let chain = [
             tone(name, 1, 440, rates[0], "2"),
             tone(name, 2, 660, rates[1], "2"),
@@ -248,7 +251,8 @@ fn every_link_of_a_chain_is_heard() {
                 "{name} from {start_ms}: {longer} samples longer"
             );
             for (second, &hz) in seconds.zip(hz) {
-                // Where one tone meets the next, an encoder smears it.
+                // The encoder smears the transition between two tones, so the ends of each second
+                // are excluded.
                 let rises = crossings(&second[4_800..43_200]) as i64;
                 assert!(
                     (rises - hz * 8 / 10).abs() <= 2,
@@ -277,7 +281,7 @@ fn no_more_is_made_than_the_plan_lets_through() {
     let long = tone("libopus", 20, 440, 48_000, "2");
     let plan = plan(Codec::Opus, 2, 4);
     let made = made(&plan, &long).expect("sound");
-    // The plan's four seconds, ten that it may be wrong by, and an eighth.
+    // The four seconds of the plan, ten seconds of tolerance, and an eighth of the duration.
     assert_eq!(made.frames, 48_000 * 29 / 2);
     assert_eq!(
         made.remarks,
