@@ -385,7 +385,7 @@ impl Keyspace {
             let watches = &mut self.watches[watched.db];
             let watch = watches
                 .get_mut(&watched.key)
-                .expect("sessions watch what they hold");
+                .expect("watched keys of sessions are in the table");
             watch.clients -= 1;
             if watch.clients == 0 {
                 watches.remove(&watched.key);
@@ -396,7 +396,7 @@ impl Keyspace {
     pub(crate) fn watched_version(&self, db: usize, key: &[u8]) -> u64 {
         self.watches[db]
             .get(key)
-            .expect("sessions watch what they hold")
+            .expect("watched keys of sessions are in the table")
             .version
     }
 

@@ -136,7 +136,7 @@ impl Node {
                 let bytes = packed.bytes() + record_bytes(value.len());
                 limit.holds(bytes, packed.len() + 1).then_some(packed)
             }
-            Self::Shared(_) => unreachable!("whoever wants room has it for himself"),
+            Self::Shared(_) => unreachable!("the caller has made the node exclusive"),
             Self::Blob(_) => None,
         }
     }

@@ -118,7 +118,7 @@ impl Snapshot {
         select(&mut self.selected, number, &mut writer);
         write_entry_head(db, slot, &mut writer);
         let rest = write_part(&db.dict.at(slot).value, 0, usize::MAX, &mut writer);
-        assert!(rest.is_none(), "nothing is that long");
+        assert!(rest.is_none(), "there was no work limit");
         writer.work
     }
 
@@ -274,7 +274,7 @@ impl Keyspace {
             .snapshots
             .under_way
             .take()
-            .expect("a snapshot was begun");
+            .expect("a snapshot is in progress");
         // Entries written because of changes may already exceed the budget of one turn.
         let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
         let is_walked = self.walk(&mut snapshot, left);

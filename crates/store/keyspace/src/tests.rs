@@ -598,7 +598,7 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(
         client.keyspace.used_bytes(),
         empty,
-        "what waits is data no more"
+        "queued values no longer count as data"
     );
     let needed = turns(&mut client);
     // Keys first, then their deadlines.

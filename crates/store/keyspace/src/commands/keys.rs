@@ -119,7 +119,7 @@ fn move_key(cx: &mut Context<'_>) {
     let args = cx.args;
     cx.clear(&args[2]);
     let tags = cx.tags_of(&args[1]);
-    let (from, entry) = cx.remove(&args[1]).expect("the caller saw it");
+    let (from, entry) = cx.remove(&args[1]).expect("the caller found the key");
     let slot = cx.insert(&args[2], entry.value, entry.deadline_ms);
     cx.ks.moved((cx.db, from), entry.access, (cx.db, slot));
     cx.ks.dbs[cx.db].set_tags(slot, &tags);

@@ -51,7 +51,9 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Stop> {
         let taken = self.take(N)?;
-        Ok(taken.try_into().expect("so many were taken"))
+        Ok(taken
+            .try_into()
+            .expect("`take` returns the requested length"))
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8, Stop> {
@@ -70,16 +72,16 @@ impl<'a> Cursor<'a> {
             (_, 0xc1) => Length::Int16,
             (_, 0xc2) => Length::Int32,
             (_, 0xc3) => Length::Lzf,
-            _ => return Err(Stop::Bad("a length of an unknown form")),
+            _ => return Err(Stop::Bad("length with an unknown encoding")),
         })
     }
 
     pub(crate) fn len(&mut self) -> Result<usize, Stop> {
         match self.length()? {
             Length::Plain(len) => {
-                usize::try_from(len).map_err(|_| Stop::Bad("a length beyond memory"))
+                usize::try_from(len).map_err(|_| Stop::Bad("length exceeds the address space"))
             }
-            _ => Err(Stop::Bad("a string where a length is due")),
+            _ => Err(Stop::Bad("string instead of a length")),
         }
     }
 
@@ -89,13 +91,13 @@ impl<'a> Cursor<'a> {
             if len <= bytes_max {
                 Ok(len)
             } else {
-                Err(Stop::Bad("a string beyond the limit"))
+                Err(Stop::Bad("string exceeds proto-max-bulk-len"))
             }
         };
         Ok(match self.length()? {
             Length::Plain(len) => {
-                let len =
-                    usize::try_from(len).map_err(|_| Stop::Bad("a string beyond the limit"))?;
+                let len = usize::try_from(len)
+                    .map_err(|_| Stop::Bad("string exceeds proto-max-bulk-len"))?;
                 Text::Plain(self.take(bounded(len)?)?)
             }
             Length::Int8 => Text::Int(i64::from(i8::from_le_bytes(self.array()?))),
@@ -107,10 +109,10 @@ impl<'a> Cursor<'a> {
                 let short = self.take(short)?;
                 // LZF expands three bytes to at most 264.
                 if short.len().saturating_mul(264) < long {
-                    return Err(Stop::Bad("a compressed string that cannot be so long"));
+                    return Err(Stop::Bad("compressed string with an impossible length"));
                 }
                 let long = lzf::decompress(short, long);
-                Text::Long(long.ok_or(Stop::Bad("a compressed string that is broken"))?)
+                Text::Long(long.ok_or(Stop::Bad("corrupt compressed string"))?)
             }
         })
     }
@@ -162,14 +164,14 @@ pub(crate) fn read_value(
         kind::ZSET_TEXT | kind::ZSET | kind::ZSET_ZIPLIST | kind::ZSET_LISTPACK => {
             read_zset(kind, from, reading)?.into_value()
         }
-        6 | 7 => return Err(Stop::Bad("a value of a module")),
-        15 | 19 | 21 => return Err(Stop::Bad("a stream, which this store does not have")),
+        6 | 7 => return Err(Stop::Bad("value of a module type, which is not supported")),
+        15 | 19 | 21 => return Err(Stop::Bad("stream, which is not supported")),
         22..=25 => {
             return Err(Stop::Bad(
-                "a hash whose fields have deadlines, which this store does not have",
+                "hash with field deadlines, which are not supported",
             ));
         }
-        _ => return Err(Stop::Bad("a value of an unknown type")),
+        _ => return Err(Stop::Bad("value of an unknown type")),
     };
     Ok((!value.is_vacant()).then_some(value))
 }
@@ -182,7 +184,7 @@ fn read_pack<T>(
     each: impl FnOnce(Vec<Piece<'_>>) -> T,
 ) -> Result<T, Stop> {
     let pack = from.string(reading.string_bytes_max)?.into_bytes();
-    let pieces = unpack(&pack).ok_or(Stop::Bad("a broken pack"))?;
+    let pieces = unpack(&pack).ok_or(Stop::Bad("corrupt packed collection"))?;
     Ok(each(pieces))
 }
 
@@ -227,7 +229,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
         for _ in 0..from.len()? {
             let member = from.string(reading.string_bytes_max)?.into_bytes();
             if !set.add(&member, growth) {
-                return Err(Stop::Bad("a set with a member twice"));
+                return Err(Stop::Bad("duplicate member in a set"));
             }
         }
         return Ok(set);
@@ -242,7 +244,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
         if all_new {
             Ok(())
         } else {
-            Err(Stop::Bad("a set with a member twice"))
+            Err(Stop::Bad("duplicate member in a set"))
         }
     })??;
     Ok(set)
@@ -251,7 +253,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
 fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, Stop> {
     let mut hash = Hash::new();
     let growth = reading.growth;
-    let twice = Stop::Bad("a hash with a field twice");
+    let twice = Stop::Bad("duplicate field in a hash");
     if kind == kind::HASH {
         for _ in 0..from.len()? {
             let name = from.string(reading.string_bytes_max)?.into_bytes();
@@ -270,7 +272,7 @@ fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, 
     read_pack(from, reading, unpack, |pieces| {
         let pairs = pieces.chunks_exact(2);
         if !pairs.remainder().is_empty() {
-            return Err(Stop::Bad("a hash with a field without value"));
+            return Err(Stop::Bad("hash field without a value"));
         }
         for pair in pairs {
             if !hash.set(&pair[0].to_vec(), Str::copied(&pair[1].to_vec()), growth) {
@@ -285,7 +287,7 @@ fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, 
 fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, Stop> {
     let mut zset = Zset::new();
     let growth = reading.growth;
-    let twice = Stop::Bad("a sorted set with a member twice");
+    let twice = Stop::Bad("duplicate member or NaN score in a sorted set");
     if kind == kind::ZSET || kind == kind::ZSET_TEXT {
         for _ in 0..from.len()? {
             let name = from.string(reading.string_bytes_max)?.into_bytes();
@@ -308,11 +310,11 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
     read_pack(from, reading, unpack, |pieces| {
         let pairs = pieces.chunks_exact(2);
         if !pairs.remainder().is_empty() {
-            return Err(Stop::Bad("a sorted set with a member without score"));
+            return Err(Stop::Bad("sorted set member without a score"));
         }
         for pair in pairs {
             let score =
-                parse_double(&pair[1].to_vec()).ok_or(Stop::Bad("a score that is no number"))?;
+                parse_double(&pair[1].to_vec()).ok_or(Stop::Bad("score is not a number"))?;
             if zset.set(&pair[0].to_vec(), score, growth).is_some() {
                 return Err(twice);
             }
@@ -325,12 +327,12 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
 /// Reads a score of the old format: a length and text, or a special length for infinities and NaN.
 fn read_score(from: &mut Cursor<'_>) -> Result<f64, Stop> {
     match from.byte()? {
-        253 => Err(Stop::Bad("a score that is no number")),
+        253 => Err(Stop::Bad("score is not a number")),
         254 => Ok(f64::INFINITY),
         255 => Ok(f64::NEG_INFINITY),
         len => {
             let text = from.take(usize::from(len))?;
-            parse_double(text).ok_or(Stop::Bad("a score that is no number"))
+            parse_double(text).ok_or(Stop::Bad("score is not a number"))
         }
     }
 }

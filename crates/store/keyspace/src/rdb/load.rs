@@ -207,15 +207,15 @@ impl Loader {
                     return if is_there {
                         Ok(Item::Select(db))
                     } else {
-                        Err(Stop::Bad("a database beyond the number of databases"))
+                        Err(Stop::Bad("database index exceeds the number of databases"))
                     };
                 }
                 opcode::FUNCTION => {
                     let library = from.string(reading.string_bytes_max)?.into_bytes();
                     return Ok(Item::Function(library));
                 }
-                opcode::FUNCTION_OLD => return Err(Stop::Bad("a function of a test version")),
-                opcode::MODULE_AUX => return Err(Stop::Bad("data of a module")),
+                opcode::FUNCTION_OLD => return Err(Stop::Bad("function in a pre-release format")),
+                opcode::MODULE_AUX => return Err(Stop::Bad("module data is not supported")),
                 opcode::EOF => return self.read_end(version, from),
                 kind => {
                     let key = from.string(reading.string_bytes_max)?.into_bytes();
@@ -238,7 +238,7 @@ impl Loader {
         let crc = crc64(self.crc, &from.bytes[..from.at]);
         let alleged = u64::from_le_bytes(from.array()?);
         if self.options.check_crc && alleged != 0 && alleged != crc {
-            return Err(Stop::Bad("the checksum is not that of what was read"));
+            return Err(Stop::Bad("checksum mismatch"));
         }
         Ok(Item::End)
     }
@@ -250,7 +250,7 @@ fn read_tags(value: &Bytes, string_bytes_max: usize) -> Result<Vec<Bytes>, Stop>
     while from.at < value.len() {
         let tag = from.string(string_bytes_max);
         tags.push(
-            tag.map_err(|_| Stop::Bad("tags that make no sense"))?
+            tag.map_err(|_| Stop::Bad("malformed cache tags"))?
                 .into_bytes(),
         );
     }
@@ -269,7 +269,7 @@ fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
         .and_then(|text| text.parse().ok());
     match version {
         Some(version) if known.contains(&version) => Ok(Item::Head(version)),
-        Some(_) => Err(Stop::Bad("a version that is not known")),
+        Some(_) => Err(Stop::Bad("unknown format version")),
         None => Err(Stop::Bad("not a Redis database file")),
     }
 }

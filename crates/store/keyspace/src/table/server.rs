@@ -10,213 +10,213 @@ const NONE: Keys = Keys::None;
 
 rows! {
     "auth" -2 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "1.0.0", "O(1)",
-        Service, "Tells the password.", "[username] password";
+        Service, "Authenticates the connection.", "[username] password";
     "client" -2 [], NONE, Connection, "2.4.0", "see its subcommands",
-        Container, "What is known about connections.";
+        Container, "Information on connections, and control of them.";
     "client|caching" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
-        Service, "Refused: there is no tracking.", "(YES | NO)";
+        Service, "Refused: client tracking is not supported.", "(YES | NO)";
     "client|getname" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "2.6.9", "O(1)",
-        Service, "The connection's name.";
+        Service, "Returns the connection's name.";
     "client|getredir" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
-        Service, "Where tracking sends its messages: nowhere.";
+        Service, "Returns -1, since client tracking is not supported.";
     "client|help" 2 [LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "client|id" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
-        Service, "The connection's number, which no other one gets.";
+        Service, "Returns the connection's unique number.";
     "client|info" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
-        Service, "What is known about this connection.";
+        Service, "Returns information on this connection.";
     "client|kill" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
-        Service, "Ends connections.",
+        Service, "Closes connections.",
         "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | ADDR \
          ip:port | LADDR ip:port | SKIPME yes/no) ...)";
     "client|list" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "2.4.0", "O(N) for N connections",
-        Service, "What is known about all connections.",
+        Service, "Returns information on all connections.",
         "[TYPE (NORMAL | MASTER | REPLICA | PUBSUB)] [ID client-id ...]";
     "client|no-evict" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "7.0.0", "O(1)",
-        Service, "Whether the connection may be ended for memory.", "(ON | OFF)";
+        Service, "Sets whether the connection may be closed when memory is short.", "(ON | OFF)";
     "client|no-touch" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
-        Service, "Whether its reads count as use.", "(ON | OFF)";
+        Service, "Sets whether reads by this connection count as uses of keys.", "(ON | OFF)";
     "client|pause" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "3.0.0", "O(1)",
-        Service, "Holds all commands back, or all that change data.", "timeout:integer [WRITE | ALL]";
+        Service, "Delays all commands, or all that change data.", "timeout:integer [WRITE | ALL]";
     "client|reply" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "3.2.0", "O(1)",
-        Service, "Whether commands are answered.", "(ON | OFF | SKIP)";
+        Service, "Sets whether commands get replies.", "(ON | OFF | SKIP)";
     "client|setinfo" 4 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
-        Service, "Names the client's library.", "(LIB-NAME libname | LIB-VER libver)";
+        Service, "Sets the name or version of the client's library.", "(LIB-NAME libname | LIB-VER libver)";
     "client|setname" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "2.6.9", "O(1)",
-        Service, "Names the connection.", "connection-name";
+        Service, "Sets the connection's name.", "connection-name";
     "client|tracking" -3 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
-        Service, "Refused: there is no tracking.",
+        Service, "Refused: client tracking is not supported.",
         "(ON | OFF) [REDIRECT client-id] [(PREFIX prefix) ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]";
     "client|trackinginfo" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
-        Service, "That there is no tracking.";
+        Service, "Reports that client tracking is off.";
     "client|unblock" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(log N) for N connections",
-        Service, "Ends the waiting of another connection.", "client-id [TIMEOUT | ERROR]";
+        Service, "Unblocks another connection.", "client-id [TIMEOUT | ERROR]";
     "client|unpause" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N connections held back",
         Service, "Ends a pause.";
     "echo" 2 [LOADING STALE FAST], NONE, Connection, "1.0.0", "O(1)",
-        Run(server::echo), "Its argument.", "message";
+        Run(server::echo), "Returns its argument.", "message";
     "hello" -1 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "6.0.0", "O(1)",
-        Service, "Chooses the protocol, and introduces the server.",
+        Service, "Selects the protocol version, and returns information on the server.",
         "[protover [AUTH username password] [SETNAME clientname]]";
     "ping" -1 [FAST], NONE, Connection, "1.0.0", "O(1)",
-        Service, "Whether the server answers.", "[message]";
+        Service, "Checks whether the server responds.", "[message]";
     "quit" -1 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "1.0.0", "O(1)",
         Service, "Closes the connection.";
     "reset" 1 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "6.2.0", "O(1)",
-        Service, "Makes the connection as good as new.";
+        Service, "Resets the state of the connection.";
 
     "psubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
-        Service, "Listens to channels whose names match.", "pattern ...";
+        Service, "Subscribes to the channels that match patterns.", "pattern ...";
     "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N listeners and M patterns",
-        Service, "Sends a message to a channel.", "channel message";
+        Service, "Publishes a message to a channel.", "channel message";
     "pubsub" -2 [], NONE, PubSub, "2.8.0", "O(N) for N channels",
-        Container, "Who listens to what.";
+        Container, "Information on subscriptions.";
     "pubsub|channels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
-        Service, "Channels that somebody listens to.", "[pattern]";
+        Service, "Returns the channels with subscribers.", "[pattern]";
     "pubsub|help" 2 [LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "pubsub|numpat" 2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(1)",
-        Service, "How many patterns somebody listens to.";
-    "pubsub|numsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels asked for",
-        Service, "How many listen to each channel.", "[channel ...]";
+        Service, "Returns the number of patterns with subscribers.";
+    "pubsub|numsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels requested",
+        Service, "Returns the number of subscribers per channel.", "[channel ...]";
     "pubsub|shardchannels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "7.0.0", "O(N) for N channels",
-        Service, "Shard channels that somebody listens to.", "[pattern]";
-    "pubsub|shardnumsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "7.0.0", "O(N) for N channels asked for",
-        Service, "How many listen to each shard channel.", "[shardchannel ...]";
+        Service, "Returns the shard channels with subscribers.", "[pattern]";
+    "pubsub|shardnumsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "7.0.0", "O(N) for N channels requested",
+        Service, "Returns the number of subscribers per shard channel.", "[shardchannel ...]";
     "punsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
-        Service, "Stops listening to channels whose names match.", "[pattern ...]";
+        Service, "Unsubscribes from patterns.", "[pattern ...]";
     "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N listeners",
-        Service, "Sends a message to a shard channel.", "shardchannel message";
+        Service, "Publishes a message to a shard channel.", "shardchannel message";
     "ssubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
-        Service, "Listens to shard channels.", "shardchannel ...";
+        Service, "Subscribes to shard channels.", "shardchannel ...";
     "subscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N channels",
-        Service, "Listens to channels.", "channel ...";
+        Service, "Subscribes to channels.", "channel ...";
     "sunsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
-        Service, "Stops listening to shard channels.", "[shardchannel ...]";
+        Service, "Unsubscribes from shard channels.", "[shardchannel ...]";
     "unsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N channels",
-        Service, "Stops listening to channels.", "[channel ...]";
+        Service, "Unsubscribes from channels.", "[channel ...]";
 
     "acl" -2 [], NONE, Server, "6.0.0", "see its subcommands",
-        Service, "Who may do what: one user, who may do everything.";
+        Service, "Access rules: there is one user, who may run every command.";
     "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
-        Service, "Writes the append-only file anew.";
+        Service, "Rewrites the append-only file in the background.";
     "bgsave" -1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
-        Service, "Saves all data to a file, while the server goes on.", "[SCHEDULE]";
+        Service, "Saves a snapshot in the background.", "[SCHEDULE]";
     "command" -1 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
-        Container, "What is known about commands.";
+        Container, "Information on commands.";
     "command|count" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Run(server::command_count), "How many commands there are.";
+        Run(server::command_count), "Returns the number of commands.";
     "command|docs" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
-        Run(server::command_docs), "What commands do.", "[command-name ...]";
+        Run(server::command_docs), "Returns the documentation of commands.", "[command-name ...]";
     "command|getkeys" -3 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N arguments",
-        Run(server::command_getkeys), "The keys in a call.", "command [arg ...]";
+        Run(server::command_getkeys), "Returns the keys in a call.", "command [arg ...]";
     "command|getkeysandflags" -3 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N arguments",
-        Run(server::command_getkeysandflags), "The keys in a call, and what happens to them.", "command [arg ...]";
+        Run(server::command_getkeysandflags), "Returns the keys in a call, and how the command uses them.", "command [arg ...]";
     "command|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "command|info" -2 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
-        Run(server::command_info), "Arity, flags and keys of commands.", "[command-name ...]";
+        Run(server::command_info), "Returns arity, flags and key positions of commands.", "[command-name ...]";
     "command|list" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
-        Run(server::command_list), "The names of commands.",
+        Run(server::command_list), "Returns the names of commands.",
         "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]";
     "config" -2 [], NONE, Server, "2.0.0", "see its subcommands",
-        Container, "The settings.";
+        Container, "Settings of the server.";
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
-        Service, "Settings whose names match.", "parameter ...";
+        Service, "Returns the settings that match patterns.", "parameter ...";
     "config|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "config|resetstat" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(1)",
-        Service, "Sets the counters to zero.";
+        Service, "Resets the statistics.";
     "config|rewrite" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.0", "O(1)",
-        Service, "Refused: the file is its author's.";
+        Service, "Refused: the server does not change its configuration file.";
     "config|set" -4 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
-        Service, "Changes settings, all that are named or none.", "(parameter value) ...";
+        Service, "Changes settings: all of the named ones, or none.", "(parameter value) ...";
     "debug" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "see its subcommands",
-        Service, "For tests.";
+        Service, "Debugging commands for tests.";
     "failover" -1 [ADMIN NOSCRIPT STALE], NONE, Server, "6.2.0", "O(1)",
-        Service, "Refused: there are no replicas.", "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]";
+        Service, "Refused: replication is not supported.", "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]";
     "info" -1 [LOADING STALE], NONE, Server, "1.0.0", "O(1)",
-        Service, "Figures about the server.", "[section ...]";
+        Service, "Returns statistics of the server.", "[section ...]";
     "lastsave" 1 [LOADING STALE FAST], NONE, Server, "1.0.0", "O(1)",
-        Service, "When data was last saved.";
+        Service, "Returns the time of the last snapshot.";
     "latency" -2 [], NONE, Server, "2.8.13", "see its subcommands",
-        Container, "What took long.";
+        Container, "Information on slow events.";
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "What took long, in sentences.";
+        Service, "Returns a report on slow events.";
     "latency|graph" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "When an event took long, as a drawing.", "event";
+        Service, "Returns a text chart of a slow event's history.", "event";
     "latency|help" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
-        Service, "How many calls took how long, by command.", "[command ...]";
+        Service, "Returns the distribution of durations per command.", "[command ...]";
     "latency|history" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "When an event took long, and how long.", "event";
+        Service, "Returns times and durations of a slow event.", "event";
     "latency|latest" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "The latest of each event.";
+        Service, "Returns the latest occurrence of each slow event.";
     "latency|reset" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Service, "Forgets events.", "[event ...]";
+        Service, "Clears the history of slow events.", "[event ...]";
     "lolwut" -1 [READONLY FAST], NONE, Server, "5.0.0", "O(1)",
-        Service, "A picture and the version.", "[VERSION version]";
+        Service, "Returns a picture and the version.", "[VERSION version]";
     "memory" -2 [], NONE, Server, "4.0.0", "see its subcommands",
-        Service, "What takes memory.";
+        Service, "Information on memory.";
     "memory|doctor" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "What is wrong with memory, in words.";
+        Service, "Returns a report on memory problems.";
     "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "memory|malloc-stats" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "What the allocator counts, which INFO memory shows.";
+        Service, "Returns a fixed text; the figures of the allocator are in INFO memory.";
     "memory|purge" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "Moves data together, and gives back the memory that this frees.";
+        Service, "Defragments data, and returns freed memory to the system.";
     "memory|stats" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "What takes how much memory.";
+        Service, "Returns memory usage by part.";
     "module" -2 [], NONE, Server, "4.0.0", "see its subcommands",
-        Service, "There are no modules.";
+        Service, "Modules, which are not supported.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
-        Service, "Shows every command as it comes.";
+        Service, "Streams all commands as they arrive.";
     "psync" -3 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "2.8.0", "O(1)",
-        Service, "Refused: there are no replicas.", "replicationid offset";
+        Service, "Refused: replication is not supported.", "replicationid offset";
     "replconf" -1 [ADMIN NOSCRIPT LOADING STALE ALLOW_BUSY], NONE, Server, "3.0.0", "O(1)",
-        Service, "Refused: there are no replicas.";
+        Service, "Refused: replication is not supported.";
     "replicaof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "5.0.0", "O(1)",
-        Service, "Refused but for NO ONE: there are no replicas.", "(host port | NO ONE)";
+        Service, "Accepts only NO ONE: replication is not supported.", "(host port | NO ONE)";
     "role" 1 [NOSCRIPT LOADING STALE FAST], NONE, Server, "2.8.12", "O(1)",
-        Service, "Primary.";
+        Service, "Returns the role of the server, which is always primary.";
     "save" 1 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys",
-        Service, "Saves all data to a file.";
+        Service, "Saves a snapshot.";
     "shutdown" -1 [ADMIN NOSCRIPT LOADING STALE NO_MULTI ALLOW_BUSY], NONE, Server, "1.0.0", "O(N) for N keys, if it saves",
-        Service, "Ends the server.", "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]";
+        Service, "Stops the server.", "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]";
     "slaveof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
-        Service, "REPLICAOF by its old name.", "(host port | NO ONE)";
+        Service, "Old name of REPLICAOF.", "(host port | NO ONE)";
     "slowlog" -2 [], NONE, Server, "2.2.12", "see its subcommands",
-        Container, "Commands that took long.";
+        Container, "Log of slow commands.";
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
-        Service, "The latest commands that took long.", "[count]";
+        Service, "Returns the latest entries of the slow log.", "[count]";
     "slowlog|help" 2 [LOADING STALE], NONE, Server, "6.2.0", "O(1)",
-        Run(server::help), "The subcommands.";
+        Run(server::help), "Lists the subcommands.";
     "slowlog|len" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
-        Service, "How many are kept.";
+        Service, "Returns the number of entries in the slow log.";
     "slowlog|reset" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
-        Service, "Forgets them.";
+        Service, "Clears the slow log.";
     "sync" 1 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
-        Service, "Refused: there are no replicas.";
+        Service, "Refused: replication is not supported.";
     "time" 1 [LOADING STALE FAST], NONE, Server, "2.6.0", "O(1)",
-        Run(server::time), "The time in seconds, and microseconds of the current one.";
+        Run(server::time), "Returns the current time in Unix seconds and microseconds.";
     "wait" 3 [BLOCKING], NONE, Generic, "3.0.0", "O(1)",
-        Service, "How many replicas have what was written: none.", "numreplicas timeout:integer";
+        Service, "Returns the number of replicas with all writes, which is always zero.", "numreplicas timeout:integer";
     "waitaof" 4 [BLOCKING], NONE, Generic, "7.2.0", "O(1)",
-        Service, "Waits until what was written is on disk.", "numlocal numreplicas timeout:integer";
+        Service, "Waits until earlier writes are on disk.", "numlocal numreplicas timeout:integer";
 
     "asking" 1 [FAST], NONE, Cluster, "3.0.0", "O(1)",
-        Service, "Refused: there is no cluster.";
+        Service, "Refused: clusters are not supported.";
     "cluster" -2 [], NONE, Cluster, "3.0.0", "see its subcommands",
-        Service, "Says that there is no cluster.";
+        Service, "Reports that clusters are not supported.";
     "readonly" 1 [LOADING STALE FAST], NONE, Cluster, "3.0.0", "O(1)",
-        Service, "Refused: there is no cluster.";
+        Service, "Refused: clusters are not supported.";
     "readwrite" 1 [LOADING STALE FAST], NONE, Cluster, "3.0.0", "O(1)",
-        Service, "Refused: there is no cluster.";
+        Service, "Refused: clusters are not supported.";
 
     "function" -2 [], NONE, Scripting, "7.0.0", "see its subcommands",
-        Service, "There are no functions.";
+        Service, "Functions, which are not supported.";
     "script" -2 [], NONE, Scripting, "2.6.0", "see its subcommands",
-        Service, "There are no scripts.";
+        Service, "Scripts, which are not supported.";
 }

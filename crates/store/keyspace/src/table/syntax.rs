@@ -91,7 +91,10 @@ impl Kind {
 pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     let mut words = words(syntax).into_iter().peekable();
     let arguments = sequence(&mut words);
-    assert!(words.next().is_none(), "{syntax}: a bracket too many");
+    assert!(
+        words.next().is_none(),
+        "{syntax}: unmatched closing bracket"
+    );
     arguments
 }
 
@@ -136,7 +139,7 @@ fn sequence(words: &mut Words) -> Vec<Argument> {
             },
             "(" => choice(words, ")"),
             "..." => {
-                let mut argument = found.pop().expect("something stands in front of it");
+                let mut argument = found.pop().expect("`...` follows an argument");
                 argument.is_multiple = true;
                 argument.repeats_token = argument.token.is_some();
                 argument

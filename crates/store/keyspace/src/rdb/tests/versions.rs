@@ -243,9 +243,9 @@ fn what_this_store_does_not_have_is_refused_with_its_place() {
     let refused = |file: &[u8]| load(file, 1000).expect_err("refused").to_string();
     let fields = entry(22, "hash", &[1]);
     for (file, words) in [
-        (file(13, &[]), ["a version that is not known", "9"]),
+        (file(13, &[]), ["unknown format version", "9"]),
         (file(12, &[&fields]), ["deadlines", "15"]),
-        (file(9, &[&entry(15, "stream", &[1])]), ["a stream", "17"]),
+        (file(9, &[&entry(15, "stream", &[1])]), ["stream,", "17"]),
     ] {
         let text = refused(&file);
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
