@@ -135,7 +135,7 @@ impl Parser {
     /// # Panics
     /// If there are requests ahead.
     pub fn look_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
-        assert!(!self.has_ahead(), "requests are found once");
+        assert!(!self.has_ahead(), "requests ahead must be taken first");
         self.forget_current();
         self.ends.clear();
         self.taken = 0;

@@ -79,9 +79,11 @@ pub enum BadReply {
 impl fmt::Display for BadReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadReply::Kind(byte) => write!(f, "a reply begins with {:?}", *byte as char),
-            BadReply::Number => f.write_str("a number in a reply is none, or too large"),
-            BadReply::Depth => f.write_str("a reply is nested too deep"),
+            BadReply::Kind(byte) => {
+                write!(f, "reply starts with an unknown byte {:?}", *byte as char)
+            }
+            BadReply::Number => f.write_str("invalid or too large number in a reply"),
+            BadReply::Depth => f.write_str("reply is nested too deeply"),
         }
     }
 }
@@ -160,7 +162,7 @@ fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
 
 /// Reads a reply that [`Ahead`] found complete and valid.
 fn read(input: &mut Bytes) -> Reply {
-    const SOUND: &str = "looked at before";
+    const SOUND: &str = "`Ahead` checked the reply";
     let kind = input[0];
     let end = memchr(b'\n', input).expect(SOUND);
     let line = input.slice(1..end - 1);

@@ -366,7 +366,7 @@ fn what_a_client_reads() {
     assert_eq!(read("$3\r\nab"), ok("None"));
     assert_eq!(read("*2\r\n:1\r\n"), ok("None"));
     let bad = |bytes: &str| read(bytes).expect_err("refused").to_string();
-    assert_eq!(bad("?\r\n"), "a reply begins with '?'");
-    assert_eq!(bad("$-2\r\n"), "a number in a reply is none, or too large");
-    assert_eq!(bad(&"*1\r\n".repeat(40)), "a reply is nested too deep");
+    assert_eq!(bad("?\r\n"), "reply starts with an unknown byte '?'");
+    assert_eq!(bad("$-2\r\n"), "invalid or too large number in a reply");
+    assert_eq!(bad(&"*1\r\n".repeat(40)), "reply is nested too deeply");
 }
