@@ -55,7 +55,7 @@ pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
             return Ok(Packets { cookie, places });
         }
     }
-    Err(malformed("no track in ALAC"))
+    Err(malformed("no ALAC track"))
 }
 
 fn path<'b>(mut at: &'b [u8], names: [&[u8; 4]; 3]) -> Option<&'b [u8]> {
@@ -105,13 +105,13 @@ fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
-    let sizes = child(stbl, b"stsz").ok_or_else(|| malformed("no sizes of packets"))?;
+    let sizes = child(stbl, b"stsz").ok_or_else(|| malformed("no packet sizes (stsz)"))?;
     let [_, _, _, _, 0, 0, 0, 0, sizes @ ..] = sizes else {
-        return Err(malformed("packets of one size"));
+        return Err(malformed("constant packet size, which is not supported"));
     };
     let sizes = table::<4>(sizes)?;
     let mut sizes = sizes.iter().map(|size| u32::from_be_bytes(*size));
-    let runs = child(stbl, b"stsc").ok_or_else(|| malformed("no runs of chunks"))?;
+    let runs = child(stbl, b"stsc").ok_or_else(|| malformed("no chunk runs (stsc)"))?;
     let runs = table::<12>(runs.get(4..).unwrap_or(&[]))?;
     let chunks: Vec<u64> = match (child(stbl, b"stco"), child(stbl, b"co64")) {
         (Some(short), _) => {
@@ -122,7 +122,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             let offsets = table::<8>(long.get(4..).unwrap_or(&[]))?.iter();
             offsets.map(|at| u64::from_be_bytes(*at)).collect()
         }
-        (None, None) => return Err(malformed("no offsets of chunks")),
+        (None, None) => return Err(malformed("no chunk offsets (stco or co64)")),
     };
     let mut places = Vec::with_capacity(sizes.len());
     let mut run = 0;
@@ -141,7 +141,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             places.push((at, size));
             at = at
                 .checked_add(size.into())
-                .ok_or_else(|| malformed("a packet beyond measure"))?;
+                .ok_or_else(|| malformed("packet offset overflows"))?;
         }
     }
     Ok(places)
@@ -151,10 +151,10 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()
-        .ok_or_else(|| malformed("a table without its length"))?;
+        .ok_or_else(|| malformed("table without a row count"))?;
     let (rows, _) = rows.as_chunks();
     rows.get(..u32::from_be_bytes(*count) as usize)
-        .ok_or_else(|| malformed("a table that is cut"))
+        .ok_or_else(|| malformed("truncated table"))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

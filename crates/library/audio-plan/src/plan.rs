@@ -80,7 +80,7 @@ pub enum MalformedPlan {
 
 impl fmt::Display for MalformedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed plan of sound: {self:?}")
+        write!(f, "malformed audio plan: {self:?}")
     }
 }
 
