@@ -41,7 +41,7 @@ pub(crate) struct Shape {
 impl Shape {
     fn new(rate_hz: u32, channels: u32, order: Order) -> Result<Shape, Error> {
         if !(RATE_HZ_MIN..=RATE_HZ_MAX).contains(&rate_hz) {
-            return Err(Error::unsupported(format!("{rate_hz} samples a second")));
+            return Err(Error::unsupported(format!("sample rate of {rate_hz} Hz")));
         }
         if !(1..=u32::from(CHANNELS_MAX)).contains(&channels) {
             return Err(Error::unsupported(format!("{channels} channels")));

@@ -102,7 +102,7 @@ impl Mix {
 
     /// Appends the mixed frames of `block`, one buffer per output channel.
     pub(crate) fn run(&self, block: &[f32], out: &mut [Vec<f32>]) {
-        assert_eq!(out.len(), self.channels, "a buffer a channel");
+        assert_eq!(out.len(), self.channels, "one buffer per channel");
         for frame in block.chunks_exact(self.weights.len()) {
             for (column, out) in out.iter_mut().enumerate() {
                 let heard = frame.iter().zip(&self.weights);

@@ -31,11 +31,11 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
         }
         let behind = at.checked_add(size).filter(|behind| *behind <= end);
         let (Some(behind), Some(body)) = (behind, size.checked_sub(head_bytes)) else {
-            return Err(malformed("a box is longer than the file"));
+            return Err(malformed("box exceeds the file"));
         };
         if &head[4..8] == b"moov" {
             if MOOV_BYTES_MAX < body {
-                return Err(malformed("a table of packets beyond measure"));
+                return Err(malformed("table of packets is too large"));
             }
             let mut moov = vec![0; body as usize];
             file.read_exact(&mut moov).map_err(Error::undecodable)?;

@@ -95,7 +95,7 @@ impl Encoder {
     /// # Panics
     /// If there are more or fewer frames.
     pub(crate) fn encode(&mut self, frames: &[f32]) -> Result<&[u8], Error> {
-        assert_eq!(frames.len(), PACKET_FRAMES * self.channels, "a packet");
+        assert_eq!(frames.len(), PACKET_FRAMES * self.channels, "one packet");
         // SAFETY: the encoder reads `PACKET_FRAMES` frames of `channels` samples, which the
         // assertion above counted, and writes at most `PACKET_BYTES_MAX` bytes, the length of
         // `packet`.
@@ -208,7 +208,9 @@ impl Decoder {
         };
         match usize::try_from(frames) {
             Ok(frames) => Ok(&self.samples[..frames * self.channels]),
-            Err(_) => Err(Error::undecodable(format!("a packet of Opus: {frames}"))),
+            Err(_) => Err(Error::undecodable(format!(
+                "undecodable Opus packet: libopus error {frames}"
+            ))),
         }
     }
 }

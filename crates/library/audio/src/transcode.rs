@@ -52,7 +52,9 @@ pub fn transcode<W: Write>(
                 return Err(error);
             }
             Err(error) => {
-                remarks.push(format!("damaged, made as far as it goes: {error}"));
+                remarks.push(format!(
+                    "original is damaged, transcoded up to the damage: {error}"
+                ));
                 over = true;
             }
         }
@@ -67,13 +69,13 @@ pub fn transcode<W: Write>(
         let room = (plan.samples_max() - file.frames()) * u64::from(plan.channels);
         if room < frames.len() as u64 {
             frames.truncate(room as usize);
-            remarks.push("longer than the plan says, made as far as that goes".to_owned());
+            remarks.push("original is longer than the plan allows, output truncated".to_owned());
             over = true;
         }
         file.push(&frames)?;
     }
     if file.frames() == 0 {
-        return Err(Error::undecodable("no sound there"));
+        return Err(Error::undecodable("no audio frames"));
     }
     let frames = file.frames();
     Ok(Made {
@@ -94,7 +96,7 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     loop {
         block.clear();
         if !decoder.next(block)? {
-            return Err(Error::undecodable("it ends before it begins"));
+            return Err(Error::undecodable("track ends before the requested start"));
         }
         let turned = decoder.shape();
         if turned.rate_hz != shape.rate_hz {

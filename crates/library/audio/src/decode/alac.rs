@@ -35,7 +35,9 @@ impl<R: Read + Seek> Alac<R> {
         if !(1..=PACKET_FRAMES_MAX).contains(&frames)
             || !matches!(info.bit_depth(), 16 | 20 | 24 | 32)
         {
-            return Err(Error::unsupported("ALAC of this sort"));
+            return Err(Error::unsupported(
+                "ALAC with this packet size or bit depth",
+            ));
         }
         let shape = Shape::new(info.sample_rate(), info.channels().into(), Order::Alac)?;
         Ok(Alac {
@@ -62,7 +64,9 @@ impl<R: Read + Seek> Decoder for Alac<R> {
         };
         self.next += 1;
         if PACKET_BYTES_MAX < bytes {
-            return Err(Error::undecodable(format!("a packet of {bytes} bytes")));
+            return Err(Error::undecodable(format!(
+                "oversized packet of {bytes} bytes"
+            )));
         }
         self.packet.resize(bytes as usize, 0);
         // Packets are usually adjacent; a seek would discard the read buffer.

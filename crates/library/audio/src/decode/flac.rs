@@ -66,7 +66,7 @@ impl<R: Read> Decoder for Flac<R> {
         };
         let channels = u32::from(self.shape.channels);
         if decoded.channels() != channels {
-            return Err(Error::undecodable("a block of other channels"));
+            return Err(Error::undecodable("block with another channel count"));
         }
         for frame in 0..decoded.duration() {
             let samples = (0..channels).map(|channel| decoded.sample(channel, frame));

@@ -18,7 +18,7 @@ impl<R: Read + Seek> Mpeg<R> {
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();
-        let channels = channels.ok_or_else(|| Error::undecodable("no frame of MPEG audio"))?;
+        let channels = channels.ok_or_else(|| Error::undecodable("no MPEG audio frame"))?;
         let shape = Shape::new(reader.sample_rate(), channels as u32, Order::Wave)?;
         Ok(Mpeg { reader, shape })
     }

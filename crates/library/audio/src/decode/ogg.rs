@@ -130,7 +130,7 @@ impl<R: Read + Seek> Packets<R> {
                 }
                 Some(_) => others += 1,
                 None if others == 0 => return Ok(None),
-                None => return Err(Error::unsupported("a chain that goes on in another coding")),
+                None => return Err(Error::unsupported("chained stream with another codec")),
             }
         }
     }
@@ -152,7 +152,7 @@ impl<R: Read + Seek> Packets<R> {
 
     /// Returns the next packet, which must exist.
     pub(super) fn read_header(&mut self) -> Result<Vec<u8>, Error> {
-        let missing = || Error::undecodable("the headers are not whole");
+        let missing = || Error::undecodable("incomplete stream headers");
         self.read()?.ok_or_else(missing)
     }
 

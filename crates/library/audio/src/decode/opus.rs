@@ -58,7 +58,7 @@ struct Head {
 
 impl Head {
     fn parse(packet: &[u8]) -> Result<Head, Error> {
-        let malformed = || Error::undecodable("a malformed head of Opus");
+        let malformed = || Error::undecodable("malformed OpusHead");
         let rest = packet.strip_prefix(Opus::MAGIC).ok_or_else(malformed)?;
         let &[
             version,
@@ -92,7 +92,11 @@ impl Head {
                 }
                 _ => return Err(malformed()),
             },
-            _ => return Err(Error::unsupported(format!("mapping {family} of Opus"))),
+            _ => {
+                return Err(Error::unsupported(format!(
+                    "Opus channel mapping family {family}"
+                )));
+            }
         };
         Ok(Head {
             layout: layout.ok_or_else(malformed)?,

@@ -285,7 +285,7 @@ fn no_more_is_made_than_the_plan_lets_through() {
     assert_eq!(made.frames, 48_000 * 29 / 2);
     assert_eq!(
         made.remarks,
-        ["longer than the plan says, made as far as that goes"]
+        ["original is longer than the plan allows, output truncated"]
     );
 }
 
