@@ -229,17 +229,16 @@ impl Service {
         let improve = self.settings.improve;
         let lasts = |found: &Arc<Variant>| found.expires_ms().is_none();
         let (known, settled, improvable) = match self.find(better.0).await {
-            Some(found) if matches!(found.kind, Kind::Picture(_)) => (Some(found), true, false),
-            // More effort failed, or gave no fewer bytes: whatever was quick to make is the best there is. If that has left
-            // for the budget's sake, it is made again.
+            Some(found) if found.is_useful() => (Some(found), true, false),
+            // The quick variant is the best one. If it was evicted, it is made again.
+            Some(found) if found.kind == Kind::Verdict(Verdict::Unimproved) => {
+                (self.find(quick.0).await, true, false)
+            }
+            // More effort failed, so the quick variant, if any, is the best one.
             Some(found) => {
                 let settled = lasts(&found);
                 let quick = self.find(quick.0).await;
-                let known = match found.kind {
-                    Kind::LARGER => quick,
-                    _ => quick.or(Some(found)),
-                };
-                (known, settled, false)
+                (quick.or(Some(found)), settled, false)
             }
             None => match self.find(quick.0).await {
                 Some(found) if found.is_useful() => (Some(found), !improve, improve),

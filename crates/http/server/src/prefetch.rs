@@ -7,7 +7,7 @@ use std::thread;
 
 use conversion::convert::{Outcome, Pace, Task, Terms};
 use image_plan::{Recipe, Stage};
-use variants::cache::{Key, Kind};
+use variants::cache::{Key, Kind, Verdict};
 use variants::clock;
 use variants::library::{Identity, LibraryPath, Mount};
 
@@ -134,7 +134,7 @@ impl Tally {
                         .fetch_add(variant.bytes, Ordering::Relaxed);
                     &self.made
                 }
-                kind if kind == Kind::LARGER => &self.larger,
+                Kind::Verdict(Verdict::Larger | Verdict::Unimproved) => &self.larger,
                 Kind::Verdict(_) => &self.failed,
             },
             Outcome::Uncached(..) | Outcome::Changed | Outcome::Refused | Outcome::Cancelled => {

@@ -76,7 +76,7 @@ impl Problem {
     /// Returns the problem for a client if a verdict leaves nothing else to send.
     pub(crate) fn of_verdict(verdict: Verdict) -> Option<Problem> {
         match verdict {
-            Verdict::Larger => None,
+            Verdict::Larger | Verdict::Unimproved => None,
             Verdict::Undecodable => Some(Problem::Undecodable),
             Verdict::Unsupported => Some(Problem::Unsupported),
             Verdict::TooCostly => Some(Problem::TooLarge),

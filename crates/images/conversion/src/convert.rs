@@ -284,8 +284,8 @@ impl Converter {
 
     /// Keeps what was made for a task, if it is worth that.
     fn take(&self, task: &Task, body: Sealed) -> Outcome {
-        let outcome = if self.competitor_bytes(task) <= body.bytes {
-            self.keep(task, Kind::Verdict(Verdict::Larger), None)
+        let outcome = if let Some(verdict) = self.useless(task, body.bytes) {
+            self.keep(task, Kind::Verdict(verdict), None)
         } else {
             let made = task.made(body.cpu_us);
             let kind = Kind::Picture(task.plan.encoding.target());
@@ -303,19 +303,17 @@ impl Converter {
         outcome
     }
 
-    /// What a task's result must be smaller than: the original, where it answers the same requests, and the quicker variant
-    /// that the result would replace, which is as good within what qualities differ by.
-    fn competitor_bytes(&self, task: &Task) -> u64 {
-        let original_bytes = task.original_competes.then_some(task.identity.size_bytes);
+    /// Returns why a result of `bytes` is not worth keeping, if it is not: the quick variant that it would replace is no larger,
+    /// or the original answers the same requests and is no larger. Their qualities are the same on average.
+    fn useless(&self, task: &Task, bytes: u64) -> Option<Verdict> {
+        let now_ms = clock::unix_ms();
         let quick = task.replaces;
-        let quick = quick.and_then(|key| self.variants.find_on_disk(&key, clock::unix_ms()));
-        let quick = quick.filter(|variant| matches!(variant.kind, Kind::Picture(_)));
-        let quick_bytes = quick.map(|variant| variant.bytes);
-        original_bytes
-            .into_iter()
-            .chain(quick_bytes)
-            .min()
-            .unwrap_or(u64::MAX)
+        let quick = quick.and_then(|key| self.variants.find_on_disk(&key, now_ms));
+        if quick.is_some_and(|quick| matches!(quick.kind, Kind::Picture(_)) && quick.bytes <= bytes)
+        {
+            return Some(Verdict::Unimproved);
+        }
+        (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
     /// Whether the original killed so many cells that no more are spent on it, or none on improving it.

@@ -102,6 +102,8 @@ impl std::fmt::Debug for Key {
 pub enum Verdict {
     /// It came out no smaller than the original.
     Larger,
+    /// More effort produced no fewer bytes than the quick variant, which stays.
+    Unimproved,
     /// The original cannot be decoded.
     Undecodable,
     /// The original uses what no decoder here handles.
@@ -148,8 +150,9 @@ impl Kind {
     /// The verdict that is no failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
-    const VERDICTS: [(Verdict, &'static str); 7] = [
+    const VERDICTS: [(Verdict, &'static str); 8] = [
         (Verdict::Larger, "larger"),
+        (Verdict::Unimproved, "unimproved"),
         (Verdict::Undecodable, "undecodable"),
         (Verdict::Unsupported, "unsupported"),
         (Verdict::TooCostly, "costly"),

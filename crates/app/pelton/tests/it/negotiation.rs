@@ -155,7 +155,7 @@ fn every_kind_of_original_is_answered_with_the_smallest() {
         photo.jpg  jpeg=*  jpeg=*  webp*  avif*  avif*
         small.jpg  jpeg=*  jpeg=*  jpeg=*  jpeg=*  jpeg=*
         screen.png  png=*  png=*  webp*  avif*  avif*
-        still.gif  gif=*  gif=*  gif=*  gif=*  gif=*
+        still.gif  gif=*  gif=*  webp*  gif=*  gif=*
         moving.gif  gif=  gif=  gif=  gif=  gif=
         paint.bmp  bmp=*  bmp=*  webp*  avif*  avif*
         drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=  svg+xml=

@@ -40,7 +40,9 @@ fn grey(luma: u32) -> [u8; 3] {
 /// A pattern of strokes as those of letters.
 fn is_stroke(x: u32, y: u32) -> bool {
     let (column, row) = (x % 16, y % 24);
-    row < 14 && ((column < 2) || (row % 6 < 2 && column < 9)) && noise(x / 16, y / 24) % 4 != 0
+    row < 14
+        && ((column < 2) || (row % 6 < 2 && column < 9))
+        && !noise(x / 16, y / 24).is_multiple_of(4)
 }
 
 const DRAWINGS: [(&str, Paint); 4] = [
