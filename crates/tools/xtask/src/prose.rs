@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::stop::Stop;
 use crate::tidy;
@@ -120,8 +120,7 @@ fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
                 }
             }
             TokenTree::Punct(mark) => {
-                is_attribute = mark.as_char() == '#' && mark.spacing() == Spacing::Alone
-                    || is_attribute && mark.as_char() == '!';
+                is_attribute = mark.as_char() == '#' || is_attribute && mark.as_char() == '!';
                 is_test &= mark.as_char() != ';';
             }
             TokenTree::Ident(_) => is_attribute = false,

@@ -269,7 +269,7 @@ fn what_no_command_is() {
     check_line(
         "pelton --version",
         expect![[r#"
-        pelton 0.0.0
+        pelton 0.1.0
     "#]],
     );
 }

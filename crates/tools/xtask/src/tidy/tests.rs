@@ -130,14 +130,14 @@ fn forbid_unsafe() {
         workspace(&[("sandbox-protocol", &[]), ("server", &[]), ("sandbox", &[])]),
         &[
             (
-                "crates/sandbox/sandbox-protocol/src/lib.rs",
+                "crates/any/sandbox-protocol/src/lib.rs",
                 "#![forbid(unsafe_code)]",
             ),
-            ("crates/http/server/src/lib.rs", "#![deny(unsafe_code)]"),
-            ("crates/sandbox/sandbox/src/lib.rs", "mod memory;"),
+            ("crates/any/server/src/lib.rs", "#![deny(unsafe_code)]"),
+            ("crates/any/sandbox/src/lib.rs", "mod memory;"),
         ],
         expect![[r#"
-            crates/http/server/src/lib.rs:0 does not forbid unsafe code
+            crates/any/server/src/lib.rs:0 does not forbid unsafe code
         "#]],
     );
 }
@@ -294,16 +294,16 @@ fn crate_doc() {
         "crate-doc",
         workspace(&[("sandbox-protocol", &[]), ("server", &[]), ("pixel", &[])]),
         &[
-            ("crates/sandbox/sandbox-protocol/src/lib.rs", full),
-            ("crates/http/server/src/lib.rs", "//! Server.\n"),
+            ("crates/any/sandbox-protocol/src/lib.rs", full),
+            ("crates/any/server/src/lib.rs", "//! Server.\n"),
             (
-                "crates/images/pixel/src/lib.rs",
+                "crates/any/pixel/src/lib.rs",
                 "// A comment that is no documentation of this crate, be it as long as it may.\n",
             ),
         ],
         expect![[r#"
-            crates/http/server/src/lib.rs:0 does not say what the crate is
-            crates/images/pixel/src/lib.rs:0 does not say what the crate is
+            crates/any/server/src/lib.rs:0 does not say what the crate is
+            crates/any/pixel/src/lib.rs:0 does not say what the crate is
         "#]],
     );
 }
@@ -452,6 +452,46 @@ fn weight() {
         ],
         expect![[r#"
             b.jpg:0 has 300 KiB
+        "#]],
+    );
+}
+
+#[test]
+fn doc_start() {
+    check(
+        "doc-start",
+        &[(
+            "crates/any/new/src/a.rs",
+            "/// Whether it runs.\nconst A: u8 = 0;\n/// Bounds.\n/// What else.\nconst B: u8 = 0;\n// How it works.\n",
+        )],
+        expect![[r#"
+            crates/any/new/src/a.rs:1 begins with Whether
+        "#]],
+    );
+}
+
+#[test]
+fn plain_word() {
+    check(
+        "plain-word",
+        &[(
+            "crates/any/new/src/a.rs",
+            "// Nobody waits.\nconst A: u8 = 0; // told\n// Toldo is a town.\n",
+        )],
+        expect![[r#"
+            crates/any/new/src/a.rs:1 says `nobody`: write "no client", "no caller" or "no thread"
+        "#]],
+    );
+}
+
+#[test]
+fn comment_width() {
+    let long = format!("// {}\n// https://{}\n", "a".repeat(98), "b".repeat(98));
+    check(
+        "comment-width",
+        &[("crates/any/new/src/a.rs", &long)],
+        expect![[r#"
+            crates/any/new/src/a.rs:1 has 101 columns
         "#]],
     );
 }
