@@ -1,39 +1,39 @@
-//! A program's output as an answer.
+//! Output of a program, parsed as an answer.
 
 use crate::Limits;
 
-/// What an output says.
+/// Meaning of a program's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// A head, and a body from `body_at` on.
     Document {
-        /// From 200 to 599; 302 for a bare `Location`.
+        /// Status code from 200 to 599; 302 for a bare `Location`.
         status: u16,
-        /// `Content-Type` and `Location` included, where the program said them.
+        /// Fields of the head, including `Content-Type` and `Location` if the program set them.
         fields: Vec<(&'a str, &'a str)>,
-        /// Where the body begins.
+        /// Offset of the body in the output.
         body_at: usize,
     },
-    /// Nothing but the path of another resource of this server, which is to be served in its place.
+    /// Only the path of another resource of this server, which is to be served instead.
     Elsewhere(&'a str),
-    /// No head: all of it is the body.
+    /// No head: the whole output is the body.
     Bytes,
 }
 
-/// A head that makes no sense; the program's fault.
+/// Invalid head of an output; the program is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// `Status` is no number from 200 to 599, or there are two.
+    /// `Status` is not a number from 200 to 599, or occurs twice.
     Status,
-    /// `Location` is there twice, or no place.
+    /// `Location` occurs twice, is empty or contains a space.
     Location,
-    /// `Content-Type` is there twice, or empty.
+    /// `Content-Type` occurs twice, or is empty.
     ContentType,
     /// More fields than [`Limits::fields_max`].
     Fields,
 }
 
-/// Fields that are the server's to say: it knows the body's length, and ends connections.
+/// Fields that only the server sets: it knows the body's length, and manages the connection.
 const SERVERS: &[&str] = &[
     "connection",
     "content-length",
@@ -47,10 +47,10 @@ const SERVERS: &[&str] = &[
 ];
 
 impl<'a> Answer<'a> {
-    /// Reads an output, of which the first [`Limits::head_bytes_max`] bytes are enough.
+    /// Parses an output. Its first [`Limits::head_bytes_max`] bytes are enough.
     ///
     /// # Errors
-    /// [`Malformed`], when it has a head that contradicts itself.
+    /// [`Malformed`] if the output has an invalid head.
     pub fn parse(output: &'a [u8], limits: &Limits) -> Result<Answer<'a>, Malformed> {
         let Some((fields, body_at)) = head(output, limits.head_bytes_max) else {
             return Ok(Answer::Bytes);
@@ -89,7 +89,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The fields before the first empty line, and where that ends; `None` if something else is among them.
+/// Returns the fields before the first empty line, and the offset after that line; `None` if there
+/// is no empty line, or another line is not a field.
 fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -113,12 +114,12 @@ fn field(line: &[u8]) -> Option<(&str, &str)> {
     (sound && value.bytes().all(tellable)).then_some((name, value))
 }
 
-/// RFC 9110 §5.6.2.
+/// Returns whether a field's name may contain `byte` (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// A path of this server's, and not `//host`.
+/// Returns whether `place` is a path of this server; `//host` is not.
 fn is_path(place: &str) -> bool {
     let visible = place.bytes().all(|byte| byte.is_ascii_graphic());
     place.starts_with('/') && !place.starts_with("//") && visible
@@ -137,7 +138,7 @@ fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, T
     }
 }
 
-/// Three digits, and a reason that is not looked at: `404 Not Found`.
+/// Parses three digits and ignores the reason after them, as in `404 Not Found`.
 fn code(status: &str) -> Result<u16, Malformed> {
     let digits = status.split(' ').next().unwrap_or_default();
     let is_code = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,8 +1,8 @@
-//! CGI/1.1, the gateway's side: a request as a program's environment, and a program's output as an answer. No processes,
-//! no files, no clock.
+//! CGI/1.1, the gateway's side: a request as the environment of a program, and a program's output
+//! as an answer. No processes, no files, no clock.
 //!
-//! Principal types: [`Request`], whose [`variables`](Request::variables) a program gets, and [`Answer`], which its
-//! standard output is.
+//! Principal types: [`Request`], whose [`variables`](Request::variables) are the environment of a
+//! program, and [`Answer`], the parsed standard output.
 //!
 //! ```
 //! use cgi::{Answer, Limits, Request};
@@ -18,7 +18,7 @@
 //!     peer: "192.0.2.1",
 //!     secure: false,
 //! };
-//! let variables = request.variables().expect("nothing in it that a program cannot be told");
+//! let variables = request.variables().expect("the path can be decoded");
 //! assert!(variables.split(|byte| *byte == 0).any(|one| one == b"PATH_INFO=/you"));
 //!
 //! let output = b"Status: 201\nContent-Type: text/plain\n\nhello";
@@ -28,12 +28,15 @@
 //! assert_eq!((status, &output[body_at..]), (201, &b"hello"[..]));
 //! ```
 //!
-//! Output is an answer with a head if every line before its first empty one is a field, and one of them is
-//! `Content-Type`, `Status` or `Location`. Anything else is bytes: so programs that know nothing of CGI, as filters do,
-//! answer all the same.
+//! An output has a head if every line before its first empty line is a field, and one of these
+//! fields is `Content-Type`, `Status` or `Location`. Any other output is only a body: so programs
+//! that do not implement CGI, such as filters, can answer too.
 //!
-//! Units and limits: lengths are bytes; [`Limits`] bounds the head of an output. Errors: [`Unfit`] is the client's fault,
-//! [`Malformed`] the program's. Threads: plain values. Source: RFC 3875.
+//! Units and limits: lengths are bytes; [`Limits`] bounds the head of an output.
+//!
+//! Errors: [`Unfit`] is the client's fault, [`Malformed`] the program's.
+//!
+//! Threads: plain values. Source: RFC 3875.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,9 @@
-//! How much of an output may be its head.
-
 /// Bounds of an output's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Fields and their ends, in bytes. Default 16 KiB.
+    /// Most bytes of the head: its lines with their ends. Default 16 KiB.
     pub head_bytes_max: usize,
-    /// Fields. Default 64.
+    /// Most fields. Default 64.
     pub fields_max: usize,
 }
 

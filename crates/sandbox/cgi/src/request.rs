@@ -1,37 +1,39 @@
-//! A request as the environment of a program.
+//! Request as the environment of a program.
 
-/// What a program is told of its request.
+/// Properties of a request that a program gets.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// As the client wrote it.
+    /// Method, as the client sent it.
     pub method: &'a str,
-    /// The part of the path that names the program, without a slash at its end.
+    /// Part of the path that names the program, without a slash at its end.
     pub script: &'a str,
-    /// The whole path, undecoded; it begins with `script`.
+    /// Whole path, undecoded, starting with `script`.
     pub path: &'a str,
-    /// What follows the question mark, undecoded.
+    /// Query after the question mark, undecoded.
     pub query: Option<&'a str>,
-    /// The request's fields in their order.
+    /// Fields of the request, in their order.
     pub fields: &'a [(&'a str, &'a [u8])],
-    /// Media type of the body, which in a chain is not that of the request.
+    /// Media type of the body. In a chain of programs it differs from that of the request.
     pub content_type: Option<&'a [u8]>,
     /// Length of the body.
     pub body_bytes: u64,
     /// Address of the client.
     pub peer: &'a str,
-    /// Whether it came by HTTPS.
+    /// True if the request came over HTTPS.
     pub secure: bool,
 }
 
-/// Why no program can be told of a request.
+/// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// `%` without two digits, or what a decoded path cannot hold: a zero byte, or a slash that separates nothing.
+    /// The path has `%` without two digits, or decodes to a zero byte or to a slash within a
+    /// segment.
     Path,
 }
 
-/// Fields that are about the connection, that programs find in other variables, or that are nobody's business but the
-/// server's (RFC 3875 §4.1.18). `Proxy` would be `HTTP_PROXY`, which libraries take for the user's own setting.
+/// Fields that a program does not get: they concern the connection, have variables of their own, or
+/// are for the server only (RFC 3875 §4.1.18). `Proxy` would become `HTTP_PROXY`, which libraries
+/// read as the user's own setting.
 const WITHHELD: &[&str] = &[
     "authorization",
     "connection",
@@ -49,10 +51,11 @@ const WITHHELD: &[&str] = &[
 ];
 
 impl Request<'_> {
-    /// `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each ended by a zero byte.
+    /// Returns `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each followed by a
+    /// zero byte.
     ///
     /// # Errors
-    /// [`Unfit`], when the path cannot be told.
+    /// [`Unfit`] if the path cannot be decoded.
     pub fn variables(&self) -> Result<Vec<u8>, Unfit> {
         let rest = self.path.strip_prefix(self.script).unwrap_or_default();
         let path_info = decoded(rest).ok_or(Unfit::Path)?;
@@ -70,7 +73,7 @@ impl Request<'_> {
         out.put("PATH_INFO", &path_info);
         out.put("QUERY_STRING", query.as_bytes());
         out.put("REMOTE_ADDR", self.peer.as_bytes());
-        // Not a variable of the RFC, but one that programs rely on.
+        // Not a variable of the RFC, but one on which programs rely.
         let uri = match self.query {
             Some(query) => format!("{}?{query}", self.path),
             None => self.path.to_owned(),
@@ -89,11 +92,12 @@ impl Request<'_> {
         Ok(out.0)
     }
 
-    /// Name and port of the host that was asked; where there is none, what RFC 3875 leaves to the server.
+    /// Returns name and port from the field `Host`, or defaults, which RFC 3875 leaves to the
+    /// server.
     fn authority(&self) -> (&[u8], &[u8]) {
         let default: &[u8] = if self.secure { b"443" } else { b"80" };
         let host = self.values("host").next().unwrap_or(b"localhost");
-        // The colons of an address in brackets separate nothing.
+        // Colons of an address in brackets do not separate the port.
         let bracket = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
         match host[bracket..].iter().rposition(|byte| *byte == b':') {
             Some(colon) => {
@@ -112,7 +116,8 @@ impl Request<'_> {
             .map(|(_, value)| *value)
     }
 
-    /// Each name once, with all its values; names that two fields could share a variable by are left out.
+    /// Writes each field's name once, with all its values. It skips names that would map to the
+    /// same variable as another name.
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
@@ -135,7 +140,7 @@ impl Request<'_> {
 struct Variables(Vec<u8>);
 
 impl Variables {
-    /// What follows a zero byte no program would see as part of this value.
+    /// Appends a variable. The value is cut at its first zero byte, which would end the variable.
     fn put(&mut self, name: &str, value: &[u8]) {
         self.0.extend_from_slice(name.as_bytes());
         self.0.push(b'=');
@@ -145,7 +150,7 @@ impl Variables {
     }
 }
 
-/// A path without its percent signs.
+/// Decodes the percent signs of a path.
 fn decoded(path: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(path.len());
     let mut bytes = path.bytes();

@@ -1,4 +1,2 @@
-//! What programs are told, and what they say.
-
 mod answer;
 mod request;

@@ -1,5 +1,3 @@
-//! Outputs as answers.
-
 use crate::{Answer, Limits, Malformed};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

@@ -1,5 +1,3 @@
-//! Requests as environments.
-
 use crate::{Request, Unfit};
 use expect_test::{Expect, expect};
 
