@@ -1,120 +1,122 @@
-//! What pool and zygote tell each other. Both are ours and from one build, and no child holds this socket; a packet
-//! that does not parse is still an error and not a panic. Descriptors travel beside these bytes.
+//! Messages between a pool and its zygote. Both belong to one build, and no child holds this
+//! socket; a packet that does not parse is still an error and not a panic. Descriptors accompany
+//! these bytes.
 
 /// Longest packet: a report with a text of [`TEXT_BYTES_MAX`].
 pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
-/// Longest text of a zygote that does not come up, and longest word to a guest.
+/// Longest text of a zygote that cannot start, and longest argument, variable or path of a program.
 pub const TEXT_BYTES_MAX: usize = 1_000;
 
-/// One child, named once and never again.
+/// Number of one child, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SlotId(
-    /// Counted by the pool.
+    /// Count of the pool's children.
     pub u64,
 );
 
-/// What a zygote found to hold it.
+/// Isolation that a zygote found in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jail {
-    /// Tells its filter from others.
+    /// Hash of its filter.
     pub filter_hash: u64,
-    /// Instructions of the filter.
+    /// Number of instructions of the filter.
     pub filter_len: u32,
-    /// 0 where the kernel has no Landlock.
+    /// ABI version of Landlock; 0 if the kernel has no Landlock.
     pub landlock_abi: u32,
-    /// It, and what it starts, gains no rights by exec.
+    /// True if neither the zygote nor its descendants gain privileges by exec.
     pub no_new_privs: bool,
-    /// Whether any capability is left.
+    /// True if the zygote still holds a capability.
     pub capabilities: bool,
 }
 
-/// How a child ended, as `wait4` tells.
+/// End of a child, from `wait4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The wait status.
+    /// Wait status.
     pub status: i32,
-    /// CPU time of its whole life, and of what it waited for.
+    /// CPU time of the child's whole life, and of its children that it waited for.
     pub cpu_us: u64,
-    /// Most resident memory.
+    /// Peak of resident memory.
     pub memory_peak_bytes: u64,
 }
 
-/// What a zygote's children are, and how they treat their jobs.
+/// Kind of a zygote's children, and their treatment of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Each child hosts a microVM, for which the device is beside this packet.
+    /// True if each child hosts a microVM. `/dev/kvm` accompanies this packet.
     pub machine: bool,
-    /// The jobs are for the program beside this packet, and not for the worker itself.
+    /// True if jobs run a program, which accompanies this packet, and not the worker itself.
     pub program: bool,
-    /// Nothing of a job is left when the next begins.
+    /// True if a job leaves nothing behind for the next job.
     pub ephemeral: bool,
-    /// Large pages for what is there before a job.
+    /// True if memory that exists before a job is to be in large pages.
     pub hugepages: bool,
-    /// Large pages for what a job takes.
+    /// True if memory that a job allocates is to be in large pages.
     pub work_hugepages: bool,
     /// Memory before a job, in bytes.
     pub max_memory_bytes: u64,
-    /// Memory that a job may take beyond that, in bytes.
+    /// Memory that a job may allocate beyond that, in bytes.
     pub max_work_memory_bytes: u64,
     /// Most children alive at one time.
     pub children: u64,
-    /// How many [`Command::Word`] follow.
+    /// Number of [`Command::Word`] that follow.
     pub words: u64,
 }
 
-/// What a child that stays says when it is ready for its next job.
+/// Report of a child that takes several jobs: it is ready for the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rested {
-    /// CPU time since it said so last.
+    /// CPU time consumed since the previous report.
     pub cpu_us: u64,
-    /// How long the wipe took.
+    /// Time that the wipe took.
     pub wipe_us: u64,
-    /// Memory that the wipe gave back.
+    /// Memory that the wipe freed.
     pub dirty_bytes: u64,
-    /// System calls of the job that a guest does not have.
+    /// System calls of the job that a guest does not implement.
     pub refused_calls: u64,
-    /// The wipe left a canary where it was.
+    /// True if a canary survived the wipe.
     pub leaked: bool,
 }
 
-/// What a word to a guest is.
+/// Kind of a text for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The next of its arguments.
+    /// Next argument.
     Argument,
-    /// The next of its environment.
+    /// Next variable of the environment.
     Variable,
-    /// The name under which it may open the file beside this packet.
+    /// Name under which the program may open the file that accompanies this packet.
     Path,
 }
 
-/// Pool to zygote.
+/// Message from the pool to the zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// The first packet. Beside it: a program, then the device, where there are such.
+    /// First packet. The program and then `/dev/kvm` accompany it, if the zygote needs them.
     Start(Start),
-    /// Of at most [`TEXT_BYTES_MAX`] bytes.
+    /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     Word(Word, Vec<u8>),
-    /// Fork a child that serves the socket beside this packet, as soon as there is room for one.
+    /// Order to fork a child that serves the socket accompanying this packet, once there is room
+    /// for one.
     Fork(SlotId),
 }
 
-/// Zygote to pool.
+/// Message from the zygote to the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Jailed, warm, and listening for [`Command::Fork`].
+    /// The zygote is jailed, warmed up, and ready for [`Command::Fork`].
     Ready(Jail),
-    /// The child's pidfd is beside this packet.
+    /// A child was forked; its pidfd accompanies this packet.
     Forked(SlotId),
     /// `fork` failed with this error number.
     Refused(SlotId, i32),
-    /// The child is gone.
+    /// The child ended.
     Reaped(SlotId, Ending),
-    /// The zygote cannot come up.
+    /// The zygote cannot start.
     Broken(String),
-    /// On a child's own socket.
+    /// A child is ready for its next job; sent on the child's own socket.
     Rested(Rested),
-    /// Some of a guest's page tables, as text: before [`Report::Ready`].
+    /// Part of a guest's page tables, as text; sent before [`Report::Ready`].
     Tables(String),
 }
 
@@ -132,7 +134,7 @@ const PATH: u64 = 11;
 const TABLES: u64 = 12;
 
 impl Command {
-    /// Its packet.
+    /// Encodes the command as a packet.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -151,7 +153,7 @@ impl Command {
         }
     }
 
-    /// The command of a packet, if that is one.
+    /// Decodes a packet, if it is a command.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Command> {
         let words = [
@@ -215,7 +217,7 @@ impl Start {
 }
 
 impl Report {
-    /// Its packet; a text is cut to fit.
+    /// Encodes the report as a packet; a text is cut to fit.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -249,7 +251,7 @@ impl Report {
         }
     }
 
-    /// The report of a packet, if that is one.
+    /// Decodes a packet, if it is a report.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Report> {
         if let Some(text) = text(BROKEN, bytes) {
@@ -297,7 +299,7 @@ impl Report {
     }
 }
 
-/// What a worker that cannot come up says, as a report or in plain words.
+/// Returns the reason of a worker that cannot start, from a report or from plain text.
 #[must_use]
 pub fn broken_words(bytes: &[u8]) -> String {
     match Report::from_bytes(bytes) {
@@ -306,14 +308,14 @@ pub fn broken_words(bytes: &[u8]) -> String {
     }
 }
 
-/// A text behind its tag, cut to fit a packet.
+/// Returns a packet of a tag and a text, which is cut to fit.
 fn tagged(tag: u64, text: &[u8]) -> Vec<u8> {
     let mut bytes = words(&[tag]);
     bytes.extend(text.iter().take(TEXT_BYTES_MAX));
     bytes
 }
 
-/// The text of a packet that begins with `tag`.
+/// Returns the text of a packet, if the packet starts with `tag`.
 fn text(tag: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (begin, text) = bytes.split_first_chunk()?;
     (u64::from_le_bytes(*begin) == tag).then_some(text)

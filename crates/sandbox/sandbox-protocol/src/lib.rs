@@ -1,8 +1,10 @@
-//! Messages between the server and a cell: one job out, one reply back. Bytes only; descriptors travel beside them.
+//! Messages between the server and a cell: one job out, one reply back. Bytes only; descriptors
+//! accompany the bytes.
 //!
-//! Principal types: [`Job`], sent with two descriptors (the original, read-only; the reply's memfd), and
-//! [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A program that is kept speaks records
-//! instead: [`request_head`] and [`AnswerRecord`]. What a pool and its zygote tell each other is in [`control`].
+//! Principal types: [`Job`], sent with two descriptors (the original, read-only, and the memfd of
+//! the answer), and [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A
+//! persistent program exchanges records instead: [`request_head`] and [`AnswerRecord`]. Messages
+//! between a pool and its zygote are in [`control`].
 //!
 //! ```text
 //! server ── Job ─────────────────────────► cell
@@ -11,9 +13,12 @@
 //!           header 64 bytes, detail ≤ 256 bytes
 //! ```
 //!
-//! Units and limits: integers are little-endian and of explicit width; sizes in bytes or pixels, times in milli- or
-//! microseconds. Each message fits one `SOCK_SEQPACKET` packet of at most [`MESSAGE_BYTES_MAX`].
-//! Errors: a malformed message is the sender's fault. For a reply that is the worker, whose word is only an allegation.
+//! Units and limits: integers are little-endian and of explicit width; sizes are in bytes or
+//! pixels, times in milliseconds or microseconds. Each message fits one `SOCK_SEQPACKET` packet of
+//! at most [`MESSAGE_BYTES_MAX`].
+//!
+//! Errors: a malformed message is the sender's fault. The sender of a reply is the worker, which is
+//! not trusted.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,4 @@
-//! The two messages and their bytes.
-
-/// Version of both messages; server and worker come from one build, so it must be equal.
+/// Version of both messages. Server and worker come from one build, so it must be equal.
 const VERSION: u32 = 1;
 const JOB_MAGIC: u32 = u32::from_le_bytes(*b"PJOB");
 const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
@@ -9,44 +7,44 @@ const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
 pub const JOB_HEADER_BYTES: usize = 64;
 /// Bytes of a reply before its detail.
 pub const REPLY_HEADER_BYTES: usize = 64;
-/// Longest plan; a picture's plan takes less than a hundred.
+/// Longest plan; a picture's plan takes less than a hundred bytes.
 pub const PLAN_BYTES_MAX: usize = 512;
-/// Longest text a worker may add for the log.
+/// Longest text that a worker may add for the log.
 pub const DETAIL_BYTES_MAX: usize = 256;
-/// A buffer of this size holds any message.
+/// Size of a buffer that holds any message.
 pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 
-/// What one job may use; the cell ends a job that takes more.
+/// Resource limits of one job; the cell ends a job that exceeds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
     /// Size of the answer's memfd, fixed by seals.
     pub answer_bytes_max: u64,
-    /// Address space the job may take beyond what the worker had before it.
+    /// Address space that the job may allocate beyond that of the worker before it.
     pub memory_bytes_max: u64,
-    /// CPU time.
+    /// CPU time in milliseconds.
     pub cpu_ms_max: u32,
 }
 
 /// One job, as the server sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job<'a> {
-    /// Chosen by the server; the reply must repeat it.
+    /// Id chosen by the server; the reply must repeat it.
     pub id: u64,
-    /// Bounds of the job.
+    /// Resource limits of the job.
     pub limits: JobLimits,
     /// Fresh entropy, since a forked cell has none of its own.
     pub seed: [u8; 16],
-    /// Runs only when a core has nothing else to do.
+    /// True if the job runs only when a core is otherwise idle.
     pub idle: bool,
-    /// What to do, in a form that only the worker and the job's author know.
+    /// Description of the work, in a format agreed between the worker and the job's author.
     pub plan: &'a [u8],
 }
 
 impl<'a> Job<'a> {
-    /// The job's bytes.
+    /// Encodes the job.
     ///
     /// # Panics
-    /// When the plan is longer than [`PLAN_BYTES_MAX`]: a bug of the caller.
+    /// If the plan is longer than [`PLAN_BYTES_MAX`]: a bug of the caller.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         assert!(
@@ -69,10 +67,10 @@ impl<'a> Job<'a> {
         out
     }
 
-    /// Reads a job that arrived in one packet.
+    /// Decodes a job that arrived in one packet.
     ///
     /// # Errors
-    /// [`Malformed`] when the bytes are not exactly one job of this version.
+    /// [`Malformed`] if the bytes are not exactly one job of this version.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Job<'a>, Malformed> {
         let (header, plan) = bytes
             .split_at_checked(JOB_HEADER_BYTES)
@@ -108,7 +106,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// How a job ended, in the worker's words.
+/// Outcome of a job, as the worker reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Status {
@@ -116,13 +114,13 @@ pub enum Status {
     Done = 0,
     /// The original cannot be decoded.
     Undecodable = 1,
-    /// The original is sound, but uses what the worker does not handle.
+    /// The original is valid, but uses a feature that the worker does not support.
     Unsupported = 2,
     /// The job needed more than its limits allow.
     TooLarge = 3,
     /// The worker failed for a reason of its own.
     Failed = 4,
-    /// The job ran out of its CPU time.
+    /// The job exceeded its CPU time.
     TimedOut = 5,
     /// The encoder failed on this picture with these settings; the worker itself is sound.
     Unencodable = 6,
@@ -140,20 +138,21 @@ impl Status {
     ];
 }
 
-/// What the server knows an honest reply to say.
+/// Values that the server expects of a valid reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// Id of the job that was sent.
     pub id: u64,
-    /// Width and height of the answer, when it is a picture.
+    /// Width and height of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// Size of the memfd that was handed over.
+    /// Size of the answer's memfd.
     pub answer_bytes_max: u64,
-    /// A program may have nothing to say; no picture is empty.
+    /// True if the answer may be empty: that of a program may, a picture may not.
     pub may_be_empty: bool,
 }
 
-/// A reply as a worker sends it. Its fields stay private until they were checked against the job.
+/// Unverified reply, as a worker sends it. Its fields are private until they are checked against
+/// the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllegedReply {
     id: u64,
@@ -166,47 +165,49 @@ pub struct AllegedReply {
     detail: Vec<u8>,
 }
 
-/// A reply that fits its job. What the answer's bytes hold is still the worker's word.
+/// Reply that fits its job. The content of the answer is still not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// How the job ended.
+    /// Outcome of the job.
     pub status: Status,
-    /// Bytes of the answer in the memfd; zero unless [`Status::Done`], and then only where [`Expect::may_be_empty`].
+    /// Bytes of the answer in the memfd. Zero unless the status is [`Status::Done`]; then zero only
+    /// with [`Expect::may_be_empty`].
     pub answer_bytes: u64,
-    /// The worker's peak resident memory.
+    /// Peak resident memory of the worker.
     pub memory_peak_bytes: u64,
-    /// CPU time the job took.
+    /// CPU time of the job.
     pub cpu_us: u64,
-    /// For the log: printable ASCII, bounded.
+    /// Text for the log: printable ASCII, bounded.
     pub detail: String,
 }
 
-/// A reply that no honest worker gives.
+/// Protocol violation: a reply that contradicts its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// Names another job.
+    /// The reply names another job.
     WrongJob,
-    /// Says a status that does not exist.
+    /// The reply's status does not exist.
     UnknownStatus,
-    /// States another size than the plan.
+    /// The reply states another size than the plan.
     WrongSize,
-    /// States more bytes than its memfd holds, or none for an answer.
+    /// The reply states more bytes than its memfd holds, none for an answer, or some without an
+    /// answer.
     WrongLength,
 }
 
-/// Bytes that are not a message.
+/// Reason why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Too short, too long, or not as long as it says.
+    /// The bytes are too few, too many, or not as many as the header states.
     Length,
-    /// Does not begin with the message's magic number.
+    /// The bytes do not start with the message's magic number.
     Magic,
-    /// From another build.
+    /// The message comes from another build.
     Version,
 }
 
 impl AllegedReply {
-    /// What a worker has to say about job `id`; `size_px` is that of the answer, or zeros.
+    /// Creates a reply to job `id`; `size_px` is the size of the answer, or zeros.
     #[must_use]
     pub fn new(id: u64, status: Status, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
         AllegedReply {
@@ -221,14 +222,14 @@ impl AllegedReply {
         }
     }
 
-    /// Adds the reason of a failure; cut at [`DETAIL_BYTES_MAX`].
+    /// Adds the reason of a failure, cut at [`DETAIL_BYTES_MAX`].
     #[must_use]
     pub fn with_detail(mut self, detail: &str) -> AllegedReply {
         self.detail = detail.bytes().take(DETAIL_BYTES_MAX).collect();
         self
     }
 
-    /// Adds what the job used.
+    /// Adds the resource usage of the job.
     #[must_use]
     pub fn with_usage(mut self, memory_peak_bytes: u64, cpu_us: u64) -> AllegedReply {
         self.memory_peak_bytes = memory_peak_bytes;
@@ -236,7 +237,7 @@ impl AllegedReply {
         self
     }
 
-    /// The reply's bytes.
+    /// Encodes the reply.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(REPLY_HEADER_BYTES + self.detail.len());
@@ -255,10 +256,10 @@ impl AllegedReply {
         out
     }
 
-    /// Reads a reply that arrived in one packet; nothing in it is believed yet.
+    /// Decodes a reply that arrived in one packet. Nothing in it is trusted yet.
     ///
     /// # Errors
-    /// [`Malformed`] when the bytes are not exactly one reply of this version.
+    /// [`Malformed`] if the bytes are not exactly one reply of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<AllegedReply, Malformed> {
         let (header, detail) = bytes
             .split_at_checked(REPLY_HEADER_BYTES)
@@ -294,10 +295,10 @@ impl AllegedReply {
         })
     }
 
-    /// Checks the reply against the job it answers.
+    /// Checks the reply against its job.
     ///
     /// # Errors
-    /// The first [`Lie`] found; the worker's fault.
+    /// The first [`Lie`] found; the worker is at fault.
     pub fn verify(self, expect: &Expect) -> Result<Reply, Lie> {
         if self.id != expect.id {
             return Err(Lie::WrongJob);
@@ -333,7 +334,7 @@ impl AllegedReply {
     }
 }
 
-/// A worker's text reaches the operator's terminal, so control characters do not pass.
+/// Replaces a byte that is not printable, since a worker's text reaches the operator's terminal.
 fn printable(byte: u8) -> char {
     if byte == b' ' || byte.is_ascii_graphic() {
         char::from(byte)

@@ -1,18 +1,20 @@
-//! Requests and answers of a program that is kept, as records on its standard input and output.
+//! Requests and answers of a persistent program, as records on its standard input and output.
 //!
 //! ```text
-//! request  environment bytes, u32 │ body bytes, u32 │ environment: NAME=VALUE, each ended by a zero byte │ body
-//! answer   bytes, u32 │ what a program that is not kept would write on standard output
+//! request  environment bytes, u32 │ body bytes, u32 │ environment │ body
+//!          environment: NAME=VALUE, each followed by a zero byte
+//! answer   bytes, u32 │ the output that an ephemeral program would write
 //! ```
 //!
-//! Numbers are little-endian. One request at a time: the program reads it whole, answers it, and reads the next.
+//! Numbers are little-endian. There is one request at a time: the program reads all of it, answers
+//! it, and reads the next.
 
 /// Bytes of a request before its environment.
 pub const REQUEST_HEAD_BYTES: usize = 8;
-/// Bytes of an answer before what it says.
+/// Bytes of an answer before its output.
 pub const ANSWER_HEAD_BYTES: usize = 4;
 
-/// What stands before a request of so many bytes of environment and of body.
+/// Encodes the head of a request with these lengths of environment and body.
 #[must_use]
 pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEAD_BYTES] {
     let mut head = [0; REQUEST_HEAD_BYTES];
@@ -21,7 +23,7 @@ pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEA
     head
 }
 
-/// An answer as it comes, in pieces of any size.
+/// Answer that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerRecord {
     head: [u8; ANSWER_HEAD_BYTES],
@@ -29,15 +31,15 @@ pub struct AnswerRecord {
     body_bytes: u64,
 }
 
-/// A program wrote more than the answer that it announced.
+/// Error of a program that wrote more than the announced answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess;
 
 impl AnswerRecord {
-    /// Takes the next piece, and returns what of it belongs to the answer itself, after that of the pieces before.
+    /// Takes the next piece, and returns the part of it that belongs to the answer's output.
     ///
     /// # Errors
-    /// [`Excess`], the program's fault, when the answer is over before the piece is.
+    /// [`Excess`] if the piece exceeds the announced answer; the program is at fault.
     pub fn take<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], Excess> {
         let missing = ANSWER_HEAD_BYTES - self.head_bytes;
         let (head, body) = piece.split_at(missing.min(piece.len()));
@@ -53,20 +55,20 @@ impl AnswerRecord {
         }
     }
 
-    /// Length of the answer, once the program has said it.
+    /// Returns the length of the answer, once the program has announced it.
     #[must_use]
     pub fn announced_bytes(&self) -> Option<u64> {
         let whole = self.head_bytes == ANSWER_HEAD_BYTES;
         whole.then(|| u64::from(u32::from_le_bytes(self.head)))
     }
 
-    /// How much of it has come.
+    /// Returns the number of bytes of the answer received so far.
     #[must_use]
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes
     }
 
-    /// Whether all of it has come.
+    /// Returns whether the whole answer was received.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.announced_bytes() == Some(self.body_bytes)
