@@ -1,7 +1,8 @@
-//! What a cell costs: time from hand-over to answer, and CPU time of all that takes part.
+//! Cost of a cell: time from hand-over to answer, and CPU time of all participants.
 //!
-//! `cargo bench` runs enough jobs to compare; without `--bench`, as in a test, each job runs a few times. CPU is what to
-//! look at on a machine that does other work too. `cargo bench -- touch` runs the jobs with that in their name.
+//! `cargo bench` runs enough jobs to compare; without `--bench`, as in a test, each job runs a few
+//! times. On a host with other load, compare the CPU time. `cargo bench -- touch` runs only the
+//! jobs with `touch` in their name.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
@@ -9,7 +10,8 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Name of the job, and the attacker's plan for it. The first is the cell's own, with nothing in it.
+/// Names of the jobs, each with the attacker's plan for it. The first is the probe's empty job,
+/// which the cell runs itself.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
     ("echo of 1 KB", "echo"),
@@ -28,7 +30,7 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo built it");
     let limits = Limits {
-        // A renewal within a row would count for it.
+        // A renewal of the zygote within a row would count for that row.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };
@@ -97,7 +99,7 @@ fn server_us() -> u64 {
     (thread_ns("/proc/self/task") + 500) / 1_000
 }
 
-/// CPU time of all processes that bear the zygote's name and are ours, children included that live now.
+/// Returns the CPU time of init and the zygote, without that of the zygote's children.
 fn zygote_us() -> u64 {
     let mut sum = 0;
     let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", keeper())) else {
@@ -113,7 +115,7 @@ fn zygote_us() -> u64 {
     sum / 1_000
 }
 
-/// The thread that started the zygote.
+/// Returns the id of the supervisor's thread, which started the zygote.
 fn keeper() -> String {
     for task in fs::read_dir("/proc/self/task").expect("procfs") {
         let path = task.expect("procfs").path();
@@ -129,7 +131,7 @@ fn keeper() -> String {
     panic!("the pool has a keeper");
 }
 
-/// Time on a CPU of all threads in a directory of tasks.
+/// Returns the CPU time of all threads in a directory of tasks.
 fn thread_ns(tasks: &str) -> u64 {
     let mut sum = 0;
     for task in fs::read_dir(tasks).expect("it runs") {

@@ -11,16 +11,16 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Most descriptors beside one packet: a job's original, its answer, and its line to a service.
+/// Most descriptors of one packet: a job's original, its answer, and its stream to a service.
 pub(crate) const DESCRIPTORS_MAX: usize = 3;
 
-/// A connected pair; both ends close on exec.
+/// Creates a connected pair; both ends close on exec.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = SocketFlags::CLOEXEC;
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
 }
 
-/// Sends one packet; a peer that is gone is `EPIPE` and no signal.
+/// Sends one packet. If the peer is gone, this returns `EPIPE` and raises no signal.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
@@ -41,8 +41,8 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// Receives one packet into `bytes`, and its descriptors; length 0 means that the peer is gone. A packet that does not
-/// fit is `EMSGSIZE`.
+/// Receives one packet into `bytes`, with its descriptors. Length 0 means that the peer is gone; a
+/// packet that does not fit is `EMSGSIZE`.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],

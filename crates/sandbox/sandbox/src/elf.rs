@@ -1,57 +1,58 @@
-//! A program's file, as far as a cell must know it: whether it can run in one, and what it wants to have in memory where.
+//! ELF files of programs, as far as a cell needs them: the suitability and the memory layout.
 //!
-//! The operator chose the file, but nothing in it is believed: every offset and size is checked before it is used.
-//! Source: the System V ABI, chapters 4 and 5, and its supplement for x86-64.
+//! The operator chose the file, but nothing in it is trusted: every offset and size is checked
+//! before use. Source: the System V ABI, chapters 4 and 5, and its supplement for x86-64.
 
 use std::fmt;
 use std::ops::Range;
 
-/// What a program needs in memory.
+/// Memory layout that a program requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Image {
-    /// First instruction, before relocation.
+    /// Address of the first instruction, before relocation.
     pub(crate) entry: u64,
-    /// Whether it can lie anywhere (static-pie) or only where it says.
+    /// True if the program can be loaded at any address (static-pie), false if only at its own
+    /// addresses.
     pub(crate) relocatable: bool,
-    /// In the order of their addresses, which do not overlap.
+    /// Segments in the order of their addresses, without overlap.
     pub(crate) segments: Vec<Segment>,
-    /// Where the program finds its own headers, and how many they are.
+    /// Address at which the program finds its own headers, and their number.
     pub(crate) headers: (u64, u16),
 }
 
-/// A part of the program that is loaded.
+/// A loaded part of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Addresses, before relocation.
     pub(crate) memory: Range<u64>,
-    /// What of the file is there; zeros follow.
+    /// Part of the file that is loaded there; zeros follow it.
     pub(crate) file: Range<usize>,
     pub(crate) write: bool,
     pub(crate) execute: bool,
 }
 
-/// Why a file does not run in a cell.
+/// Reason why a file does not run in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
     NotElf,
     NotX86_64,
     NotExecutable,
-    /// It asks for this interpreter.
+    /// The file asks for this interpreter.
     NotStatic(String),
-    /// What lies beyond the end of the file.
+    /// The named part lies beyond the end of the file.
     Truncated(&'static str),
-    /// What cannot be true.
+    /// The named part has an impossible value.
     Lies(&'static str),
-    /// A segment both writable and executable.
+    /// A segment is both writable and executable.
     WritableCode,
     NoCode,
 }
 
 const HEADER_BYTES: usize = 64;
 const PROGRAM_HEADER_BYTES: usize = 56;
-/// More segments than any linker makes.
+/// Most program headers; more than any linker writes.
 const HEADERS_MAX: u16 = 64;
-/// Highest address of a segment; far more than any memory limit lets through.
+/// Highest end address of a segment, far above any memory limit.
 pub(crate) const ADDRESS_MAX: u64 = 1 << 38;
 const INTERPRETER_BYTES_MAX: usize = 64;
 
@@ -64,7 +65,7 @@ const EXECUTE: u32 = 1;
 const WRITE: u32 = 2;
 
 impl Image {
-    /// Reads the headers of `file`.
+    /// Reads and checks the headers of `file`.
     pub(crate) fn parse(file: &[u8]) -> Result<Image, Unfit> {
         let head = file
             .first_chunk::<HEADER_BYTES>()
@@ -154,7 +155,8 @@ impl Image {
             let offset = headers_offset as usize;
             segment.file.contains(&offset)
         };
-        // A program whose headers are not loaded has no use for them.
+        // If the headers are not loaded, the program has no use for them, and their address stays
+        // 0.
         if let Some(segment) = self.segments.iter().find(holds) {
             let within = headers_offset - segment.file.start as u64;
             self.headers.0 = segment.memory.start + within;
@@ -162,7 +164,7 @@ impl Image {
         Ok(self)
     }
 
-    /// Addresses from the first segment's begin to the last one's end.
+    /// Returns the addresses from the start of the first segment to the end of the last.
     pub(crate) fn memory(&self) -> Range<u64> {
         let first = self
             .segments
@@ -173,7 +175,7 @@ impl Image {
     }
 }
 
-/// Where `bytes` bytes at `offset` lie in `file`.
+/// Returns the range of `bytes` bytes at `offset` in `file`, if it lies within the file.
 fn range(offset: u64, bytes: u64, file: &[u8]) -> Option<Range<usize>> {
     let end = offset.checked_add(bytes)?;
     (end <= file.len() as u64).then_some(offset as usize..end as usize)

@@ -1,24 +1,22 @@
-//! How a pool fails to start, and how a job fails.
-
 use std::{fmt, io};
 
-/// Why a pool did not start.
+/// Party at fault when a pool does not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A limit makes no sense.
+    /// A limit is out of range.
     Limits,
-    /// The host refuses what a cell needs.
+    /// The host refuses a resource that a cell needs.
     Host,
-    /// The worker did not come up.
+    /// The worker or the program cannot run, or did not become ready.
     Worker,
 }
 
-/// A pool that did not start.
+/// Failure to start a pool.
 #[derive(Debug)]
 pub struct Error {
-    /// For the caller's branch.
+    /// Party at fault, for the caller to branch on.
     pub kind: ErrorKind,
-    /// What was tried.
+    /// Action that failed.
     pub action: String,
     source: Option<io::Error>,
 }
@@ -32,7 +30,7 @@ impl Error {
         }
     }
 
-    /// A job that had to work and did not.
+    /// Returns the error for a job that the start of a pool depends on and that failed.
     pub(crate) fn failed(action: &str, failure: &Failure) -> Error {
         let kind = match failure.kind {
             FailureKind::Host => ErrorKind::Host,
@@ -66,35 +64,36 @@ impl std::error::Error for Error {
     }
 }
 
-/// How a job failed, which also says who is at fault.
+/// Kind of a job's failure, which also says who is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// Media: the original cannot be decoded.
     Undecodable,
-    /// Media: the original uses what the worker does not handle.
+    /// Media: the original uses a feature that the worker does not support.
     Unsupported,
     /// Media: the job needed more memory or a longer answer than its limits allow.
     TooLarge,
-    /// Worker: the job took more CPU or wall time than it may.
+    /// Worker: the job exceeded its limit of CPU or wall time.
     TimedOut,
-    /// Worker: its encoder failed on this picture with these settings. The worker itself is sound.
+    /// Worker: the encoder failed on this picture with these settings. The worker itself is sound.
     Unencodable,
-    /// Worker: it died, was killed for a denied call, or says that it failed.
+    /// Worker: the cell died, was killed for a denied system call, or reported a failure of its
+    /// own.
     Crashed,
-    /// Worker: its reply does not fit the job.
+    /// Worker: the reply contradicts the job (a protocol violation).
     Lied,
-    /// Host: no cell was free in time, or the host refused what a cell needs.
+    /// Host: no cell was free in time, or the host refused a resource that a cell needs.
     Host,
-    /// Caller: it no longer wanted the answer; see [`Pool::run_unless`](crate::Pool::run_unless).
+    /// Caller: it cancelled the job; see [`Pool::run_unless`](crate::Pool::run_unless).
     Cancelled,
 }
 
-/// A job without an answer.
+/// Failure of a job: it has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// For the caller's branch.
+    /// Kind of the failure, for the caller to branch on.
     pub kind: FailureKind,
-    /// For the log; printable and bounded where a worker wrote it.
+    /// Text for the log. A text that a worker wrote is made printable and bounded first.
     pub detail: String,
 }
 

@@ -1,7 +1,9 @@
-//! The worker's side: a program whose `main` calls [`serve`] is a zygote, and its forked children run one job each.
+//! Worker's side: a program whose `main` calls [`serve`] is a zygote, and its forked children run
+//! one job each.
 //!
-//! Descriptors: 0, 1 and 2 are `/dev/null`. A zygote has its socket to the pool as 3 and a signalfd. A child has its
-//! socket to the pool as 4, and then the two that came with its job.
+//! Descriptors: 0, 1 and 2 are `/dev/null`. A zygote has its socket to the pool as 3, and a
+//! signalfd. A child has its socket to the pool as 4, followed by the two descriptors that arrive
+//! with its job.
 
 mod child;
 mod devices;
@@ -24,26 +26,29 @@ use std::fs::File;
 
 /// Exit code of a program that was not started by a pool.
 const EXIT_USAGE: i32 = 2;
-/// Exit code of a process whose counterpart in the server is gone, or talks nonsense.
+/// Exit code of a process whose counterpart in the server is gone, or sent an invalid message.
 const EXIT_ABANDONED: i32 = 3;
-/// Exit code of a process that wrote its last words.
+/// Exit code of a process that failed and reported why.
 const EXIT_FAILED: i32 = 4;
 
-/// Ends this process, which has nothing to do any more.
+/// Ends this process because its counterpart in the server is gone.
 pub(crate) fn abandon() -> ! {
     last_words::exit(EXIT_ABANDONED)
 }
 
 /// Runs this process as a zygote, and never returns.
 ///
-/// `warm_up` runs once, after the jail's first half: no file can be opened, nothing else is denied yet. It fills the
-/// tables that every job would fill otherwise, and must leave no thread behind. `work` runs in a child that dies after
-/// it, on a job, its original (read only) and its answer (of fixed size). It ends within the job's limits or the child is
-/// killed; what it replies is completed with what it used. A panic is a reply of [`sandbox_protocol::Status::Failed`].
-/// Plans of less than two bytes never reach `work`: they are the probe's.
+/// `warm_up` runs once, after the jail's first half: no file can be opened, and nothing else is
+/// denied yet. It fills tables that every job would otherwise fill, and must leave no thread
+/// behind.
 ///
-/// `work` can read, write and seek its descriptors, allocate memory and ask for the time. [`std::fs::File::metadata`]
-/// fails: seek to the end for a length.
+/// `work` runs in a child, on a job, its original (read only) and its answer (of fixed size). It
+/// ends within the job's limits or the child is killed. Resource usage is added to its reply. A
+/// panic becomes a reply of [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes
+/// belong to the probe and never reach `work`.
+///
+/// `work` can read, write and seek its descriptors, allocate memory and read the clock.
+/// [`std::fs::File::metadata`] fails: seek to the end for a length.
 pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
     let Some(control) = jail::control() else {
         if guest::is_here() {

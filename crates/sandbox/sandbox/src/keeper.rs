@@ -1,8 +1,9 @@
-//! Keeps children ready: starts zygotes, has them fork, hears of each end, replaces zygotes that are old or dead.
+//! Supervisor of a pool: starts zygotes, orders forks, takes exit reports, replaces old or dead
+//! zygotes.
 //!
-//! One thread, off every request's path. It owns the zygotes and the table of children; callers see only the queue.
-//! A zygote is booting, then serving, then retired; a dead one is kept until the children it left behind are gone,
-//! because dropping it kills them.
+//! It is one thread, off every request's path. It owns the zygotes and the table of children;
+//! callers see only the queue. A zygote is booting, then serving, then retired. A dead zygote is
+//! kept until its children have ended, because dropping the zygote kills them.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind};
@@ -24,19 +25,20 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Children ordered beyond those that may live. More than two, and a renewal waits for as many jobs.
+/// Children ordered in advance, beyond those that may live. With more than two, a renewal waits for
+/// that many jobs.
 const ORDERED_AHEAD: usize = 2;
 
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
     cast: Cast,
-    /// Taken by the first zygote that is ready, or by the failure of the first.
+    /// Sender for the outcome of the first zygote's start; taken when it is ready or has failed.
     started: Option<mpsc::SyncSender<Result<(), Error>>>,
     zygotes: Vec<Tended>,
     children: HashMap<SlotId, Child>,
-    /// Those that will say when they are ready for a job, and until when they must.
+    /// Children that have yet to report that they are ready for a job, each with its deadline.
     resting: Vec<(Slot, Instant)>,
-    /// Page tables of the guest that boots.
+    /// Page tables of the guest that is booting.
     tables: String,
     slots: u64,
     generations: u64,
@@ -58,17 +60,17 @@ enum State {
     Dead,
 }
 
-/// From the command to fork until the report of its end.
+/// A child, from the command to fork it until its exit report.
 struct Child {
     generation: u64,
-    /// The server's end of its socket, until it is forked.
+    /// Server's end of the child's socket, until the child is forked.
     socket: Option<OwnedFd>,
-    /// Once it is forked.
+    /// Set once the child is forked.
     pidfd: Option<Arc<OwnedFd>>,
     end: Arc<End>,
-    /// What it said of its CPU time.
+    /// CPU time that the child has reported so far.
     cpu_us: u64,
-    /// Jobs it was heard of after.
+    /// Number of times that the child has reported ready; 0 before its first job.
     jobs: u64,
 }
 
@@ -93,7 +95,7 @@ impl Keeper {
         }
     }
 
-    /// Until the pool is dropped, or the first zygote fails.
+    /// Runs until the pool is dropped or the first zygote fails.
     pub(crate) fn run(mut self) {
         while !self.shared.queue().stopping {
             let now = Instant::now();
@@ -117,7 +119,7 @@ impl Keeper {
         }
     }
 
-    /// Starts a zygote when none serves, or when the one that does has forked enough.
+    /// Starts a zygote if none serves, or if the one that serves has reached its number of forks.
     fn boot(&mut self, now: Instant) {
         let enough = self.shared.limits.jobs_per_zygote;
         let fresh = |state| match state {
@@ -143,14 +145,15 @@ impl Keeper {
         }
     }
 
-    /// Orders as many children as the limits say, and a few ahead, so that the zygote replaces one that ended without
-    /// being told.
+    /// Orders forks up to the limit and a few in advance, so that the zygote can replace a child
+    /// that ended without waiting for a new command.
     fn refill(&mut self, now: Instant) {
         let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
             return;
         };
-        // Those that stay would never make room for the next generation's.
+        // Children that stay never end by themselves, so older generations must not count: they
+        // would leave no room for the new generation.
         let (stays, newest) = (self.shared.stays, tended.generation);
         let counts = |child: &&Child| !stays || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
@@ -161,7 +164,8 @@ impl Keeper {
             });
             let socket = match forked {
                 Ok(socket) => socket,
-                // It has work queued; its next report brings us back here. When it is dead, so does the hang-up.
+                // The zygote's queue is full: its next report brings us back here. If it is dead,
+                // its hang-up does.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
                     self.shared.queue().trouble = Some(format!("make a socket: {errno}"));
@@ -184,7 +188,8 @@ impl Keeper {
         }
     }
 
-    /// Sleeps until a zygote reports, an orphan ends, or a time comes.
+    /// Sleeps until a zygote or a child reports, an orphan ends, the pool wakes us, or a deadline
+    /// passes.
     fn wait(&self, now: Instant) {
         let wake = self.shared.wake.as_fd();
         let controls = self
@@ -215,7 +220,7 @@ impl Keeper {
         }
     }
 
-    /// Children whose zygote died before them.
+    /// Returns the children whose zygote died before them.
     fn orphans(&self) -> impl Iterator<Item = (SlotId, BorrowedFd<'_>)> {
         let dead = |generation| {
             let mut zygotes = self.zygotes.iter();
@@ -227,7 +232,7 @@ impl Keeper {
             .filter_map(|(id, child)| Some((*id, child.pidfd.as_ref()?.as_fd())))
     }
 
-    /// Takes in every report there is.
+    /// Processes all pending reports of the zygotes.
     fn hear(&mut self) {
         for index in 0..self.zygotes.len() {
             while self.zygotes[index].state != State::Dead {
@@ -293,22 +298,23 @@ impl Keeper {
                 self.pause = PAUSE_MIN;
             }
             Report::Tables(text) => self.tables.push_str(&text),
-            // Only a child says so, on its own socket.
+            // Only a child sends this report, and on its own socket.
             Report::Rested(_) => self.lose(index, worker("it says what only a child can say")),
         }
     }
 
-    /// Waits for the child to say that it is ready.
+    /// Puts the child on the list of those that have yet to report ready.
     fn rest(&mut self, slot: Slot) {
         let longest = self.shared.limits.max_boot_time_ms;
         let deadline = Instant::now() + Duration::from_millis(u64::from(longest));
         self.resting.push((slot, deadline));
     }
 
-    /// Takes in children that are done with a job, and puts those in the queue that are ready for the next.
+    /// Takes in children that finished a job, and queues those that have reported ready for the
+    /// next.
     fn tend(&mut self) {
         let mut woken = [0; 8];
-        // Nothing to read is as good.
+        // An eventfd with nothing to read is fine too.
         let _woken = rustix::io::read(&self.shared.wake, &mut woken);
         let returned = std::mem::take(&mut self.shared.queue().returned);
         returned.into_iter().for_each(|slot| self.rest(slot));
@@ -324,13 +330,14 @@ impl Keeper {
                     self.shared.queue().trouble = Some(worker(&text).to_string());
                     self.back_off();
                 }
-                // It ended, which its zygote tells, or talks nonsense.
+                // The child ended, which its zygote reports separately, or it sent an invalid
+                // report.
                 _ => slot.kill(),
             }
         }
     }
 
-    /// Puts a child in the queue, unless it is of a generation that is to end.
+    /// Queues a child that reported ready, unless its generation is retired.
     fn offer(&mut self, slot: Slot, rested: &Rested) {
         let counters = &self.shared.counters;
         counters.cpu_us.add(rested.cpu_us);
@@ -362,11 +369,11 @@ impl Keeper {
         }
         let newest = tended.generation;
         self.shared.push_again(slot);
-        // From here on those before are not needed.
+        // The new generation has a ready child, so idle children of earlier generations can go.
         self.shared.retire_before(newest);
     }
 
-    /// The zygote is ready: it takes over from the one that served until now.
+    /// Makes a ready zygote the serving one and retires the one that served until now.
     fn serve(&mut self, index: usize, jail: Jail) {
         let limits = &self.shared.limits;
         let process = &self.zygotes[index].zygote.process;
@@ -377,7 +384,7 @@ impl Keeper {
             return self.lose(index, Error::new(ErrorKind::Host, why));
         }
         for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {
-            // When it hung up already, `hear` finds that too.
+            // If the zygote hung up already, `hear` finds that too.
             if tended.zygote.retire().is_ok() {
                 self.shared.counters.zygote_renewals.add(1);
             }
@@ -394,7 +401,8 @@ impl Keeper {
         }
     }
 
-    /// A zygote that died. What it forked lives on where it can; what it had yet to fork is asked of the next one.
+    /// Marks a zygote as dead. Its forked children live on where they can; its pending forks go to
+    /// the next zygote.
     fn lose(&mut self, index: usize, error: Error) {
         let tended = &mut self.zygotes[index];
         let generation = tended.generation;
@@ -412,7 +420,7 @@ impl Keeper {
         self.fail(error);
     }
 
-    /// Looks for orphans that ended: nobody else tells.
+    /// Removes orphans that ended: with their zygote dead, no process reports their end.
     fn mourn(&mut self) {
         let ended = |pidfd: BorrowedFd<'_>| {
             let mut watched = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
@@ -429,7 +437,7 @@ impl Keeper {
         }
     }
 
-    /// Drops zygotes that nothing needs: dead ones without children, and those that take too long to boot.
+    /// Drops dead zygotes without children, and gives up zygotes that boot for too long.
     fn bury(&mut self, now: Instant) {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
         if let Some(index) = self.zygotes.iter().position(|tended| late(tended.state)) {
@@ -487,7 +495,8 @@ fn posture(process: &Process, jail: Jail, shared: &Shared) -> Posture {
     }
 }
 
-/// A worker's text reaches the operator's terminal, so control characters do not pass.
+/// Builds the error of a worker from its text. Control characters are escaped, because the text
+/// reaches the operator's terminal.
 fn worker(why: &str) -> Error {
     Error::new(ErrorKind::Worker, format!("worker: {}", why.escape_debug()))
 }

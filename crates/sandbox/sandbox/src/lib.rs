@@ -1,54 +1,72 @@
-//! Sandboxes for one job: a process that is jailed before it sees a byte from outside, and dies after its answer; or a
-//! microVM in such a process, put back after each answer to where it was before it. They know no picture: what a plan
-//! means is between the job's author and the worker.
+//! Sandboxes that run one job each, in one of two forms. A process is jailed before it sees a byte
+//! from outside, and dies after its reply. A microVM in such a process is wiped after each reply:
+//! it returns to the state before the job. This crate knows nothing of pictures: the meaning of a
+//! plan is agreed between the job's author and the worker.
 //!
-//! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main` calls.
+//! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
+//! calls.
 //!
 //! ```text
 //! server                                         worker: one static program, from a sealed memfd
-//!  Pool::run ──┬─ socket: job + 2 descriptors ─► child ─ one job ─ reply ─ death
+//!  Pool::run ──┬─ socket: job + 2 descriptors ─► child ─ one job ─ reply ─ exit
 //!   (any       │  pidfd: to kill it                ▲
 //!   thread)    │                                   │ forks ahead
-//!  keeper ─────┴─ socket: fork, forked, reaped ─ zygote ◄── init (keeps the process namespace alive)
+//!  supervisor ─┴─ socket: fork, forked, reaped ─ zygote ◄── init (keeps the PID namespace alive)
 //! ```
 //!
-//! The zygote never sees a job, so a child inherits nothing of the jobs before it; what a job leaves behind dies with its
-//! child. A slot is a socket and a pidfd whatever stands behind them, and the pool drives them alike:
+//! The zygote never sees a job, so a child inherits nothing of earlier jobs; the memory that a job
+//! leaves behind is freed with its child. Every kind of cell is a slot with a socket and a pidfd,
+//! and the pool drives all kinds alike:
 //!
 //! ```text
-//! worker, process   child: runs the job itself, and dies
-//! worker, kvm       helper: hosts a microVM (`vm`) with the same program in it; wiped, it says that it is ready again
-//! program, process  launcher: starts the program with the job as its streams, waits for its end, and dies
-//! program, kvm      helper: hosts a microVM in which the program begins anew for each job
+//! worker, process   child: runs the job itself, and exits
+//! worker, kvm       helper: hosts a microVM (`vm`) running the worker; reports ready after a wipe
+//! program, process  launcher: starts the program with the job as its streams, waits, and exits
+//! program, kvm      helper: hosts a microVM in which the program starts anew for each job
 //! ```
 //!
-//! All four are the worker's program in another role, which [`sandbox_protocol::control::Start`] names: there is nothing else to build, to
-//! ship or to keep at the same version.
+//! All four are the worker's executable in another role, which [`sandbox_protocol::control::Start`]
+//! names: there is no second executable to build, to ship or to keep at the same version.
 //!
-//! The jail, in the order in which it closes:
+//! The jail, in the order in which its parts take effect:
 //!
-//! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups, and another user where the server is root;
-//!    a user namespace where it is not; none of them where the host refuses (`spawn`).
-//! 2. Its death with the server's; the standard streams from `/dev/null`, all other descriptors closed but the socket.
-//! 3. Limits: no core file, few descriptors, address space. First choice of the out-of-memory killer; no merged pages.
-//!    For programs a user namespace, so that their threads are counted, and bounded, apart from everybody else's.
+//! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. Another user where the
+//!    server is root; a user namespace where it is not; no namespaces where the host refuses
+//!    (`spawn`).
+//! 2. Death together with the server. The standard streams come from `/dev/null`, and all other
+//!    descriptors but the socket are closed.
+//! 3. Limits: no core file, few descriptors, bounded address space. First choice of the
+//!    out-of-memory killer; no merged pages. For programs also a user namespace, so that their
+//!    threads are counted and bounded apart from those of other processes.
 //! 4. No capabilities, `no_new_privs`, not dumpable.
-//! 5. Init is split off, with a filter that lets it wait and exit.
-//! 6. Landlock without a rule, but for files that a program may read.
-//! 7. Warm-up, the only code of the worker that runs with most system calls. It has seen no byte from outside. Then heap
-//!    and code are laid out in huge pages, which a child inherits or gets fresh at 2 MB a page fault.
-//! 8. The filter: an allow-list without paths, sockets, processes, executable memory or sleep. What it denies kills.
-//! 9. In a child: the zygote's descriptors replaced, no processes of its own (by a limit, or a second filter where the
-//!    worker is the host's root), and with the job its limits on memory, file size and CPU time. The server watches the
-//!    wall time. A helper makes its machine, then loses the device and `fork`; its guest's memory is a slot's.
+//! 5. Init is split off, with a filter that lets it only wait and exit.
+//! 6. Landlock without a rule, except for files that a program may read.
+//! 7. Warm-up, the only code of the worker that runs with most system calls. It runs before any
+//!    byte from outside arrives. Then heap and code are laid out in huge pages, which a child
+//!    inherits or gets fresh at 2 MB per page fault.
+//! 8. The seccomp filter: an allow-list without paths, sockets, processes, executable memory or
+//!    sleep. A denied call kills.
+//! 9. In a child: the zygote's descriptors are replaced, and the child can start no process (by a
+//!    limit, or by a second filter where the worker is the host's root). With the job come limits
+//!    on memory, file size and CPU time; the server enforces the wall time. A helper creates its
+//!    machine, then loses the device and `fork`; its guest's memory is as large as a slot's.
 //!
-//! What was applied stands in [`Posture`]; [`Limits::min_isolation`] says how much there must be.
+//! [`Posture`] lists the mechanisms that were applied; [`Limits::min_isolation`] states the
+//! minimum.
 //!
-//! Units and limits: every bound is a field of [`Limits`] or of [`sandbox_protocol::JobLimits`], in bytes, milliseconds or processes.
-//! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say who is at fault: media, worker or
-//! host. A reply is believed only as far as [`sandbox_protocol::AllegedReply::verify`] goes, and the answer only once it is sealed.
-//! Threads: [`Pool`] is shared by any number of them and blocks; one of its own, the keeper, starts zygotes and refills.
-//! Sources: the kernel's documentation of seccomp, Landlock, namespaces, memfd seals and the KVM API.
+//! Units and limits: every bound is a field of [`Limits`] or of [`sandbox_protocol::JobLimits`], in
+//! bytes, milliseconds or processes.
+//!
+//! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say who is at
+//! fault: media, worker or host. A reply is trusted only after
+//! [`sandbox_protocol::AllegedReply::verify`], and the answer's bytes only once their file is
+//! sealed.
+//!
+//! Threads: any number of threads share a [`Pool`], and its calls block. The pool's own thread, the
+//! supervisor, starts zygotes and refills the queue.
+//!
+//! Sources: the kernel's documentation of seccomp, Landlock, namespaces, memfd seals and the KVM
+//! API.
 
 mod channel;
 mod elf;

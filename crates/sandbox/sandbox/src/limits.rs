@@ -1,41 +1,48 @@
-//! What a pool may use.
-
 use crate::posture::{Backend, Isolation};
 
-/// Bounds of a pool and of every job in it. The names are those of the configuration.
+/// Bounds of a pool and of every job in it. The field names match the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Jobs that run at one time. Default 2, at most [`Limits::CONCURRENCY_MAX`].
+    /// Maximum number of concurrent jobs. Default 2, at most [`Limits::CONCURRENCY_MAX`].
     pub concurrency: u32,
-    /// Children that stand ready beyond `concurrency`, so that a job finds one while another is wiped. Default 2.
+    /// Ready children beyond `concurrency`, so that a job finds a ready child while another is
+    /// wiped. Default 2.
     pub spare: u32,
-    /// Longest wait of a job for a cell, in milliseconds; then [`FailureKind::Host`](crate::FailureKind). Default 1,000.
+    /// Longest wait of a job for a cell, in milliseconds. After that the job fails with
+    /// [`FailureKind::Host`](crate::FailureKind). Default 1,000.
     pub max_queue_time_ms: u32,
-    /// Forks after which a zygote is replaced by a new one, with a new layout and new canaries. Default 4,096.
+    /// Number of forks after which a new zygote, with a new layout and new canaries, replaces the
+    /// old one. Default 4,096.
     pub jobs_per_zygote: u32,
-    /// Longest time from a zygote's start until it is ready, in milliseconds. Default 16,000.
+    /// Longest time from the start of a zygote until it is ready, in milliseconds. Default 16,000.
     pub max_boot_time_ms: u32,
-    /// Longest a job may run, in milliseconds of wall time; a task may ask for less. Default 8,000.
+    /// Longest run of a job, in milliseconds of wall time; a task may request less. Default 8,000.
     pub max_request_time_ms: u32,
-    /// CPU time after which a program's job gives way: it then gets little of a CPU that others want. Taken beyond what
-    /// it took in as much wall time. In milliseconds, 0 for never. A worker's jobs do not. Default 100.
+    /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets little
+    /// of a CPU for which others compete. Counted beyond the CPU time that the job used in its
+    /// first `give_way_time_ms` of wall time. 0 for never. Jobs of a worker are never
+    /// deprioritized. Default 100.
     pub give_way_time_ms: u32,
-    /// Address space of the zygote, code and warm tables included, in bytes. Default 256 MiB.
+    /// Address space of the zygote, including code and warmed-up tables, in bytes. Default 256 MiB.
     pub max_memory_bytes: u64,
-    /// Address space a job may take beyond the zygote's, in bytes; a task may ask for less. Default 1 GiB.
+    /// Address space of a job beyond the zygote's, in bytes; a task may request less. Default 1
+    /// GiB.
     pub max_work_memory_bytes: u64,
-    /// Largest answer, in bytes; a task may ask for less. Default 256 MiB.
+    /// Largest answer, in bytes; a task may request less. Default 256 MiB.
     pub max_answer_bytes: u64,
-    /// Longest pause before a zygote that died is started again, in milliseconds. The pause begins at 10 and doubles.
-    /// Default 5,000.
+    /// Longest pause before the restart of a zygote that died, in milliseconds. The pause starts at
+    /// 10 and doubles. Default 5,000.
     pub max_restart_pause_ms: u32,
-    /// What is there before a job in transparent huge pages, where the host has them. Default true.
+    /// True if memory that exists before a job is backed by transparent huge pages, where the host
+    /// has them. Default true.
     pub hugepages: bool,
-    /// In a microVM: what a job takes in transparent huge pages, where the host has them. Default true.
+    /// True if memory that a job allocates in a microVM is backed by transparent huge pages, where
+    /// the host has them. Default true.
     pub request_hugepages: bool,
-    /// Nothing of a job is left when the next begins. Default true.
+    /// True if each cell is wiped after its job, so that the next job finds nothing of it. Default
+    /// true.
     pub ephemeral: bool,
-    /// What stands around a job. Default [`Backend::Process`].
+    /// Kind of sandbox that runs the jobs. Default [`Backend::Process`].
     pub backend: Backend,
     /// Least isolation with which the pool starts. Default [`Isolation::Filter`].
     pub min_isolation: Isolation,
@@ -65,10 +72,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Most jobs at one time: each takes a process, and a zygote looks through its children one by one.
+    /// Upper bound of `concurrency` and of `spare`: each child is a process, and a zygote searches
+    /// its children linearly.
     pub const CONCURRENCY_MAX: u32 = 255;
 
-    /// The field that makes no sense, if there is one.
+    /// Returns the name of the first field that is out of range, if any.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let zero = [
             ("concurrency", u64::from(self.concurrency)),
@@ -91,7 +99,7 @@ impl Limits {
         None
     }
 
-    /// Children alive at one time, whatever they do.
+    /// Returns the number of live children, whether running, ready or being wiped.
     pub(crate) fn children(&self) -> usize {
         (self.concurrency + self.spare) as usize
     }

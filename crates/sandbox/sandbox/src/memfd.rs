@@ -1,4 +1,4 @@
-//! Memory files: the worker's program, and the file a job answers into.
+//! Memory files: the worker's executable, and the file that receives a job's answer.
 
 use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, open,
@@ -7,10 +7,10 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Descriptors that a new process gets under fixed low numbers must not lie there already.
+/// Lowest number of a descriptor that a new process must keep apart from its fixed low numbers.
 const DESCRIPTOR_MIN: i32 = 16;
 
-/// A sealed, executable copy of `bytes`.
+/// Creates a sealed, executable copy of `bytes`.
 pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Linux before 6.3 does not know MFD_EXEC, and behaves as if it were given.
@@ -26,8 +26,9 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     above(file.as_fd())
 }
 
-/// Seals a file against writing. The kernel answers `EBUSY` while the file is mapped writable, but also while one of its
-/// pages is held for a moment, by a read of the server or by the kernel to age or move memory; then it has waited itself.
+/// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable. It
+/// also does so while one of its pages is pinned for a moment, by a read of the server or by the
+/// kernel to age or move memory; in that case the kernel has already waited, so a retry suffices.
 pub(crate) fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Errno> {
     const TRIES_MAX: u32 = 10;
     for _ in 1..TRIES_MAX {
@@ -39,19 +40,20 @@ pub(crate) fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Er
     fcntl_add_seals(file, seals)
 }
 
-/// The same file, read-only, under a description of its own: the worker shares an offset with nobody. Needs `/proc`.
+/// Opens the same file read-only under a new description, so that the worker shares its offset with
+/// no other process. Needs `/proc`.
 pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The same description under a number that no child uses.
+/// Duplicates a descriptor to a number that no child uses.
 pub(crate) fn above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }
 
-/// The file a job answers into. Its size is the limit of the answer, and fixed: no read of the server can end in
-/// `SIGBUS`.
+/// File that receives a job's answer. Its size is fixed at the limit of the answer, so no read of
+/// the server can end in `SIGBUS`.
 pub(crate) struct Answer(OwnedFd);
 
 impl Answer {
@@ -64,7 +66,8 @@ impl Answer {
         Ok(Answer(file))
     }
 
-    /// Ends all writing, and gives the file out. `EBUSY` when the worker still maps the file writable.
+    /// Ends all writing and returns the file. `EBUSY` means that the worker still maps the file
+    /// writable.
     pub(crate) fn seal(self) -> Result<File, Errno> {
         add_seals(self.0.as_fd(), SealFlags::WRITE | SealFlags::SEAL)?;
         reopen(self.0.as_fd()).map(File::from)

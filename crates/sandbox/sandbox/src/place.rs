@@ -1,18 +1,20 @@
-//! Which core a job begins on.
+//! Choice of the core on which a job starts.
 //!
-//! The kernel wakes a process where it slept, or beside whoever woke it, unless it finds a core idle at that moment. Between
-//! two jobs there is none: the child before is still being freed. So a job would begin on the core of another, behind it for
-//! a slice of milliseconds, and the core that is free a moment later would stay so until a timer's tick moves somebody there.
-//! Each job therefore begins on a core where no other of its pool began, and may then go anywhere.
+//! The kernel wakes a process where it slept, or beside its waker, unless it finds a core idle at
+//! that moment. Between two jobs no core is idle: the previous child is still being freed. So a job
+//! would start on a core where another job runs, behind it for a slice of milliseconds. The core
+//! that becomes free a moment later would stay idle until a timer tick moves a process there. Each
+//! job therefore starts on a core where no other job of its pool started, and may then move
+//! anywhere.
 
 use crate::seen;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::fd::OwnedFd;
 
-/// The cores of a pool.
+/// Cores of a pool, with the number of jobs that started on each.
 pub(crate) struct Cores {
-    /// The one that was left last is last: it is the likeliest to be idle.
+    /// The core that was left most recently is last: it is the likeliest to be idle.
     cores: Vec<Core>,
     all: CpuSet,
 }
@@ -23,12 +25,13 @@ struct Core {
     jobs: u32,
 }
 
-/// A core by its number.
+/// Number of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreId(usize);
 
 impl Cores {
-    /// Those that this thread may run on; none where the kernel does not say, or where there is nothing to choose.
+    /// Returns the cores that this thread may use. Empty if the kernel does not report them, or if
+    /// there is only one.
     pub(crate) fn own() -> Cores {
         let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
         let ids = (0..CpuSet::MAX_CPU).filter(|id| all.is_set(*id));
@@ -40,7 +43,7 @@ impl Cores {
         Cores { cores, all }
     }
 
-    /// A pool whose jobs begin where the kernel has them begin.
+    /// Returns an empty set, for a pool that leaves the choice to the kernel.
     pub(crate) fn any() -> Cores {
         Cores {
             cores: Vec::new(),
@@ -48,7 +51,8 @@ impl Cores {
         }
     }
 
-    /// The core for another job: one with the fewest, and of those the one that was left last.
+    /// Takes the core for another job: one with the fewest jobs, and of those the one left most
+    /// recently.
     pub(crate) fn take(&mut self) -> Option<CoreId> {
         let cores = self.cores.iter_mut().rev();
         let core = cores.min_by_key(|core| core.jobs)?;
@@ -56,7 +60,7 @@ impl Cores {
         Some(CoreId(core.id))
     }
 
-    /// A job that began there is over.
+    /// Records that a job which started on this core has ended.
     pub(crate) fn leave(&mut self, CoreId(id): CoreId) {
         let at = self.cores.iter().position(|core| core.id == id);
         let mut core = self.cores.remove(at.expect("it was taken"));
@@ -64,25 +68,25 @@ impl Cores {
         self.cores.push(core);
     }
 
-    /// All of them.
     pub(crate) fn all(&self) -> &CpuSet {
         &self.all
     }
 }
 
-/// The process of a child, which waits for its job.
+/// Returns the process id of a child that waits for its job.
 pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
     seen::id(pidfd)
 }
 
-/// Has a child that sleeps wake on this core. Where the kernel refuses it, it wakes where the kernel likes.
+/// Makes a sleeping child wake on this core. Returns false if the kernel refuses; then the kernel
+/// chooses.
 pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
     let mut one = CpuSet::new();
     one.set(id);
     sched_setaffinity(Some(child), &one).is_ok()
 }
 
-/// Lets a child go where it is needed. One that ended has no need.
+/// Lets a child run on any core of `all` again. An error means that the child has ended.
 pub(crate) fn release(child: Pid, all: &CpuSet) {
     let _ended = sched_setaffinity(Some(child), all);
 }
@@ -107,7 +111,7 @@ mod tests {
         assert_eq!(taken, [CoreId(0), CoreId(1), CoreId(2)]);
         cores.leave(CoreId(1));
         assert_eq!(cores.take(), Some(CoreId(1)));
-        // One more than cores, and one on each again.
+        // One job more than there are cores, then one job per core again.
         let fourth = cores.take().expect("there are cores");
         cores.leave(fourth);
         cores.leave(CoreId(0));

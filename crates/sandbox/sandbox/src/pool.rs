@@ -1,7 +1,8 @@
-//! The pool as its callers see it: a job in, an answer or a failure out.
+//! Pool of sandboxes as its callers see it: a job goes in, an answer or a failure comes out.
 //!
-//! One lock, that of [`Queue`], is held for a push or a pop. The keeper's thread owns the zygotes and refills the queue;
-//! a caller's thread owns its slot from [`Pool::acquire`] until it drops it.
+//! There is one lock, around [`Queue`], held only for a push or a pop. The supervisor's thread owns
+//! the zygotes and refills the queue; a caller's thread owns its slot from [`Pool::acquire`] until
+//! it drops it.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
@@ -33,93 +34,97 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the end of a dead child may take to reach us through its zygote; usually a fraction of a millisecond.
+/// Longest wait for a dead child's exit report, which its zygote sends; usually a fraction of a
+/// millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// What an empty job may take in a microVM for [`Backend::Auto`] to choose it.
+/// Longest time of an empty job in a microVM with which [`Backend::Auto`] still chooses microVMs.
 const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
-/// One job, as the pool's caller gives it.
+/// One job as the pool's caller describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// The original, a file; the pool opens it again, read-only, for the worker.
+    /// Original, as a file. The pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
-    /// What to do, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of less than two bytes are the
-    /// probe's: the cell serves them itself.
+    /// Plan of the job, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of fewer than two
+    /// bytes belong to the probe: the cell runs them itself.
     pub plan: &'a [u8],
-    /// Size of the answer, when it is a picture.
+    /// Expected size of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// What the job may use; lowered to the pool's limits.
+    /// Resource limits of the job, lowered to the pool's limits.
     pub limits: JobLimits,
-    /// Wall time the job may take, in milliseconds; lowered to the pool's limit.
+    /// Longest wall time of the job, in milliseconds, lowered to the pool's limit.
     pub wall_ms_max: u32,
-    /// The job runs only when a core has nothing else to do; its wall time passes all the same.
+    /// True if the job runs only when a core is otherwise idle. Its wall time passes all the same.
     pub idle: bool,
 }
 
-/// A job's answer.
+/// Answer of a job, with its resource usage.
 #[derive(Debug)]
 pub struct Finished {
-    /// The answer, sealed: nobody can change it. Longer than the answer; read [`Finished::answer_bytes`].
+    /// File with the answer, sealed so that no process can change it. The file is longer than the
+    /// answer: read only [`Finished::answer_bytes`] bytes.
     pub body: File,
     /// Length of the answer.
     pub answer_bytes: u64,
-    /// CPU time of the job, in the worker's words.
+    /// CPU time of the job, as the worker reports it.
     pub cpu_us: u64,
-    /// Peak resident memory of the worker, in its own words.
+    /// Peak resident memory of the worker, as the worker reports it.
     pub memory_peak_bytes: u64,
-    /// How long the job waited for a child.
+    /// Time that the job waited for a child.
     pub acquire_us: u64,
-    /// What the worker, or the program on its standard error, had to say: printable and bounded.
+    /// Remark of the worker, or the standard error of the program; printable and bounded.
     pub remark: String,
 }
 
-/// Children ready for jobs, and what keeps them coming.
+/// Pool of children that are ready for jobs, with the thread that keeps it filled.
 pub struct Pool {
     shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
-    /// What jobs are for, in the words of a reproducer.
+    /// Value of the line `runs` in this pool's reproducers.
     runs: String,
-    /// Where those are kept that fail.
+    /// Store of jobs that failed, if they are kept.
     crashes: Option<Crashes>,
     job_ids: AtomicU64,
 }
 
-/// What callers and keeper share.
+/// State shared between callers and the supervisor.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    /// A child takes one job after another, and says when it is ready for the next.
+    /// True if a child takes several jobs in turn, and reports when it is ready for the next.
     pub(crate) stays: bool,
-    /// Jobs are runs of a program, and not the worker's.
+    /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,
-    /// When a job gives way.
+    /// CPU time after which a job is deprioritized, if it ever is.
     give_way_time: Option<Duration>,
-    /// What runs the jobs, and why not what would be better.
+    /// Kind of sandbox that runs the jobs. `fell_back` is the reason why it is not a microVM, if
+    /// [`Backend::Auto`] wanted one.
     pub(crate) backend: Backend,
     pub(crate) fell_back: Option<String>,
     pub(crate) counters: Counters,
-    /// Readable when the keeper has to look at the queue.
+    /// Eventfd that wakes the supervisor to look at the queue.
     pub(crate) wake: OwnedFd,
-    /// Every core that a job may run on.
+    /// All cores on which a job may run.
     everywhere: CpuSet,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
-/// The state behind the lock.
+/// State behind the lock.
 pub(crate) struct Queue {
-    /// Those that die of a job in the order they were forked, so that the children of a retired zygote go first.
+    /// Children ready for a job. Children that take one job only are in the order in which they
+    /// were forked, so that the children of a retired zygote are used first.
     pub(crate) ready: VecDeque<Slot>,
-    /// Done with a job, and not yet ready for another.
+    /// Children that finished a job and are not yet ready for another.
     pub(crate) returned: Vec<Slot>,
     running: u32,
-    /// Where those began that run.
+    /// Cores on which the running jobs started.
     cores: Cores,
     pub(crate) stopping: bool,
-    /// Of the last zygote that became ready.
+    /// Posture of the last zygote that became ready.
     pub(crate) posture: Option<Posture>,
     pub(crate) page_tables: String,
-    /// Why there is no zygote, while there is none.
+    /// Reason why there is no zygote, while there is none.
     pub(crate) trouble: Option<String>,
 }
 
@@ -128,7 +133,8 @@ impl Shared {
         self.queue.lock().expect(UNPOISONED)
     }
 
-    /// Jobs are for programs that go on in processes, of whose memory nobody is told while they do.
+    /// Returns whether jobs go to persistent programs in processes. Their memory is not reported
+    /// while they run.
     fn keeps_processes(&self) -> bool {
         self.stays && self.runs_program && self.backend == Backend::Process
     }
@@ -138,13 +144,14 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// A child that had a job already is the first to get another: what it keeps is warm.
+    /// Returns a child that already had a job to the queue. It goes to the front, because its
+    /// memory is warm.
     pub(crate) fn push_again(&self, slot: Slot) {
         self.queue().ready.push_front(slot);
         self.changed.notify_one();
     }
 
-    /// Lets children of earlier generations go that have no job.
+    /// Kills the idle children of generations before `generation`.
     pub(crate) fn retire_before(&self, generation: u64) {
         let mut queue = self.queue();
         let (kept, gone): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut queue.ready)
@@ -155,19 +162,19 @@ impl Shared {
         gone.iter().for_each(Slot::kill);
     }
 
-    /// Has the keeper look at the queue.
+    /// Wakes the supervisor to look at the queue.
     fn wake(&self) {
         rustix::io::write(&self.wake, &1_u64.to_ne_bytes())
             .expect("an eventfd takes a small number");
     }
 
-    /// Takes back a child that died before it had a job.
+    /// Removes a child from the queue that died before it had a job.
     pub(crate) fn withdraw(&self, id: SlotId) {
         self.queue().ready.retain(|slot| slot.id != id);
     }
 }
 
-/// Which backend, and why not a better one.
+/// Chosen backend, with the reason if a better one was not available.
 struct Choice {
     backend: Backend,
     fell_back: Option<String>,
@@ -187,7 +194,7 @@ impl Choice {
     }
 }
 
-/// When the wait for a reply ends without one.
+/// Events that end the wait for a reply.
 struct Until<'a> {
     deadline: Instant,
     cancel: Option<BorrowedFd<'a>>,
@@ -198,13 +205,13 @@ impl Until<'_> {
         let now = Instant::now();
         self.cancel.is_some_and(|cancel| {
             let watched = &mut [PollFd::from_borrowed_fd(cancel, PollFlags::IN)];
-            // What cannot be watched cancels nothing: the deadline still holds.
+            // A descriptor that cannot be polled cancels nothing: the deadline still holds.
             slot::wait(watched, now).unwrap_or(false)
         })
     }
 }
 
-/// A job's right to run; given back when dropped.
+/// Permission to run one job, returned to the pool when dropped.
 struct Permit<'a> {
     shared: &'a Shared,
     core: Option<CoreId>,
@@ -223,8 +230,8 @@ impl Drop for Permit<'_> {
 }
 
 impl Pool {
-    /// Starts the worker `elf` and waits until it is ready for jobs. The program should be static: its jail begins
-    /// before `main` could load a library.
+    /// Starts the worker `elf` and waits until it is ready for jobs. The executable should be
+    /// static: it is jailed before `main` could load a library.
     ///
     /// # Errors
     /// [`ErrorKind`](crate::ErrorKind) says who is at fault: the limits, the host, or the worker.
@@ -244,13 +251,14 @@ impl Pool {
         }
     }
 
-    /// Starts a pool whose jobs are runs of `program`, with the environment that a job brings at the head of its
-    /// original, the rest of which is standard input. Without [`Limits::ephemeral`] it is started once a cell, and both
-    /// are a record on its standard input ([`sandbox_protocol::request_head`]). `worker` is what hosts it. [`Backend::Auto`] is a process here: a
-    /// caller that wants to know better asks a pool of workers.
+    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. The head of a job's
+    /// original is the run's environment, the rest is its standard input. Without
+    /// [`Limits::ephemeral`] the program starts once per cell, and environment and input reach it
+    /// as a record on its standard input ([`sandbox_protocol::request_head`]). [`Backend::Auto`]
+    /// means a process here; to find out whether microVMs are fast, start a pool of workers first.
     ///
     /// # Errors
-    /// As [`Pool::start`]; a file that cannot run in a cell is the program's fault.
+    /// As [`Pool::start`]. If the program's file cannot run in a cell, the program is at fault.
     pub fn start_program(worker: &[u8], program: &Program, limits: Limits) -> Result<Pool, Error> {
         let choice = match limits.backend {
             Backend::Process | Backend::Auto => Choice::process(),
@@ -259,7 +267,8 @@ impl Pool {
         Pool::begin(worker, Some(program), limits, choice)
     }
 
-    /// A pool of microVMs, if they run and cost little.
+    /// Starts a pool of microVMs. Fails if they do not run, or if an empty job takes longer than
+    /// [`AUTO_JOB_MAX`] and processes would do.
     fn affordable(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
         let pool = Pool::begin(elf, None, limits, Choice::kvm())?;
         let job = crate::probe::empty_job(&pool)?;
@@ -288,12 +297,13 @@ impl Pool {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("make an eventfd", errno))?;
         let stays = machine || !limits.ephemeral;
-        // Only root's children come back to what they were. Others' die of it: a microVM is made anew, but what a kept
-        // program holds would be lost.
+        // Only root can raise a child's priority again. Without root, a deprioritized child is
+        // killed after its job: a microVM is replaced without loss, but a persistent program would
+        // lose its state.
         let comes_back = rustix::process::geteuid().is_root();
         let gives_way = program.is_some() && (limits.ephemeral || comes_back);
         let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
-        // What a program starts would have to stay where it began.
+        // A process that a program starts would inherit the affinity to the first core.
         let cores = match program {
             None => Cores::own(),
             Some(_) => Cores::any(),
@@ -322,7 +332,7 @@ impl Pool {
         });
         let (started, first) = mpsc::sync_channel(1);
         let keeper = Keeper::new(Arc::clone(&shared), cast, started);
-        // The worker is killed when the thread that started it ends, so one thread starts them all.
+        // A worker is killed when the thread that started it ends, so one thread starts them all.
         let keeper = std::thread::Builder::new()
             .name(String::from("cell keeper"))
             .spawn(move || keeper.run())
@@ -340,26 +350,27 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Runs one job in a child of its own and blocks until it ended. Any number of threads may call; at most
-    /// [`Limits::concurrency`] jobs run, the others wait.
+    /// Runs one job in a child and blocks until the job has ended. Any number of threads may call;
+    /// at most [`Limits::concurrency`] jobs run, and the others wait.
     ///
     /// # Errors
     /// [`Failure`], whose kind says who is at fault.
     ///
     /// # Panics
-    /// When the plan is longer than [`sandbox_protocol::PLAN_BYTES_MAX`].
+    /// If the plan is longer than [`sandbox_protocol::PLAN_BYTES_MAX`].
     pub fn run(&self, task: Task<'_>) -> Result<Finished, Failure> {
         self.run_with(task, None)
     }
 
-    /// The same, and `begun` gets the answer's file as soon as a worker has the job: what it holds by and by is the
-    /// worker's word, and may change until the job is done.
+    /// Runs one job like [`Pool::run`], and passes the answer's file to `begun` as soon as a worker
+    /// has the job. The worker may change the content of this file until the job is done, so it is
+    /// not yet trustworthy.
     ///
     /// # Errors
     /// As [`Pool::run`].
     ///
     /// # Panics
-    /// Likewise.
+    /// As [`Pool::run`].
     pub fn run_watched(
         &self,
         task: Task<'_>,
@@ -368,26 +379,27 @@ impl Pool {
         self.kept(&task, self.attempt(task, None, Some(begun), None))
     }
 
-    /// The same, unless `cancel` becomes readable first: then the job is killed, and fails with
-    /// [`FailureKind::Cancelled`].
+    /// Runs one job like [`Pool::run`], unless `cancel` becomes readable first: then the job is
+    /// killed, and fails with [`FailureKind::Cancelled`].
     ///
     /// # Errors
     /// As [`Pool::run`].
     ///
     /// # Panics
-    /// Likewise.
+    /// As [`Pool::run`].
     pub fn run_unless(&self, task: Task<'_>, cancel: BorrowedFd<'_>) -> Result<Finished, Failure> {
         self.kept(&task, self.attempt(task, None, None, Some(cancel)))
     }
 
-    /// The same with a service for the program at [`SERVICE_FD`](crate::SERVICE_FD), which this thread gives. Workers, and
-    /// programs that are kept, do not ask for any.
+    /// Runs one job like [`Pool::run`], with a service for the program at
+    /// [`SERVICE_FD`](crate::SERVICE_FD), which the calling thread provides. Workers and persistent
+    /// programs do not use a service.
     ///
     /// # Errors
     /// As [`Pool::run`].
     ///
     /// # Panics
-    /// Likewise.
+    /// As [`Pool::run`].
     pub fn run_with(
         &self,
         task: Task<'_>,
@@ -396,7 +408,8 @@ impl Pool {
         self.kept(&task, self.attempt(task, service, None, None))
     }
 
-    /// Keeps a job that failed, where such are kept.
+    /// Writes a reproducer of a job that failed by the fault of its cell, if the pool keeps
+    /// reproducers.
     fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
         match (ended, &self.crashes) {
             (Err(failure), Some(crashes)) if reproducer::is_fault(failure.kind) => {
@@ -406,7 +419,8 @@ impl Pool {
         }
     }
 
-    /// The same pool, which keeps jobs that crash, lie or take too long, once each.
+    /// Returns the same pool, set to keep jobs that crash, violate the protocol, time out or fail
+    /// to encode. Each such job is kept once.
     #[must_use]
     pub fn keeping(mut self, crashes: Option<Crashes>) -> Pool {
         self.crashes = crashes;
@@ -477,7 +491,7 @@ impl Pool {
         Ok(finished)
     }
 
-    /// What stands around a job, as the present zygote reports it.
+    /// Returns the posture that the present zygote reports.
     #[must_use]
     pub fn posture(&self) -> Posture {
         let queue = self.shared.queue();
@@ -487,13 +501,14 @@ impl Pool {
             .clone()
     }
 
-    /// The page tables of a microVM's guest, a line for each run of equal pages; empty where there is no guest.
+    /// Returns the page tables of a microVM's guest, one line per run of equal pages; empty without
+    /// a guest.
     #[must_use]
     pub fn page_tables(&self) -> String {
         self.shared.queue().page_tables.clone()
     }
 
-    /// What the pool did so far.
+    /// Returns the pool's counters since its start.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let queue = self.shared.queue();
@@ -509,7 +524,7 @@ impl Pool {
         counters.read(ready, running)
     }
 
-    /// The limits it was started with.
+    /// Returns the limits with which the pool was started.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
@@ -524,7 +539,7 @@ impl Pool {
         }
     }
 
-    /// Gives the job to a ready child.
+    /// Sends the job to a ready child.
     fn hand_over(
         &self,
         job: &[u8],
@@ -534,7 +549,8 @@ impl Pool {
         let begin = Instant::now();
         loop {
             let (slot, permit) = self.acquire(begin, idle)?;
-            // Before the job is sent: its child may take the core of this thread, and keep it for a slice.
+            // Measured before the job is sent: the child may take this thread's core and keep it
+            // for a time slice.
             let acquired = begin.elapsed();
             let placed = slot.process.zip(permit.core);
             let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
@@ -549,7 +565,7 @@ impl Pool {
                     counters.acquire_us.add(acquired.as_micros() as u64);
                     return Ok((slot, permit, acquired));
                 }
-                // It died while it waited; the next one lives.
+                // The child died while it waited in the queue: try the next one.
                 Err(Errno::PIPE | Errno::CONNRESET) => {}
                 Err(errno) => return Err(Failure::host("send the job", errno)),
             }
@@ -576,7 +592,7 @@ impl Pool {
             && let Some(slot) = queue.ready.pop_front()
         {
             queue.running += 1;
-            // What runs only where nobody else does is not in the way.
+            // A job that runs only on otherwise idle cores is in no other job's way.
             let core = if idle { None } else { queue.cores.take() };
             let shared = &self.shared;
             return Ok((slot, Permit { shared, core }));
@@ -589,7 +605,7 @@ impl Pool {
         Err(Failure::new(FailureKind::Host, detail))
     }
 
-    /// Waits for the child's reply, and believes it as far as it fits the job.
+    /// Waits for the child's reply and verifies that it fits the job.
     fn reply(
         &self,
         slot: &mut Slot,
@@ -613,7 +629,8 @@ impl Pool {
             if deadline <= look || wait(slot, look).map_err(host)? {
                 break;
             }
-            // Not by the wall clock: on a busy machine that would slow who is slow already.
+            // CPU time, not wall time: on a busy host, wall time would deprioritize jobs that are
+            // slow already.
             let now = slot.cpu();
             if used.is_some_and(|used| used + time <= now) {
                 slot.give_way();
@@ -630,7 +647,8 @@ impl Pool {
             let detail = "the caller no longer wants the answer";
             return Err(Failure::new(FailureKind::Cancelled, detail));
         }
-        // A reply has at most DETAIL_BYTES_MAX bytes after its header, less than a job has for its plan.
+        // A reply has at most DETAIL_BYTES_MAX bytes after its header, fewer than a job's plan may
+        // have.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
         let flags = RecvFlags::DONTWAIT;
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
@@ -640,7 +658,7 @@ impl Pool {
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
-            // Not killed yet: that would hide how it ends.
+            // The child is not killed yet: a kill would hide the cause of its end.
             if !slot.wait_exited(deadline).map_err(host)? {
                 return Err(self.time_out(slot));
             }
@@ -654,8 +672,9 @@ impl Pool {
             .map_err(|lie| self.lie(&format!("{lie:?}")))
     }
 
-    /// The job is done, or has none: what is left of it is its wipe. One child dies of it; another, that replied as it
-    /// should, is heard of again when it is ready for its next.
+    /// Releases a child after its job, or a child that has none. A child for one job is killed,
+    /// which is its wipe. A child that stays, and whose reply was valid, goes back to the
+    /// supervisor until it reports ready.
     fn leave(&self, mut slot: Slot, honest: bool) {
         if !self.shared.stays || !honest || !slot.take_back_way() {
             slot.kill();
@@ -666,10 +685,11 @@ impl Pool {
     }
 
     fn time_out(&self, slot: &mut Slot) -> Failure {
-        // It has to run once more to end. Where it cannot come back, that takes as long as others leave it.
+        // The child must run once more to exit. If its priority cannot be raised, its exit waits
+        // for other processes to leave it a CPU.
         slot.take_back_way();
         slot.end_at_once();
-        // The job's right to run ends when its memory is free, not when the signal is sent.
+        // The job's permit ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);
         Failure::new(FailureKind::TimedOut, "wall time is up")
@@ -704,7 +724,7 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Kills every child; none runs a job, since each job borrows the pool.
+    /// Kills every child. None of them runs a job, because each job borrows the pool.
     fn drop(&mut self) {
         self.shared.queue().stopping = true;
         self.shared.wake();

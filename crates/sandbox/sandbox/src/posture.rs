@@ -1,22 +1,22 @@
-//! What stands around a job on this host: applied, not asked for.
+//! Isolation mechanisms in force on this host: those applied, not those requested.
 
 use std::fmt;
 
-/// Whether the worker's heap and code can lie in huge pages.
+/// Use of huge pages for the worker's heap and code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HugePages {
-    /// The worker asks for them and the host gives them.
+    /// The worker requests huge pages, and the host provides them.
     On,
-    /// The limits turn them off.
+    /// The limits turn huge pages off.
     Off,
-    /// The host never gives transparent huge pages.
+    /// The host has transparent huge pages disabled.
     Refused,
 }
 
-/// What runs a job.
+/// Kind of sandbox that runs a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// A microVM where one runs and costs little, which is tried; a process elsewhere.
+    /// A microVM if one starts and a trial job in it is fast; otherwise a process.
     Auto,
     /// A jailed process that dies after its job.
     #[default]
@@ -25,49 +25,50 @@ pub enum Backend {
     Kvm,
 }
 
-/// How much stands around a job. Each level has what those before it have.
+/// Level of isolation around a job. Each level includes all levels before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// A system call filter and no way to gain privileges; no cell has less.
+    /// A seccomp filter and no way to gain privileges; every cell has at least these.
     #[default]
     Filter,
-    /// And Landlock, so that two mechanisms of the kernel deny files and sockets.
+    /// Landlock in addition, so that two mechanisms of the kernel deny files and sockets.
     Landlock,
-    /// And namespaces of its own.
+    /// Separate namespaces in addition.
     Namespaces,
-    /// And a machine of its own.
+    /// A virtual machine of its own in addition.
     MicroVm,
 }
 
-/// The isolation a pool really has.
+/// Isolation mechanisms that a pool has in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posture {
-    /// What runs the jobs: never [`Backend::Auto`].
+    /// Kind of sandbox that runs the jobs: never [`Backend::Auto`].
     pub backend: Backend,
-    /// Why it is not the backend that [`Backend::Auto`] would rather have.
+    /// Reason why [`Backend::Auto`] chose processes over microVMs, if it did.
     pub fell_back: Option<String>,
-    /// Whether nothing of a job is left when the next begins.
+    /// True if a job leaves nothing behind for the next job.
     pub ephemeral: bool,
-    /// Namespaces of the worker's own: of `user`, `pid`, `net`, `ipc`, `mount`, `uts`, `cgroup`.
+    /// Namespaces that the worker does not share with the server: some of `user`, `pid`, `net`,
+    /// `ipc`, `mount`, `uts`, `cgroup`.
     pub namespaces: Vec<&'static str>,
-    /// Whether the worker runs as another user than a privileged server.
+    /// True if the server is privileged and the worker runs as another user.
     pub own_user: bool,
-    /// Fingerprint of the syscall filter's program.
+    /// Hash of the seccomp filter's instructions.
     pub filter_hash: u64,
-    /// Instructions of the syscall filter.
+    /// Number of instructions of the seccomp filter.
     pub filter_len: u32,
-    /// Landlock's version; `None` where the kernel has none.
+    /// ABI version of Landlock; `None` where the kernel has no Landlock.
     pub landlock_abi: Option<u32>,
-    /// Whether the worker can never gain privileges.
+    /// True if the worker can never gain privileges.
     pub no_new_privs: bool,
-    /// Whether the worker holds no capability.
+    /// True if the worker holds no capability.
     pub no_capabilities: bool,
-    /// Pages of the worker's heap and code.
+    /// Use of huge pages for the worker's heap and code.
     pub hugepages: HugePages,
 }
 
 impl Posture {
-    /// The highest level that holds without a gap below it.
+    /// Returns the highest level that holds together with all levels below it.
     #[must_use]
     pub fn isolation(&self) -> Isolation {
         if self.landlock_abi.is_none() {
@@ -81,7 +82,7 @@ impl Posture {
         }
     }
 
-    /// All of it in one line, for a log.
+    /// Returns the whole posture as one line, for a log.
     #[must_use]
     pub fn line(&self) -> String {
         let lines = self.to_string();
@@ -160,7 +161,8 @@ impl fmt::Display for Posture {
 }
 
 impl HugePages {
-    /// Where the host says `never`, or says nothing, there are none.
+    /// Reads the host's mode of transparent huge pages, if `wanted`. The mode `never` and an
+    /// unreadable mode both count as [`HugePages::Refused`].
     pub(crate) fn read(wanted: bool) -> HugePages {
         const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
         if !wanted {

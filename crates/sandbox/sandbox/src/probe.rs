@@ -1,4 +1,4 @@
-//! Shows which isolation this host gives by running it: a job that must answer, and one that must die.
+//! Probe of the host's isolation by running it: one job that must answer, and one that must die.
 
 use crate::error::{Error, ErrorKind, FailureKind};
 use crate::limits::Limits;
@@ -12,37 +12,38 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Of a large page.
 const LARGE_BYTES: usize = 2 << 20;
 
 /// Plan of the job that answers with its seed.
 pub(crate) const PROBE_ANSWER: &[u8] = &[];
-/// Plan of the job that makes a denied call.
+/// Plan of the job that makes a denied system call.
 pub(crate) const PROBE_FILTER: &[u8] = &[0];
-/// Enough for a 99th percentile; they take some 50 ms.
+/// Number of empty jobs: enough for a 99th percentile; they take some 50 ms.
 const JOBS: usize = 100;
 
-/// What a probe found.
+/// Results of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The isolation that is in force.
+    /// Isolation in force.
     pub posture: Posture,
-    /// From the start of the worker until it was ready for jobs.
+    /// Time from the start of the worker until it was ready for jobs.
     pub start: Duration,
-    /// Half of the empty jobs took no longer, from hand-over to answer.
+    /// Median time of an empty job, from hand-over to answer.
     pub job_p50: Duration,
-    /// 99 of 100 empty jobs took no longer.
+    /// 99th percentile of the time of an empty job.
     pub job_p99: Duration,
-    /// CPU time that the kernel takes for 2 MiB of memory that a job has for itself, from its first touch to its end.
+    /// CPU time of the kernel for 2 MiB of a job's private memory, from the first touch to the
+    /// release.
     pub memory: Duration,
-    /// What putting a microVM back took on average, after its answer; `None` where there is none.
+    /// Average time to wipe a microVM after its answer; `None` without a microVM.
     pub wipe: Option<Duration>,
 }
 
-/// Starts the worker `elf`, has it answer and die, and measures what a job without work costs.
+/// Starts the worker `elf`, runs a job that answers and a job that dies, and measures the time of
+/// an empty job.
 ///
 /// # Errors
-/// As [`Pool::start`], or [`ErrorKind::Worker`] when a job did not end as it must.
+/// As [`Pool::start`], or [`ErrorKind::Worker`] if a job did not end as it must.
 pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     let begin = Instant::now();
     let pool = Pool::start(elf, limits)?;
@@ -73,7 +74,7 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     })
 }
 
-/// What the kernel takes for as much memory as a large page has: the median of a few tries.
+/// Returns the kernel's CPU time for as much memory as a large page has: the median of 101 tries.
 fn fresh_page() -> Result<Duration, Error> {
     const TRIES: usize = 101;
     let times: Result<Vec<_>, _> = (0..TRIES).map(|_| fresh_memory(LARGE_BYTES)).collect();
@@ -82,11 +83,12 @@ fn fresh_page() -> Result<Duration, Error> {
     Ok(times[TRIES / 2])
 }
 
-/// Takes so many bytes from the kernel as a job has them, in large pages where it gives such, and gives them back. The
-/// CPU time of that, which nothing that is wiped by giving its pages back can do without.
+/// Allocates `bytes` bytes from the kernel as a job does, in large pages where the kernel provides
+/// them, touches them and frees them. Returns the CPU time. A wipe that frees pages cannot take
+/// less.
 ///
 /// # Errors
-/// The host has not that much.
+/// If the host does not have that much memory.
 pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     const SMALL_BYTES: usize = 4 << 10;
     let begin = thread_time();
@@ -95,25 +97,27 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
     );
     let room = bytes + LARGE_BYTES;
-    // SAFETY: the kernel chooses the addresses, so nothing lies there yet.
+    // SAFETY: the kernel chooses the addresses, so no existing mapping is replaced.
     let pages = unsafe { libc::mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
     if pages == libc::MAP_FAILED {
         return Err(Error::host("take memory", Errno::NOMEM));
     }
     let place = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
-    // SAFETY: within the pages just mapped, of which it says how they are wished for; a refusal is as good.
+    // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment; the
+    // advice changes no content, and a refusal does no harm.
     unsafe { libc::madvise(place, bytes, libc::MADV_HUGEPAGE) };
-    // SAFETY: within the pages just mapped, which nobody else has, and which are zeros.
+    // SAFETY: the range lies within the pages just mapped, which no other code refers to, and which
+    // are zeros.
     let taken = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), bytes) };
     for page in taken.chunks_mut(SMALL_BYTES) {
         page[0] = std::hint::black_box(1);
     }
-    // SAFETY: mapped above, and nothing refers to it any more.
+    // SAFETY: the range was mapped above, and nothing refers to it any more.
     unsafe { libc::munmap(pages, room) };
     Ok(thread_time() - begin)
 }
 
-/// What a job without work takes, the best of a few.
+/// Returns the time of an empty job, the best of a few tries.
 pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
     const TRIES: u32 = 5;
     let original = memfd_create("original", MemfdFlags::CLOEXEC)

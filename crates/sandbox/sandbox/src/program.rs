@@ -1,4 +1,4 @@
-//! A program that the operator brings, and what it takes to start it in a cell.
+//! A program that the operator provides, and the parts that start it in a cell.
 
 use crate::elf::Image;
 use crate::error::{Error, ErrorKind};
@@ -14,26 +14,26 @@ use std::path::PathBuf;
 /// Most arguments, variables and paths of a program, together.
 const WORDS_MAX: usize = 64;
 
-/// A static program for Linux, which gets a job as its environment and standard input, and answers on standard output; or
-/// one that is kept, and speaks records.
+/// A static program for Linux. An ephemeral program gets a job as its environment and standard
+/// input and answers on standard output; a persistent program exchanges records on these streams.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// For messages, and the first of its arguments.
+    /// Name for messages, and the first argument of the program.
     pub name: String,
-    /// Its ELF image.
+    /// Content of the ELF file.
     pub elf: Vec<u8>,
-    /// Its arguments after the name.
+    /// Arguments after the name.
     pub arguments: Vec<String>,
-    /// `NAME=value`, in every job.
+    /// Variables as `NAME=value`, present in every job.
     pub environment: Vec<String>,
-    /// Files that it may open for reading, by these names.
+    /// Files that the program may open for reading, under these names.
     pub allowed_paths: Vec<PathBuf>,
 }
 
-/// Tells a program that is kept how it gets its requests.
+/// Variable that tells a persistent program to expect its requests as records.
 const KEPT: &str = "PELTON_REQUESTS=records";
 
-/// What the zygotes of a pool are made of.
+/// Builds the files and texts from which the zygotes of a pool start.
 pub(crate) fn cast(
     worker: &[u8],
     program: Option<&Program>,
@@ -78,7 +78,7 @@ pub(crate) fn cast(
     })
 }
 
-/// The device, opened by the server: a helper is another user and could not.
+/// Opens `/dev/kvm` in the server: a helper runs as another user, who may not open it.
 fn device() -> Result<OwnedFd, Error> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device = open("/dev/kvm", flags, Mode::empty()).and_then(|device| above(device.as_fd()));
@@ -86,10 +86,10 @@ fn device() -> Result<OwnedFd, Error> {
 }
 
 impl Program {
-    /// Whether its file can run in a cell, as far as its headers tell.
+    /// Checks the ELF headers: a file that passes is expected to run in a cell.
     ///
     /// # Errors
-    /// With the reason why not; the program's fault.
+    /// The reason why the file cannot run; the program is at fault.
     pub fn check(&self) -> Result<(), Error> {
         self.image().map(drop)
     }

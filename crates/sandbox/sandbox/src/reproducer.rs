@@ -1,13 +1,13 @@
-//! Jobs that were their cells' end, kept so that they can be run again.
+//! Reproducers: jobs that failed by the fault of their cell, kept so that they can be run again.
 //!
-//! One file a job, readable by its owner alone, since it holds what a client sent:
+//! There is one file per job, readable only by its owner, because it holds data that a client sent:
 //!
 //! ```text
 //! pelton job 1
 //! runs worker                            or `runs program NAME`
 //! backend process
 //! original-blake3 HEX
-//! size-px 500 750                        0 0 for what is no picture
+//! size-px 500 750                        0 0 if the answer is not a picture
 //! limits ANSWER-BYTES MEMORY-BYTES CPU-MS WALL-MS
 //! parts PLAN-BYTES ORIGINAL-BYTES
 //! ended crashed: died by signal 11
@@ -32,25 +32,26 @@ use std::sync::Mutex;
 
 const FIRST_LINE: &str = "pelton job 1";
 const EXTENSION: &str = "job";
-/// Longest head of a file: its longest line is a bounded detail.
+/// Longest head of a file; its longest line holds a failure's detail, whose length is bounded.
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 
-/// Where jobs are kept, and how many.
+/// Folder of reproducers, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crashes {
-    /// A folder that exists. What was kept there stays until the operator takes it away.
+    /// Folder, which must exist. Its reproducers stay until the operator removes them.
     pub folder: PathBuf,
-    /// Files that it may hold; beyond, nothing is kept.
+    /// Most files in the folder; beyond that, no job is kept.
     pub files_max: u32,
-    /// What they may take together, in bytes.
+    /// Most bytes of all files together.
     pub bytes_max: u64,
 }
 
-/// One at a time looks how full the folder is.
+/// Held while a thread measures the folder and writes to it.
 static KEEPING: Mutex<()> = Mutex::new(());
 
 impl Crashes {
-    /// The same failure, which says where its job is kept or why it is not. `runs` is what ran it.
+    /// Keeps the job and returns its failure, whose detail then names the file or says why there is
+    /// none. `runs` names the runner of the job.
     pub(crate) fn keep(
         &self,
         runs: &str,
@@ -118,7 +119,7 @@ impl Crashes {
         }
     }
 
-    /// Whether so many bytes more fit.
+    /// Checks that the folder has room for one more file of `bytes` bytes.
     fn room(&self, bytes: u64) -> io::Result<()> {
         let (mut files, mut sum) = (1_u32, bytes);
         for entry in fs::read_dir(&self.folder)? {
@@ -137,7 +138,7 @@ impl Crashes {
     }
 }
 
-/// Whether a job is to be kept that ended so: whoever ran it is at fault.
+/// Returns whether a job with this failure is kept: true if the fault lies with its cell.
 pub(crate) fn is_fault(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Unencodable
@@ -152,24 +153,24 @@ pub(crate) fn is_fault(kind: FailureKind) -> bool {
     }
 }
 
-/// A failure without the name of this crate before it.
+/// Returns the text of a failure without the leading `cell: `.
 fn ended(failure: &Failure) -> String {
     let text = failure.to_string();
     text.strip_prefix("cell: ").unwrap_or(&text).to_owned()
 }
 
-/// A job that was kept.
+/// Reproducer: a kept job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reproducer {
-    /// The program that it is for, by its name; none for the worker.
+    /// Name of the program that ran the job; `None` for the worker.
     pub program: Option<String>,
-    /// What stood around it.
+    /// Kind of sandbox that ran the job.
     pub backend: Backend,
-    /// How it ended.
+    /// Failure of the job, escaped.
     pub ended: String,
-    /// BLAKE3 of the original, in hexadecimal digits.
+    /// BLAKE3 hash of the original, in hexadecimal digits.
     pub original_blake3: String,
-    /// The original: a picture, or the environment and the input of a program.
+    /// Original: a picture, or the environment and the input of a program.
     pub original: Vec<u8>,
     plan: Vec<u8>,
     size_px: Option<(u32, u32)>,
@@ -181,7 +182,7 @@ impl Reproducer {
     /// Reads a file that a pool kept.
     ///
     /// # Errors
-    /// When it cannot be read, or is something else.
+    /// If the file cannot be read, or is not a reproducer.
     pub fn read(path: &Path) -> io::Result<Reproducer> {
         let file = File::open(path)?;
         let file_bytes = file.metadata()?.len();
@@ -246,7 +247,8 @@ impl Reproducer {
         })
     }
 
-    /// Runs it again, in a pool of what it is for, with a service if that had one.
+    /// Runs the job again in `pool`, which must be for the same worker or program, with a service
+    /// if the job had one.
     ///
     /// # Errors
     /// As [`Pool::run`].
@@ -270,7 +272,7 @@ impl Reproducer {
         pool.run_with(task, service)
     }
 
-    /// Whether this is how it ended then.
+    /// Returns whether `failure` is the same as the recorded one.
     #[must_use]
     pub fn is_same(&self, failure: &Failure) -> bool {
         ended(failure).escape_debug().to_string() == self.ended
@@ -284,7 +286,7 @@ fn malformed(what: &str) -> io::Error {
     )
 }
 
-/// Which program a job was for, if for one.
+/// Returns the program's name from the line `runs`, or `None` for the worker.
 fn program(runs: &str) -> io::Result<Option<String>> {
     if runs == "worker" {
         return Ok(None);

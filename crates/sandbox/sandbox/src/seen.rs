@@ -1,22 +1,23 @@
-//! What the kernel shows of a child, and of what it started, to everybody: `/proc`. Where that is not to be had, nothing is
-//! known.
+//! Facts about a child and its descendants from `/proc`. Where `/proc` is not available, every fact
+//! is absent or zero.
 
 use rustix::process::Pid;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// A process's id, as this process counts, while it lives. Between this and its use it may end, and its number may be
-/// another's only after all numbers there are; so it is for what does little harm to another.
+/// Returns the id of a live process in this process's PID namespace. The process may end before the
+/// id is used, and the kernel may reuse the id, though only after all other ids. Use it only for
+/// actions that do little harm to another process.
 pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
     let about = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
     let about = std::fs::read_to_string(about).ok()?;
     let number = about.lines().find_map(|line| line.strip_prefix("Pid:"))?;
-    // Of one that ended it is -1, of one elsewhere 0.
+    // -1 for a process that ended, 0 for one in another namespace.
     Pid::from_raw(number.trim().parse().ok()?).filter(|pid| 0 < pid.as_raw_nonzero().get())
 }
 
-/// CPU time that a child, and what it started and still runs, have taken.
+/// Returns the CPU time of a child and of its descendants that still run.
 pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     let mut nanos = 0;
     visit(pidfd, &mut |task| {
@@ -29,10 +30,10 @@ pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// A launcher, its program, and nothing below that.
+/// Levels of descendants to visit: a launcher's program and that program's children.
 const DEPTH_MAX: u32 = 2;
 
-/// Threads of a child, and of what it started.
+/// Returns the threads of a child and of its descendants.
 pub(crate) fn threads(pidfd: &OwnedFd) -> Vec<Pid> {
     let mut threads = Vec::new();
     visit(pidfd, &mut |task| {
@@ -43,7 +44,7 @@ pub(crate) fn threads(pidfd: &OwnedFd) -> Vec<Pid> {
     threads
 }
 
-/// Has every thread of a child, and of what it started, looked at: where it is in `/proc`.
+/// Calls `look` with the `/proc` folder of each thread of a child and of its descendants.
 fn visit(pidfd: &OwnedFd, look: &mut dyn FnMut(&Path)) {
     if let Some(id) = id(pidfd) {
         visit_tree(&id.as_raw_nonzero().to_string(), DEPTH_MAX, look);
@@ -66,7 +67,8 @@ fn visit_tree(id: &str, depth: u32, look: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// The most memory that any one process had at a time which a child has started and which still runs; 0 for none.
+/// Returns the largest peak of resident memory among the running processes that a child started; 0
+/// if there are none.
 pub(crate) fn memory_peak_bytes(pidfd: &OwnedFd) -> u64 {
     let children = || {
         let id = id(pidfd)?.as_raw_nonzero();

@@ -1,8 +1,9 @@
-//! What a program may ask for while it runs: a stream of bytes to whoever ordered the run, and back.
+//! Service for a running program: a byte stream between the program and the caller of its job.
 //!
-//! The thread that waits for the reply serves the stream meanwhile, so a service costs no thread of its own. A program that
-//! does not read its answers is not heard; one whose questions take as much CPU time as the run itself may have hears no
-//! more.
+//! The thread that waits for the reply also serves the stream, so a service needs no thread of its
+//! own. If a program does not read its answers, its further requests are not read. When its
+//! requests have used as much CPU time of the server as the run itself may use, the stream is
+//! closed.
 
 use crate::slot::{Slot, wait};
 use rustix::event::{PollFd, PollFlags};
@@ -16,47 +17,50 @@ use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// The descriptor of a program that leads to its service: a stream, open from its start to its end.
+/// Descriptor under which a program finds its service: a stream, open from its start to its end.
 pub const SERVICE_FD: i32 = 3;
 
-/// Bytes that are heard at once.
+/// Most bytes that one read takes from the program.
 const HEARD_BYTES: usize = 16 << 10;
 
-/// Buffers that one write takes.
+/// Most buffers that one write takes.
 const PARTS_MAX: usize = 16;
 
-/// The other end of a program's stream, for one run.
+/// Implementation of the caller's end of a program's stream, for one run.
 pub trait Service {
     /// Takes bytes that the program wrote.
     fn hear(&mut self, bytes: &[u8]);
 
-    /// Does a piece of what was heard. False when there is nothing left to do before more is heard.
+    /// Processes one piece of the received bytes. Returns false when there is nothing to do before
+    /// more bytes arrive.
     fn answer(&mut self) -> bool;
 
-    /// The first of what the program is to read. Fills `parts` from the front and tells how many it filled; none when all
-    /// was written.
+    /// Fills `parts` from the front with the next output for the program, and returns how many it
+    /// filled: 0 when all output was written.
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize;
 
-    /// So many bytes of these parts were written.
+    /// Marks the first `bytes` bytes of the output as written.
     fn advance(&mut self, bytes: usize);
 
-    /// Nothing is heard any more, and the stream ends when all was written.
+    /// Returns true if the service reads no more input, so that the stream ends once all output is
+    /// written.
     fn is_over(&self) -> bool;
 }
 
-/// The server's end of a program's stream.
+/// Server's end of a program's stream.
 pub(crate) struct Line<'a> {
-    /// None once it is closed.
+    /// `None` once the stream is closed.
     socket: Option<OwnedFd>,
     service: &'a mut dyn Service,
-    /// The program may still read its answers.
+    /// True while the program may still read answers.
     hears: bool,
-    /// CPU time that its answers may still take.
+    /// CPU time that the service may still use.
     left: Duration,
 }
 
 impl<'a> Line<'a> {
-    /// A line, and the program's end of it.
+    /// Returns the server's end and the program's end of a new stream. `cpu_max` bounds the
+    /// service's CPU time.
     pub(crate) fn new(
         service: &'a mut dyn Service,
         cpu_max: Duration,
@@ -72,7 +76,8 @@ impl<'a> Line<'a> {
         Ok((line, theirs))
     }
 
-    /// As [`Slot::wait_readable`], and serves the program meanwhile. What it asked for before it replied is done.
+    /// Waits like [`Slot::wait_readable`] and serves the program meanwhile. Requests that the
+    /// program wrote before its reply are still processed.
     pub(crate) fn wait_readable(&mut self, slot: &Slot, deadline: Instant) -> Result<bool, Errno> {
         loop {
             if !self.serve(deadline) {
@@ -91,7 +96,8 @@ impl<'a> Line<'a> {
                 return Ok(false);
             }
             if watched[..2].iter().any(|of| !of.revents().is_empty()) {
-                // Who has replied hears and says no more, so this ends with what stands in the socket.
+                // A program that has replied reads and writes no more, so the bytes left in the
+                // socket are the last.
                 self.hears = false;
                 self.serve(Instant::now() + self.left);
                 return Ok(true);
@@ -99,7 +105,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Goes on until only the program can. False when `deadline` came first.
+    /// Processes requests until only the program can make progress. Returns false if `deadline`
+    /// passed first.
     fn serve(&mut self, deadline: Instant) -> bool {
         let begin = thread_time();
         let went_on = loop {
@@ -117,8 +124,8 @@ impl<'a> Line<'a> {
         went_on.unwrap_or(true)
     }
 
-    /// Writes what there is to write, and then does or hears a piece. False when only the program can go on; an error when
-    /// its line is at its end.
+    /// Writes pending output; if there is none, processes or reads one piece of input. Returns
+    /// false when only the program can make progress, and an error when the stream is at its end.
     fn turn(&mut self) -> Result<bool, Errno> {
         let Some(socket) = &self.socket else {
             return Err(Errno::PIPE);
@@ -138,7 +145,8 @@ impl<'a> Line<'a> {
                 false => Err(Errno::PIPE),
             };
             let written = match sent {
-                // What it asked before it ended is done all the same.
+                // Requests that the program wrote before its end are processed all the same; their
+                // output is dropped.
                 Err(Errno::PIPE | Errno::CONNRESET) => parts.iter().map(|part| part.len()).sum(),
                 Ok(written) => written,
                 Err(errno) => return tried(errno),
@@ -164,7 +172,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// CPU time of this thread.
 pub(crate) fn thread_time() -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(tv_sec as u64, tv_nsec as u32)

@@ -1,6 +1,7 @@
-//! One child that takes one job: a socket, a pidfd, and the place where its end is told.
+//! A slot: the server's handles of one child, with its socket, its pidfd and its exit report.
 //!
-//! Nothing here knows what stands behind the socket, so that a helper with a microVM can.
+//! Nothing here depends on the process behind the socket, so that a helper with a microVM can be
+//! there.
 
 use crate::seen;
 use crate::weight::Weight;
@@ -12,30 +13,30 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Holds for every lock of this crate.
+/// Text of the `expect` on every lock of this crate.
 pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";
 
-/// A child that waits for its job, or runs it.
+/// A child that waits for a job or runs one.
 pub(crate) struct Slot {
     pub(crate) id: SlotId,
-    /// Counts the zygotes of its pool.
+    /// Number of the zygote that forked the child, counted per pool.
     pub(crate) generation: u64,
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
-    /// Where its jobs are told where to begin.
+    /// Process whose affinity chooses the core on which a job starts. `None` if the kernel chooses.
     pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<End>,
-    /// What is left to its present job, which gave way.
+    /// Weight that the present job has left, if the job was deprioritized.
     pub(crate) gave_way: Option<Weight>,
 }
 
 impl Slot {
-    /// Waits until there is something to read from the child: a reply, or the end. False when `deadline` came first.
+    /// Waits until the child replies or ends. Returns false if `deadline` passed first.
     pub(crate) fn wait_readable(&self, deadline: Instant) -> Result<bool, Errno> {
         wait(&mut self.readable(), deadline)
     }
 
-    /// What is readable when the child has replied or ended.
+    /// Returns the descriptors that become readable when the child replies or ends.
     pub(crate) fn readable(&self) -> [PollFd<'_>; 2] {
         [
             PollFd::new(&self.socket, PollFlags::IN),
@@ -43,7 +44,7 @@ impl Slot {
         ]
     }
 
-    /// As [`Slot::wait_readable`], or until `cancel` is readable.
+    /// Waits like [`Slot::wait_readable`], or until `cancel` is readable.
     pub(crate) fn wait_readable_or(
         &self,
         cancel: BorrowedFd<'_>,
@@ -54,25 +55,25 @@ impl Slot {
         wait(&mut [socket, end, cancel], deadline)
     }
 
-    /// Waits until the child exited. False when `deadline` came first.
+    /// Waits until the child has exited. Returns false if `deadline` passed first.
     pub(crate) fn wait_exited(&self, deadline: Instant) -> Result<bool, Errno> {
         wait(&mut [PollFd::new(&*self.pidfd, PollFlags::IN)], deadline)
     }
 
-    /// CPU time of the child, and of what it started, so far.
+    /// Returns the CPU time of the child and of its descendants so far.
     pub(crate) fn cpu(&self) -> Duration {
         seen::cpu(&self.pidfd)
     }
 
-    /// Has the child give way to others.
+    /// Deprioritizes the child.
     pub(crate) fn give_way(&mut self) {
         let weight = Weight::given_way();
-        // Some of its threads may have it, even if the kernel refuses.
+        // Recorded even if the kernel refuses: some threads may have the new weight.
         self.gave_way = Some(weight);
         weight.give(&self.pidfd);
     }
 
-    /// Whether the child's next job has the weight that its present one began with.
+    /// Restores the child's usual weight. Returns whether its next job starts with that weight.
     pub(crate) fn take_back_way(&mut self) -> bool {
         match self.gave_way.take() {
             None => true,
@@ -86,19 +87,22 @@ impl Slot {
         kill(&self.pidfd);
     }
 
-    /// Kills the child, and frees its memory here and now: one that gets no CPU would hold it until it gets some.
+    /// Kills the child and frees its memory at once: a child that gets no CPU would hold its memory
+    /// until it gets some.
     pub(crate) fn end_at_once(&self) {
-        // Where the kernel refuses, it dies with the weight that it has.
+        // Where the kernel refuses, the child dies with its present weight.
         Weight::Usual.give(&self.pidfd);
         self.kill();
-        // Since Linux 5.15, and only for a process that was killed; before, memory goes when the process does.
+        // Since Linux 5.15, and only for a process that was killed. Before that, the memory is
+        // freed when the process exits.
         let no_flags = 0;
-        // SAFETY: takes a descriptor of ours and a number, and touches no memory of this process.
+        // SAFETY: the call takes a descriptor of ours and a number, and touches no memory of this
+        // process.
         unsafe { libc::syscall(libc::SYS_process_mrelease, self.pidfd.as_raw_fd(), no_flags) };
     }
 }
 
-/// Waits until one of these is ready. False when `deadline` came first.
+/// Waits until one of `watched` is ready. Returns false if `deadline` passed first.
 pub(crate) fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool, Errno> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -122,18 +126,18 @@ pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec::try_from(duration).expect("waits are bounded by limits of 32 bits of milliseconds")
 }
 
-/// Where the keeper puts a child's end, and the thread that ran its job looks for it.
+/// Exit report of a child: set by the supervisor, awaited by the thread that ran the child's job.
 #[derive(Debug, Default)]
 pub(crate) struct End {
     told: Mutex<Option<Told>>,
     changed: Condvar,
 }
 
-/// How much is known of an end.
+/// Known facts about the end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Reaped(Ending),
-    /// The zygote that should have told died first.
+    /// The zygote that would have reported the end died first.
     Unknown,
 }
 
@@ -143,7 +147,8 @@ impl End {
         self.changed.notify_all();
     }
 
-    /// Waits at most `time`; the end of a process that died is told within a millisecond or so.
+    /// Waits at most `time` for the report, which usually arrives within a millisecond of the
+    /// death.
     pub(crate) fn wait(&self, time: Duration) -> Told {
         let told = self.told.lock().expect(UNPOISONED);
         let (told, _) = self

@@ -1,8 +1,9 @@
-//! Starts the worker's program in namespaces of its own.
+//! Start of the worker's executable in new namespaces.
 //!
-//! The server has many threads and a large cache, so it must not `fork`: copying its page tables would stop it for
-//! milliseconds at every renewal. The child shares the server's memory until it executes the program, as with `vfork`;
-//! the calling thread stands still meanwhile.
+//! The server has many threads and a large cache, so it must not `fork`: copying its page tables
+//! would stop it for milliseconds at every renewal of a zygote. Instead the child shares the
+//! server's memory until it executes the file, as with `vfork`; the calling thread is suspended
+//! meanwhile.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
@@ -11,11 +12,12 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-/// Where the program finds its socket to the pool.
+/// Descriptor under which the program finds its socket to the pool.
 pub(crate) const CONTROL_FD: RawFd = 3;
-/// User and group of a worker whose server is privileged.
+/// User and group of a worker whose server is root.
 const NOBODY: libc::c_long = 65_534;
-/// The child needs a few hundred bytes; it runs no code of the server but [`enter`].
+/// Bytes of the child's stack. The child needs a few hundred; it runs no code of the server but
+/// [`enter`].
 const STACK_BYTES: usize = 64 << 10;
 const EXEC_FAILED: c_int = 127;
 
@@ -34,7 +36,8 @@ const PRIVILEGED: c_int = libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// Tried in this order: as root, as a user who may make a user namespace, and where neither is allowed.
+/// Sets of namespaces, tried in this order: as root, as a user who may create a user namespace, and
+/// where neither is allowed.
 const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
 
 /// A started program, killed and reaped when dropped.
@@ -46,13 +49,14 @@ pub(crate) struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The only errors are that the process is gone or was reaped, and both are what is wanted.
+        // The only errors are that the process is gone or was reaped, and both are the desired
+        // result.
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
         let _reaped = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED);
     }
 }
 
-/// What the child needs, all of it made before it exists.
+/// Arguments of the child, all of them prepared before the child exists.
 struct Entry {
     program: RawFd,
     control: RawFd,
@@ -67,8 +71,8 @@ struct Entry {
     errno: c_int,
 }
 
-/// Runs `program` with `control` as descriptor [`CONTROL_FD`] and `null` as its standard streams. All three must have
-/// numbers above [`CONTROL_FD`].
+/// Runs `program` with `control` as descriptor [`CONTROL_FD`] and `null` as its standard streams.
+/// All three must have numbers above [`CONTROL_FD`].
 pub(crate) fn spawn(
     program: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
@@ -120,7 +124,8 @@ fn names(namespaces: c_int) -> Vec<&'static str> {
     with.map(|(_, name)| *name).collect()
 }
 
-/// Returns when the child runs the program, or has failed to and says so in `entry`.
+/// Clones the child. Returns once the child has executed the program, or has failed to and has set
+/// `entry.errno`.
 fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
     let top = stack.as_mut_ptr_range().end.cast::<c_void>();
@@ -129,23 +134,25 @@ fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     let argument = ptr::from_mut(entry).cast::<c_void>();
     let all = full_signals();
     let before = set_signals(&all);
-    // SAFETY: the child runs `enter` alone, on a stack of its own that outlives it, since CLONE_VFORK holds this thread
-    // until the child has left this memory; `argument` is an `Entry` nobody else touches meanwhile. All signals are
-    // blocked, so no handler of the server runs in the child.
-    // Breaks if CLONE_VFORK goes, or if `enter` calls what takes a lock of the server.
+    // SAFETY: the child runs only `enter`, on a stack of its own that outlives it, since
+    // CLONE_VFORK suspends this thread until the child has left this memory. `argument` is an
+    // `Entry` that no other thread touches meanwhile. All signals are blocked, so no handler of the
+    // server runs in the child. Breaks if CLONE_VFORK is removed, or if `enter` calls a function
+    // that takes a lock of the server.
     let pid = unsafe { libc::clone(enter, top, flags, argument, &raw mut pidfd) };
     let cloned = checked(pid);
     set_signals(&before);
     cloned?;
-    // SAFETY: CLONE_PIDFD stored a new descriptor here when clone succeeded, which `cloned?` found; nothing else knows
-    // its number yet.
+    // SAFETY: CLONE_PIDFD stored a new descriptor here when clone succeeded, which `cloned?`
+    // checked; no other code knows its number yet.
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
-/// The child between clone and exec. It shares the server's memory and holds a copy of its descriptors: only direct
-/// system calls here, no allocation, no lock, no panic.
+/// Runs as the child between clone and exec. The child shares the server's memory and holds a copy
+/// of its descriptors: only direct system calls here, no allocation, no lock, no panic.
 extern "C" fn enter(argument: *mut c_void) -> c_int {
-    // SAFETY: `clone` passes its `&mut Entry`, and waits. Breaks if it is started without CLONE_VFORK.
+    // SAFETY: `clone` passes its `&mut Entry`, and waits. Breaks if the child is started without
+    // CLONE_VFORK.
     let entry = unsafe { &mut *argument.cast::<Entry>() };
     if entry.drop_user {
         entry.user_dropped = drop_user();
@@ -157,16 +164,16 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
         (entry.control, CONTROL_FD),
     ];
     for (from, to) in streams {
-        // SAFETY: changes the descriptors of the child alone (no CLONE_FILES).
+        // SAFETY: the call changes only the descriptors of the child (no CLONE_FILES).
         if unsafe { libc::dup2(from, to) } == -1 {
             return fail(entry);
         }
     }
-    // SAFETY: `signals` was filled in by `empty_signals`; the old mask is not asked for. The program must not begin with
-    // the mask that `clone` set.
+    // SAFETY: `signals` was filled in by `empty_signals`, and a null pointer for the old mask is
+    // allowed. The program must not start with the mask that `clone` set.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const entry.signals, ptr::null_mut()) };
-    // SAFETY: both lists end in a null pointer and point to strings that live in `spawn`'s frame, which is held until
-    // this call has copied them.
+    // SAFETY: both lists end in a null pointer and point to strings that live in `spawn`'s frame,
+    // which is held until this call has copied them.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,
@@ -181,42 +188,45 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
 }
 
 fn fail(entry: &mut Entry) -> c_int {
-    // That of the thread that waits, since its memory is shared. Reading it allocates nothing.
+    // This is the `errno` of the suspended thread, since its memory is shared. Reading it allocates
+    // nothing.
     let error = std::io::Error::last_os_error();
     entry.errno = error.raw_os_error().unwrap_or(libc::EIO);
     EXEC_FAILED
 }
 
-/// The libc functions of these names would change all threads of the server; the calls change this process only.
+/// Changes the child to user and group [`NOBODY`]. The libc functions of these names would change
+/// all threads of the server; the direct system calls change this process only.
 fn drop_user() -> bool {
-    // SAFETY: an empty list is passed, no memory is read.
+    // SAFETY: the list is empty, so the kernel reads no memory.
     let groups = unsafe { libc::syscall(libc::SYS_setgroups, 0, ptr::null::<c_void>()) };
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let group = unsafe { libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY) };
-    // SAFETY: takes numbers only. Last, since it gives up the right to do the two above.
+    // SAFETY: the call takes numbers only. It is last, since it gives up the right to make the two
+    // above.
     let user = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
     groups == 0 && group == 0 && user == 0
 }
 
 fn empty_signals() -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::uninit();
-    // SAFETY: writes the set it is given.
+    // SAFETY: the call writes only to the set that the pointer refers to, in this frame.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: the line above wrote it.
+    // SAFETY: `sigemptyset` above initialised the set.
     unsafe { set.assume_init() }
 }
 
 fn full_signals() -> libc::sigset_t {
     let mut set = empty_signals();
-    // SAFETY: writes the set it is given.
+    // SAFETY: the call writes only to the set that the pointer refers to, in this frame.
     unsafe { libc::sigfillset(&raw mut set) };
     set
 }
 
-/// Sets the calling thread's mask and returns the one before.
+/// Sets the calling thread's signal mask and returns the previous one.
 fn set_signals(set: &libc::sigset_t) -> libc::sigset_t {
     let mut before = empty_signals();
-    // SAFETY: reads one set and writes the other, both of this frame.
+    // SAFETY: the call reads the caller's set and writes `before`, which is in this frame.
     let errno = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before) };
     assert_eq!(
         errno, 0,

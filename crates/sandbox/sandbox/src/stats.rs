@@ -1,63 +1,64 @@
-//! Counters of a pool.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a pool did since it started. Sums only grow.
+/// Statistics of a pool since its start. Sums only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Jobs handed to a child.
     pub runs: u64,
     /// Jobs that ended with an answer.
     pub finished: u64,
-    /// Jobs of which nothing is left: children reaped, or microVMs put back.
+    /// Wipes: children reaped, and microVMs restored to their snapshot.
     pub wipes: u64,
-    /// Microseconds that microVMs took to be put back, in all; after the answer had left.
+    /// Total time of microVM wipes, in microseconds. A wipe runs after the answer was sent.
     pub wipe_us: u64,
-    /// Canaries that a microVM still held after a wipe, which ends it: anything but 0 is a bug of ours or of the kernel's.
+    /// Wipes after which a microVM still held a canary, which ends the microVM. Anything but 0 is a
+    /// bug in this crate or in the kernel.
     pub wipe_leaks: u64,
-    /// Bytes of fresh memory that jobs in microVMs had taken.
+    /// Total bytes of fresh memory that jobs in microVMs allocated.
     pub dirty_bytes: u64,
-    /// System calls of jobs in microVMs that there is no such call for.
+    /// System calls of jobs in microVMs that the microVM does not implement.
     pub refused_calls: u64,
-    /// Children killed because their wall time was up.
+    /// Children killed because they exceeded their wall time.
     pub kills_wall: u64,
-    /// Children that ran into their CPU limit.
+    /// Children that exceeded their CPU limit.
     pub kills_cpu: u64,
-    /// Children that ran into their memory or file size limit.
+    /// Children that exceeded their memory or file size limit.
     pub kills_memory: u64,
-    /// Children the kernel killed for a denied system call.
+    /// Children that the kernel killed for a denied system call.
     pub kills_filter: u64,
-    /// Children killed because the caller no longer wanted the answer.
+    /// Children killed because the caller cancelled the job.
     pub cancelled: u64,
-    /// Children that died in any other way before they replied.
+    /// Children that died in any other way before their reply.
     pub crashes: u64,
-    /// Replies that did not fit their job.
+    /// Protocol violations: replies that contradict their job.
     pub lies: u64,
-    /// Jobs that found no cell in time.
+    /// Jobs that found no free cell in time.
     pub queue_timeouts: u64,
     /// Zygotes replaced on schedule.
     pub zygote_renewals: u64,
-    /// Zygotes that died or did not come up.
+    /// Zygotes that died or did not become ready.
     pub zygote_deaths: u64,
     /// Children ready for a job at this moment.
     pub ready: u64,
     /// Jobs running at this moment.
     pub running: u64,
-    /// Microseconds that jobs waited for a child, in all.
+    /// Total time that jobs waited for a child, in microseconds.
     pub acquire_us: u64,
-    /// CPU microseconds of reaped children, in all.
+    /// Total CPU time of children, in microseconds.
     pub cpu_us: u64,
-    /// Microseconds from each job's hand-over to its reply or its end, in all.
+    /// Total time from each job's hand-over to its reply or its end, in microseconds.
     pub wall_us: u64,
-    /// The most memory that one job had at a time, in its cell's words; of programs that are kept in processes, the most that
-    /// one of those which are ready for a job had in its life, in the kernel's.
+    /// Largest peak of memory of one job, as its cell reports it. For persistent programs in
+    /// processes, the largest peak in the lifetime of a program that is ready for a job, as the
+    /// kernel reports it.
     pub memory_peak_bytes: u64,
-    /// Bytes of all answers.
+    /// Total bytes of all answers.
     pub answer_bytes: u64,
 }
 
 impl Stats {
-    /// The sums of two pools, of which `self` is over: what is true of one moment is that of the other.
+    /// Returns the sums of two pools, of which `self` has ended: momentary values are those of
+    /// `next`.
     #[must_use]
     pub fn followed_by(self, next: Stats) -> Stats {
         Stats {
@@ -123,7 +124,7 @@ impl Counter {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Keeps the greatest.
+    /// Raises the counter to `amount` if that is greater.
     pub(crate) fn reach(&self, amount: u64) {
         self.0.fetch_max(amount, Ordering::Relaxed);
     }

@@ -1,8 +1,9 @@
-//! Results of the calls that libc makes for us.
+//! Results of system calls made through libc.
 
 use rustix::io::Errno;
 
-/// The result of a call that says -1 when it fails, right after it.
+/// Converts the result of a call that returns -1 on failure. Call it directly after the call, since
+/// it reads `errno`.
 pub(crate) fn checked<T: Copy + PartialEq + From<i8>>(result: T) -> Result<T, Errno> {
     if result == T::from(-1) {
         let error = std::io::Error::last_os_error();

@@ -1,11 +1,11 @@
-//! What the end of a job says about who is at fault.
+//! Failures derived from the end of a job: each names the party at fault.
 
 use crate::error::{Failure, FailureKind};
 use crate::slot::Told;
 use crate::stats::Counters;
 use sandbox_protocol::{JobLimits, Reply, Status};
 
-/// An honest reply that is not an answer.
+/// Returns the failure that a valid reply reports, if its status is not [`Status::Done`].
 pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
     let kind = match reply.status {
         Status::Done => return None,
@@ -19,7 +19,7 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
     Some(Failure::new(kind, reply.detail.clone()))
 }
 
-/// A child that ended without a reply, and not by our hand.
+/// Returns the failure for a child that ended without a reply and was not killed by the server.
 pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Failure {
     let Told::Reaped(ending) = told else {
         counters.crashes.add(1);

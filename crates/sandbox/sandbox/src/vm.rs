@@ -1,11 +1,12 @@
-//! A microVM as one process has it: memory, one CPU, and the part of Linux that its program gets.
+//! A microVM inside one process: memory, one CPU, and the subset of Linux that its program gets.
 //!
 //! ```text
 //! program (ring 3) ── syscall ─► stub (ring 0): out ─► this process ── result ─► stub: iretq ─► program
 //! ```
 //!
-//! There is no guest kernel. Ring 0 holds descriptor tables, page tables and a stub of two instructions; where a host has
-//! no hardware virtualisation its code is emulated, and the program's is not.
+//! There is no guest kernel. Ring 0 holds descriptor tables, page tables and a stub of two
+//! instructions. On a host without hardware virtualisation, ring 0 is emulated; the program runs
+//! natively.
 
 mod calls;
 mod cpu;

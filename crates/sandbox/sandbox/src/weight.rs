@@ -1,4 +1,4 @@
-//! How much of a CPU a child gets when others want it, too.
+//! Scheduling weight of a child: its share of a CPU for which others compete.
 
 use crate::seen;
 use crate::syscall::checked;
@@ -6,25 +6,28 @@ use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, getpriority_process, setpriority_process};
 use std::os::fd::OwnedFd;
 
-/// How often a child's threads are looked for anew: one that was started meanwhile is as the one that started it was.
+/// Most passes over a child's threads. A thread started during a pass inherits the old weight, so
+/// passes repeat until no thread differs.
 const LOOKS_MAX: u32 = 8;
 
-/// 15 of the 1,024 that others have (sched(7)).
+/// Nice value with a weight of 15, against 1,024 of other processes (sched(7)).
 const NICE: i32 = 19;
 
-/// What each thread of a child gets, of a CPU that it and others want.
+/// Scheduling weight of each thread of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// As much as others.
+    /// The weight of other processes.
     Usual,
-    /// A seventieth: for children of anybody but root, who cannot come back. They have to run once more to end.
+    /// A seventieth of the usual weight, for children of a server without root, which cannot raise
+    /// it again. They must run once more to exit.
     Little,
-    /// SCHED_IDLE, a three-hundredth: for root's, who come back before they are ended.
+    /// SCHED_IDLE, a three-hundredth of the usual weight, for children of root, which raises it
+    /// again before it kills them.
     Least,
 }
 
 impl Weight {
-    /// What is left to a child that gives way.
+    /// Returns the weight of a deprioritized child.
     pub(crate) fn given_way() -> Weight {
         match geteuid().is_root() {
             true => Weight::Least,
@@ -32,7 +35,8 @@ impl Weight {
         }
     }
 
-    /// Gives it to all threads of a child and of what it started. Whether they have it: the kernel may refuse.
+    /// Sets this weight for all threads of a child and of its descendants. Returns false if the
+    /// kernel refuses, or if threads keep appearing.
     pub(crate) fn give(self, pidfd: &OwnedFd) -> bool {
         for _ in 0..LOOKS_MAX {
             let mut others = seen::threads(pidfd);
@@ -47,7 +51,7 @@ impl Weight {
         false
     }
 
-    /// Whether a thread has it, or has ended.
+    /// Returns whether a thread has this weight, or has ended.
     fn is_of(self, thread: Pid) -> bool {
         let nice = getpriority_process(Some(thread));
         match (self.policy(), nice) {
@@ -75,14 +79,14 @@ impl Weight {
 }
 
 fn policy_of(thread: Pid) -> libc::c_long {
-    // SAFETY: asks for a number, of a thread that may have ended.
+    // SAFETY: the call takes and returns numbers; the thread may have ended, which is an error.
     unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread.as_raw_nonzero().get()) }
 }
 
 fn set_policy(thread: Pid, policy: i32) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let call = libc::SYS_sched_setscheduler;
-    // SAFETY: reads a structure of this frame, for a thread of a child.
+    // SAFETY: the kernel only reads `parameter`, a structure of this frame that outlives the call.
     let done = unsafe {
         libc::syscall(
             call,

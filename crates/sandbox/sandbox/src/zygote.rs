@@ -1,4 +1,4 @@
-//! The server's end of one zygote.
+//! Server's end of one zygote.
 
 use crate::channel;
 use crate::limits::Limits;
@@ -12,35 +12,36 @@ use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Star
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A process that forks children when told to. Dropping it kills what is left of it.
+/// A process that forks children on command. Dropping it kills the process and its remaining
+/// children.
 pub(crate) struct Zygote {
     pub(crate) process: Process,
     control: OwnedFd,
 }
 
-/// What a pool's zygotes are made of.
+/// Files and texts from which each zygote of a pool starts.
 pub(crate) struct Cast {
-    /// The worker's program, which every zygote runs.
+    /// Executable of the worker, which every zygote runs.
     pub(crate) worker: OwnedFd,
-    /// The program that jobs are for, if that is not the worker.
+    /// Program that the jobs run, if it is not the worker.
     pub(crate) program: Option<OwnedFd>,
-    /// The device, where each child hosts a microVM.
+    /// Open `/dev/kvm`, if each child hosts a microVM.
     pub(crate) device: Option<OwnedFd>,
     pub(crate) words: Vec<Said>,
 }
 
-/// A word to a program, and the file that it may open by this name.
+/// Text for a program (an argument, a variable or a path), and the open file if it is a path.
 pub(crate) type Said = (Word, Vec<u8>, Option<OwnedFd>);
 
 impl Zygote {
-    /// Starts a zygote; it has not said yet that it is ready.
+    /// Starts a zygote, which is not ready until it reports so.
     pub(crate) fn start(cast: &Cast, limits: &Limits) -> Result<Zygote, Errno> {
         let (control, theirs) = channel::pair()?;
         let theirs = above(theirs.as_fd())?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = above(null.as_fd())?;
         let machine = cast.device.is_some();
-        // Where the host never gives them, code would only be copied.
+        // If the host never provides huge pages, copying the code would gain nothing.
         let given = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
@@ -59,7 +60,8 @@ impl Zygote {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
-        // Sent before anybody can hang up: a program that ends at once is then always found by its reports.
+        // Sent before the peer can hang up, so that a program that ends at once is always found by
+        // its reports.
         let flags = SendFlags::DONTWAIT;
         channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
         for (word, text, file) in &cast.words {
@@ -72,7 +74,8 @@ impl Zygote {
         Ok(Zygote { process, control })
     }
 
-    /// Asks for a child, now or when another ended, that serves the other end of `socket`. `EAGAIN` when the zygote is behind with its work.
+    /// Orders a child that serves the other end of `socket`, forked now or when another child has
+    /// ended. Returns `EAGAIN` if the zygote is behind with its commands.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
         let command = Command::Fork(slot).to_bytes();
         channel::send(
@@ -83,8 +86,8 @@ impl Zygote {
         )
     }
 
-    /// The next report, with the pidfd of a child that was forked. `Ok(None)` when there is none yet; an error when
-    /// the zygote is gone or talks nonsense, which is the same to us.
+    /// Receives the next report, with the pidfd if a child was forked. Returns `Ok(None)` if there
+    /// is none yet, and an error if the zygote is gone or sent an invalid report.
     pub(crate) fn report(&self) -> Result<Option<(Report, Option<OwnedFd>)>, Errno> {
         let mut bytes = [0; CONTROL_BYTES_MAX];
         let flags = RecvFlags::DONTWAIT;
@@ -99,7 +102,7 @@ impl Zygote {
         }
     }
 
-    /// Tells the zygote to fork no more, and to leave when its last child did.
+    /// Orders the zygote to fork no more, and to exit after its last child.
     pub(crate) fn retire(&self) -> Result<(), Errno> {
         shutdown(&self.control, Shutdown::Write)
     }
@@ -109,7 +112,7 @@ impl Zygote {
     }
 }
 
-/// The worker inherits nothing of the server's environment.
+/// Returns the worker's environment, which inherits nothing from the server's.
 fn environment(limits: &Limits, machine: bool) -> Vec<CString> {
     let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
     if limits.hugepages && !machine {

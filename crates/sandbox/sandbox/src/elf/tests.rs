@@ -5,7 +5,7 @@ const FILE_BYTES: usize = 0x1100;
 
 type Change = fn(&mut Vec<u8>);
 
-/// A program of two segments, code and data, with one change.
+/// Builds a program of two segments, code and data, with one change.
 fn file(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut file = vec![0; FILE_BYTES];
     put(&mut file, 0, b"\x7fELF\x02\x01\x01");
@@ -21,7 +21,7 @@ fn file(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     file
 }
 
-/// Kind, flags; offset, address, bytes in the file and in memory.
+/// Writes a program header. `numbers` are offset, address, bytes in the file and bytes in memory.
 fn header(file: &mut [u8], index: usize, kind: u32, flags: u32, numbers: [u64; 4]) {
     let at = 64 + 56 * index;
     put(file, at, &kind.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A child: one job, one reply, and the end.
+//! Child of a zygote: takes one job, replies, and exits.
 
 use super::EXIT_ABANDONED;
 use super::filter::Program;
@@ -20,20 +20,20 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-/// Where a child has its socket to the pool.
+/// Descriptor of a child's socket to the pool.
 pub(super) const JOB_FD: i32 = CONTROL_FD + 1;
 
-/// What all children of a zygote have in common.
+/// Settings that all children of a zygote share.
 pub(super) struct Rules {
-    /// What the zygote maps, which a child has before its job takes anything.
+    /// Address space that the zygote maps, and that a child has before its job allocates anything.
     pub(super) mapped_bytes: u64,
-    /// Where a limit does not deny `fork`.
+    /// Filter that denies `fork`, if no limit can deny it.
     pub(super) filter: Option<Program>,
-    /// One job, and death.
+    /// True if a child exits after one job.
     pub(super) ephemeral: bool,
 }
 
-/// Serves `socket` for the one job it brings, or for one after another where nothing is wiped.
+/// Serves one job from `socket` and exits, or serves jobs in turn if children are not ephemeral.
 pub(super) fn run(
     socket: OwnedFd,
     rules: &Rules,
@@ -41,12 +41,12 @@ pub(super) fn run(
 ) -> ! {
     let socket = match settle(socket, rules.filter.as_ref()) {
         Ok(socket) => socket,
-        // The pool learns of it by the end of this process.
+        // The pool learns of the failure by the end of this process.
         Err(_) => exit(EXIT_ABANDONED),
     };
     loop {
         if !rules.ephemeral {
-            // Its CPU time is told when it ends.
+            // No CPU time here: the exit report of this process states all of it.
             let rested = Report::Rested(Rested::default());
             if set_timer(0).is_err() || rustix::io::write(&*socket, &rested.to_bytes()).is_err() {
                 exit(EXIT_ABANDONED);
@@ -59,7 +59,7 @@ pub(super) fn run(
     }
 }
 
-/// One job, from its arrival to its reply.
+/// Runs one job, from its arrival to its reply.
 fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = receive(socket.as_fd(), &mut bytes);
@@ -83,7 +83,7 @@ fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -
     say(socket.as_fd(), &reply.to_bytes());
 }
 
-/// Waits for a job. A server that is gone, or talks nonsense, leaves this process nothing to do.
+/// Waits for a job. Exits if the server is gone or sent an invalid message.
 pub(super) fn receive<'a>(
     socket: BorrowedFd<'_>,
     bytes: &'a mut [u8; MESSAGE_BYTES_MAX],
@@ -114,7 +114,7 @@ pub(super) fn say(socket: BorrowedFd<'_>, bytes: &[u8]) {
     }
 }
 
-/// Leaves the child with three streams and its socket, and takes `fork` away.
+/// Reduces the child's descriptors to three streams and its socket, and denies it `fork`.
 fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = place(socket)?;
     close_from(JOB_FD + 1)?;
@@ -125,27 +125,29 @@ fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<Owne
     Ok(place)
 }
 
-/// Puts the socket where a child has it, and closes the zygote's own.
+/// Moves the socket to [`JOB_FD`], and closes the zygote's own socket.
 pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = if socket.as_raw_fd() == JOB_FD {
         ManuallyDrop::new(socket)
     } else {
-        // SAFETY: the number may belong to a descriptor that the zygote still holds. This process is its copy, runs
-        // nothing of it again, and replaces that descriptor. Never closed: the process ends first.
+        // SAFETY: the number may belong to a descriptor that the zygote still holds. This process
+        // is the zygote's copy, runs none of its code again, and replaces that descriptor. It is
+        // never closed: the process ends first. Breaks if a child returns to code of the zygote.
         let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(JOB_FD) });
         dup3(socket, &mut place, DupFlags::CLOEXEC)?;
         place
     };
-    // Its own group, in which all that it starts stays: it has one weight.
+    // A process group of its own, in which all descendants stay: the group has one scheduling
+    // weight.
     setpgid(None, None)?;
-    // SAFETY: the pool's socket to the zygote, which no code of this process uses.
+    // SAFETY: the number is the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
     Ok(place)
 }
 
-/// Whether a limit of no processes holds, which it does for every user but the host's root: tried by a child that then
-/// forks. A filter for each child would do the same, but its instructions are compiled for each, which takes as long as
-/// all else that a child costs.
+/// Returns whether a limit of 0 processes denies `fork`, as it does for every user but the host's
+/// root. A forked child tests it. A filter per child would deny `fork` too, but its instructions
+/// are compiled for each child, which takes as long as everything else that a child costs.
 pub(super) fn limit_denies_fork() -> bool {
     const DENIED: i32 = 0;
     const ALLOWED: i32 = 1;
@@ -154,7 +156,8 @@ pub(super) fn limit_denies_fork() -> bool {
         -1 => false,
         0 => {
             let limited = set_limit(Resource::Nproc, 0);
-            // SAFETY: as above. A grandchild ends at once.
+            // SAFETY: the child has one thread too, so every lock is free. A grandchild exits at
+            // once.
             match unsafe { libc::fork() } {
                 -1 if limited.is_ok() => exit(DENIED),
                 _ => exit(ALLOWED),
@@ -162,14 +165,15 @@ pub(super) fn limit_denies_fork() -> bool {
         }
         child => {
             let mut status = 0;
-            // SAFETY: writes a number of this frame, for the child just forked.
+            // SAFETY: the call writes a number of this frame, for the child just forked.
             let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
             waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DENIED
         }
     }
 }
 
-/// Lets the kernel run this process only on cores that have nothing else to do (SCHED_IDLE, sched(7)), or as any other.
+/// If `idle`, lets the kernel run this process only on otherwise idle cores (SCHED_IDLE, sched(7));
+/// else restores normal scheduling.
 pub(super) fn give_way(idle: bool) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let policy = if idle {
@@ -178,12 +182,13 @@ pub(super) fn give_way(idle: bool) -> Result<(), Errno> {
         libc::SCHED_OTHER
     };
     let call = libc::SYS_sched_setscheduler;
-    // SAFETY: reads a structure of this frame, for this process.
+    // SAFETY: the call reads `parameter`, a structure of this frame, and affects this process only.
     let result = unsafe { libc::syscall(call, 0, policy, &raw const parameter) };
     checked(result).map(|_| ())
 }
 
-/// Holds the job to its limits. CPU time has two: a timer of milliseconds, and a limit of seconds that no handler stops.
+/// Applies the job's limits. CPU time has two: a timer in milliseconds, and a limit in whole
+/// seconds that no signal handler can stop.
 fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
     if rules.ephemeral {
@@ -191,14 +196,14 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
         set_limit(Resource::Fsize, limits.answer_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
     } else {
-        // The next job may have more, and CPU time is that of all jobs.
+        // The next job may have higher limits, and the limit on CPU time would count all jobs.
         set_soft_limit(Resource::As, memory)?;
         set_soft_limit(Resource::Fsize, limits.answer_bytes_max)?;
     }
     set_timer(limits.cpu_ms_max)
 }
 
-/// Ends this process after so much CPU time; never, if it is 0.
+/// Sets a timer that ends this process after `cpu_ms` of CPU time; 0 for no timer.
 pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
     let timer = libc::itimerval {
         it_interval: libc::timeval {
@@ -210,13 +215,15 @@ pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
             tv_usec: i64::from(cpu_ms % 1_000) * 1_000,
         },
     };
-    // SAFETY: reads a structure of this frame; the timer before is not asked for.
+    // SAFETY: the call reads `timer`, a structure of this frame; a null pointer for the old timer
+    // is allowed.
     let result =
         unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const timer, 0) };
     checked(result).map(|_| ())
 }
 
-/// Tries what the filter must kill it for. To get as far as a reply is the failure.
+/// Makes a system call for which the filter must kill this process. A reply means that the filter
+/// failed.
 pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     let opened = open("/", OFlags::PATH, Mode::empty());
     let detail = format!("the filter let `open` pass: {:?}", opened.err());
@@ -235,9 +242,9 @@ pub(super) fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
 
 pub(super) fn usage() -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes the structure it is given; RUSAGE_SELF cannot fail.
+    // SAFETY: the call writes only the structure in this frame; RUSAGE_SELF cannot fail.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    // SAFETY: a structure of integers, zeroed above.
+    // SAFETY: the structure consists of integers, zeroed above.
     unsafe { usage.assume_init() }
 }
 

@@ -1,4 +1,5 @@
-//! What the server hands to a zygote of helpers before its jail closes: the device, the guest's program, and files.
+//! Descriptors that the server passes to a zygote before its jail closes: KVM, the program, and
+//! files.
 
 use super::EXIT_ABANDONED;
 use super::helper::Host;
@@ -15,11 +16,12 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-/// Address space of a zygote or a helper beside its guest's: its own code, the program's file, page tables of the guest.
+/// Address space of a zygote or a helper beyond its guest's memory: its own code, the program's
+/// file, and the guest's page tables.
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {
-    /// Beside a program, or beside the worker's own.
+    /// Open `/dev/kvm`. If it is set, so is `program`: the operator's program or the worker itself.
     pub(super) device: Option<OwnedFd>,
     pub(super) program: Option<OwnedFd>,
     pub(super) words: Words,
@@ -27,9 +29,9 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Takes what came with `Start`, and the words that follow.
+    /// Takes the descriptors of the command `Start`, and receives the texts that follow it.
     pub(super) fn receive(control: Control, start: &Start, descriptors: Vec<OwnedFd>) -> Devices {
-        // Their numbers may be those that a child gives to others.
+        // Moved up, since a child uses the low numbers for other descriptors.
         let mut descriptors = descriptors
             .into_iter()
             .filter_map(|low| above(low.as_fd()).ok());
@@ -87,7 +89,7 @@ impl Devices {
             hugepages: start.hugepages,
             work_hugepages: start.work_hugepages,
         };
-        // SAFETY: the device is this process's own, given up by its owner here.
+        // SAFETY: the descriptor is the device, and its owner gives it up here.
         let kvm = unsafe { Kvm::from_raw_fd(device.into_raw_fd()) };
         let guest = Guest::boot(&kvm, plan)?;
         Ok(Host {
@@ -98,7 +100,7 @@ impl Devices {
     }
 }
 
-/// A descriptor that should be there is, or none should be: `None` where one is missing.
+/// Turns an expected but missing descriptor into `None`; `Some(None)` means that none was expected.
 fn all(descriptor: Option<Option<OwnedFd>>) -> Option<Option<OwnedFd>> {
     match descriptor {
         Some(None) => None,

@@ -1,12 +1,13 @@
-//! System call filters: tables of rules, and the BPF program made of each.
+//! System call filters: tables of rules, and the BPF program compiled from each.
 //!
-//! A call that no rule names kills the process. A filter never looks through a pointer, so a rule judges the call's
-//! number and at most one of its arguments.
+//! A call that no rule matches kills the process; for launchers and their programs it fails with
+//! ENOSYS instead. A filter cannot read through a pointer, so a rule matches the call's number and
+//! at most one of its arguments.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
 
-/// When a rule holds.
+/// Condition of a rule.
 #[derive(Clone, Copy)]
 enum When {
     Always,
@@ -17,7 +18,7 @@ enum When {
 }
 use When::{Always, Is, Lacks};
 
-/// One system call and what becomes of it; where the condition does not hold the process is killed.
+/// One system call and its verdict. If the condition does not hold, the next rule is tried.
 struct Rule {
     call: libc::c_long,
     when: When,
@@ -65,8 +66,9 @@ const CONTROL: u32 = crate::spawn::CONTROL_FD as u32;
 const JOB: u32 = super::child::JOB_FD as u32;
 const SERVICE: u32 = crate::service::SERVICE_FD as u32;
 
-/// For the zygote, and inherited by its children. No allowed call can sleep but those that read a socket of the server's,
-/// so a child whose server died ends by that or by its CPU limit.
+/// Rules of the zygote, inherited by its children. The only allowed calls that can sleep are those
+/// that read a socket to the server, so a child whose server died is ended by that or by its CPU
+/// limit.
 const ZYGOTE: &[Rule] = &[
     // The job's original and answer; the child's reply.
     allow(libc::SYS_read, Always),
@@ -85,19 +87,21 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_munmap, Always),
     allow(libc::SYS_mremap, Always),
     allow(libc::SYS_madvise, Always),
-    // Locks and once-cells of libc and codecs wake without looking whether anybody waits. With one thread nobody does.
+    // Locks and once-cells of libc and codecs wake without checking for waiters. With one thread
+    // there are none.
     allow(libc::SYS_futex, Is(1, FUTEX_WAKE_PRIVATE)),
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
-    // Hash tables' keys.
+    // Keys of hash tables.
     allow(libc::SYS_getrandom, Always),
     // The clock where the vDSO cannot answer; the job's usage.
     allow(libc::SYS_clock_gettime, Always),
     allow(libc::SYS_getrusage, Always),
     // Codecs ask how many cores there are.
     allow(libc::SYS_sched_getaffinity, Is(0, 0)),
-    // libc's `qsort` asks how much memory there is before it takes any for itself.
+    // libc's `qsort` asks how much memory the host has before it allocates.
     allow(libc::SYS_sysinfo, Always),
-    // `abort` unblocks and resets its signal, then kills itself by an illegal instruction, since `tgkill` is denied.
+    // `abort` unblocks and resets its signal, then kills itself by an illegal instruction, since
+    // `tgkill` is denied.
     allow(libc::SYS_rt_sigaction, Always),
     allow(libc::SYS_rt_sigprocmask, Always),
     allow(libc::SYS_rt_sigreturn, Always),
@@ -105,7 +109,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_gettid, Always),
     answer(libc::SYS_tgkill, NOT_PERMITTED),
     allow(libc::SYS_exit_group, Always),
-    // The child: its job, its place among the descriptors, its limits, and its second filter where it has one.
+    // The child: its job, its descriptor numbers, its limits, and its second filter if it has one.
     allow(libc::SYS_recvmsg, Always),
     allow(libc::SYS_setpgid, Is(0, 0)),
     allow(libc::SYS_dup3, Is(1, JOB)),
@@ -115,24 +119,25 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_sched_setscheduler, Is(0, 0)),
     allow(libc::SYS_seccomp, Is(0, FILTER_MODE)),
     allow(libc::SYS_set_robust_list, Always),
-    // The zygote: fork, reap, report. A child has no socket of this number, and loses `fork` by a limit.
+    // The zygote: fork, reap, report. A child has no socket of this number, and loses `fork` by a
+    // limit or its second filter.
     allow(libc::SYS_clone, Is(0, FORK_FLAGS)),
     allow(libc::SYS_pidfd_open, Always),
     allow(libc::SYS_wait4, Always),
     allow(libc::SYS_sendmsg, Is(0, CONTROL)),
     // Its flags lie behind a pointer; libc falls back to `clone`.
     answer(libc::SYS_clone3, NO_SUCH_CALL),
-    // Both take a path, or an empty one for a descriptor, and a filter cannot tell which.
+    // Both take a path, or an empty one for a descriptor, and a filter cannot distinguish the two.
     answer(libc::SYS_statx, NO_SUCH_CALL),
     answer(libc::SYS_newfstatat, NO_SUCH_CALL),
-    // Terminals are asked for by buffered output.
+    // Buffered output asks whether it writes to a terminal.
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
-/// For helpers, on top of a zygote's: what the host of a microVM asks of KVM. No call of these makes another machine once
-/// the device is closed.
+/// Rules of helpers, on top of a zygote's: the calls of KVM that the host of a microVM makes. Once
+/// the device is closed, none of these calls can create another machine.
 const MACHINE: &[Rule] = &[
-    // A helper as it makes its machine.
+    // A helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_VCPU_MMAP_SIZE)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SUPPORTED_CPUID)),
@@ -140,13 +145,13 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSR_FILTER)),
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VCPU)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_CPUID2)),
-    // Running, and the calls of the guest that change its CPU.
+    // The guest runs, and its system calls change its CPU.
     allow(libc::SYS_ioctl, Is(1, KVM_RUN)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
-    // The threads of a program take turns: their vector registers, and sleep when none can run, which the end of the
-    // server's socket ends.
+    // The threads of a program take turns: their vector registers are saved, and the helper sleeps
+    // when none can run. The end of the server's socket ends this sleep.
     allow(libc::SYS_ioctl, Is(1, KVM_GET_XSAVE)),
     allow(libc::SYS_ppoll, Always),
     // A wipe restores these.
@@ -156,7 +161,7 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_SET_DEBUGREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSRS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_VCPU_EVENTS)),
-    // How much a job used.
+    // The memory that a job used.
     allow(libc::SYS_mincore, Always),
 ];
 
@@ -180,22 +185,24 @@ const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
-/// For launchers and the programs that they start. A program is denied what a worker is, but by an error and not by
-/// death, since its author did not write it for this place.
+/// Rules of launchers and of the programs that they start, on top of a zygote's. A program is
+/// denied the same calls as a worker, but by an error instead of death, since its author did not
+/// write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
-    // The launcher's one start of a program, on a descriptor that the start closes.
+    // The launcher's single start of a program, from a descriptor that the start closes.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
     allow(libc::SYS_pipe2, Always),
-    // The program's streams, and its line to a service.
+    // The program's streams, and its stream to a service.
     allow(libc::SYS_dup3, Is(1, 0)),
     allow(libc::SYS_dup3, Is(1, 1)),
     allow(libc::SYS_dup3, Is(1, 2)),
     allow(libc::SYS_dup3, Is(1, SERVICE)),
     allow(libc::SYS_prctl, Is(0, libc::PR_SET_PDEATHSIG as u32)),
-    // The launcher of a program that is kept: its ends of the pipes never wait, and it waits for all at once.
+    // The launcher of a persistent program: its ends of the pipes do not block, and it polls all of
+    // them.
     allow(libc::SYS_fcntl, Is(1, libc::F_SETFL as u32)),
     allow(libc::SYS_ppoll, Always),
-    // How programs in C, Rust and Go start.
+    // The start-up code of programs in C, Rust and Go.
     allow(libc::SYS_arch_prctl, Always),
     allow(libc::SYS_set_tid_address, Always),
     allow(libc::SYS_sigaltstack, Always),
@@ -203,7 +210,7 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
     allow(libc::SYS_uname, Always),
-    // Threads; `fork` is another value of the flags.
+    // Threads. `fork` has other flags and is not allowed.
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
     allow(libc::SYS_futex, Always),
@@ -211,18 +218,19 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_nanosleep, Always),
     allow(libc::SYS_clock_nanosleep, Always),
     allow(libc::SYS_exit, Always),
-    // Go's runtime ends without them when it first reads a file. They wait for descriptors that are there already.
+    // Go's runtime exits without these when it first reads a file. They wait only for descriptors
+    // that exist already.
     allow(libc::SYS_epoll_create1, Always),
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
     allow(libc::SYS_eventfd2, Always),
-    // There is one user.
+    // Ids of user, group and parent. All programs run as one user.
     allow(libc::SYS_getuid, Always),
     allow(libc::SYS_geteuid, Always),
     allow(libc::SYS_getgid, Always),
     allow(libc::SYS_getegid, Always),
     allow(libc::SYS_getppid, Always),
-    // Files have names, which lead nowhere.
+    // No path leads to a file.
     answer(libc::SYS_open, NO_ENTRY),
     answer(libc::SYS_openat, NO_ENTRY),
     answer(libc::SYS_readlink, NO_ENTRY),
@@ -231,9 +239,10 @@ const LAUNCHER: &[Rule] = &[
     answer(libc::SYS_faccessat, NO_ENTRY),
 ];
 
-/// Before the rules of a launcher whose programs may open files; Landlock says which. It does not hear of a path that is
-/// opened as a path alone, which would tell of every file whether it is there, and before its version 3 not of one that
-/// is cut while it is opened. So only reading is let through.
+/// Rules before those of a launcher whose programs may open files; Landlock decides which files.
+/// Landlock does not check a path that is opened with O_PATH, which would reveal of every file
+/// whether it exists. Before its version 3, it does not check O_TRUNC either. So only opening for
+/// reading is allowed.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, NOT_READING)),
     allow(libc::SYS_openat, Lacks(2, NOT_READING)),
@@ -241,7 +250,7 @@ const FILES: &[Rule] = &[
     answer(libc::SYS_openat, NO_ACCESS),
 ];
 
-/// Flags of `open` that ask for more than to read what is there.
+/// Flags of `open` that ask for more than reading an existing file.
 const NOT_READING: u32 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
 
@@ -253,14 +262,14 @@ const LAUNCHERS_ALONE: &[libc::c_long] = &[
     libc::SYS_sendmsg,
 ];
 
-/// For the process that only keeps the process namespace alive.
+/// Rules of the process that only keeps the process namespace alive.
 const INIT: &[Rule] = &[
     allow(libc::SYS_pause, Always),
     allow(libc::SYS_rt_sigreturn, Always),
     allow(libc::SYS_exit_group, Always),
 ];
 
-/// A filter's program.
+/// A compiled filter: instructions of BPF.
 #[derive(Clone)]
 pub(super) struct Program(Vec<libc::sock_filter>);
 
@@ -269,14 +278,15 @@ impl Program {
         Program(compile(ZYGOTE, KILL))
     }
 
-    /// For the zygote of launchers, whose programs may open files or not.
+    /// Compiles the filter of a zygote of launchers. `files` is true if its programs may open
+    /// files.
     pub(super) fn launcher(files: bool) -> Program {
         let files = if files { FILES } else { &[] };
         let rules = files.iter().chain(LAUNCHER).chain(ZYGOTE);
         Program(compile(rules, NO_SUCH_CALL))
     }
 
-    /// For the zygote of helpers. The first rule of a call that holds is its verdict.
+    /// Compiles the filter of a zygote of helpers. The first matching rule of a call decides.
     pub(super) fn machine() -> Program {
         let rules = MACHINE.iter().chain(ZYGOTE);
         Program(compile(rules, KILL))
@@ -286,10 +296,12 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// For a program whose file is this descriptor, on top of its launcher's: it may start threads and no process, stays
-    /// in its group, and cannot take back what its launcher arranged. It loses what only the launcher needs: its signal of
-    /// the launcher's death cannot be changed, no other program takes its place, and no descriptor is moved or sent. The
-    /// descriptor of its file closes as it starts, and nothing else comes to stand there that could be executed.
+    /// Compiles the filter of a program whose file is the descriptor `file`, on top of its
+    /// launcher's. The program may start threads but no process, stays in its process group, and
+    /// cannot undo its launcher's setup. It loses the calls that only the launcher needs: it cannot
+    /// change the signal that it gets at the launcher's death, cannot execute another file, and
+    /// cannot move or send a descriptor. The descriptor of its file closes as it starts, and no
+    /// other executable can take its number.
     pub(super) fn of_program(file: i32) -> Program {
         let mut program = vec![load(NUMBER)];
         for lost in LAUNCHERS_ALONE {
@@ -311,8 +323,9 @@ impl Program {
         Program(program)
     }
 
-    /// For a child, on top of the zygote's, where no limit takes `fork` away. Of the calls that only the zygote needs it
-    /// is the one that a child could use: a child waits for nobody, and has no way to send a descriptor.
+    /// Compiles the filter of a child, on top of the zygote's, where no limit denies `fork`. Of the
+    /// calls that only the zygote needs, `clone` is the only one that a child could use: a child
+    /// has no children to wait for, and no socket through which to send a descriptor.
     pub(super) fn child() -> Program {
         Program(vec![
             load(NUMBER),
@@ -326,7 +339,8 @@ impl Program {
         self.0.len() as u32
     }
 
-    /// FNV-1a over the instructions: tells one filter from another, and withstands no forger.
+    /// Returns FNV-1a over the instructions. It distinguishes filters, but does not withstand
+    /// forgery.
     pub(super) fn hash(&self) -> u64 {
         let words = self.0.iter().map(|op| {
             u64::from(op.code) << 48
@@ -340,13 +354,15 @@ impl Program {
         })
     }
 
-    /// Filters this thread, which is the only one, and all it forks.
+    /// Installs the filter for this thread, which must be the only one, and for all processes it
+    /// forks.
     pub(super) fn install(&self) -> Result<(), Errno> {
         let program = libc::sock_fprog {
             len: u16::try_from(self.0.len()).expect("tables are short"),
             filter: self.0.as_ptr().cast_mut(),
         };
-        // SAFETY: `filter` points to `len` instructions, which the kernel copies before the call returns.
+        // SAFETY: `filter` points to `len` instructions, which the kernel copies before the call
+        // returns.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_seccomp,
@@ -365,12 +381,14 @@ const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 /// `AUDIT_ARCH_X86_64`.
 const X86_64: u32 = 0xc000_003e;
-/// Numbers from here on are those of the x32 interface.
+/// First call number of the x32 interface.
 const X32: u32 = 0x4000_0000;
 
+/// Compiles rules to instructions of this shape:
+///
 /// ```text
 /// other architecture or x32 → kill
-/// for each rule:  number differs → next;  [condition fails → kill or next rule of this call];  its verdict
+/// for each rule:  number differs → next rule;  [condition fails → next rule];  its verdict
 /// otherwise
 /// ```
 fn compile<'a>(

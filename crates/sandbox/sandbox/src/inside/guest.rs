@@ -1,5 +1,5 @@
-//! A worker inside a microVM: the same program, one job after another. Its host stops it at its reply and puts it back to
-//! where it asked for its job, unless it is kept.
+//! A worker inside a microVM: the same program, serving jobs in turn. After its reply its host
+//! stops it and, if it is ephemeral, restores it to the moment when it asked for its job.
 
 use super::child::{JOB_FD, probe_answer};
 use super::heap;
@@ -11,14 +11,14 @@ use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{BorrowedFd, FromRawFd};
 
-/// The variable that tells a worker where it is.
+/// Variable that tells a worker that it runs in a microVM.
 pub(crate) const MARK: &str = "PELTON_CELL";
 pub(crate) const MARK_GUEST: &str = "guest";
 
 const ORIGINAL_FD: i32 = JOB_FD + 1;
 const ANSWER_FD: i32 = JOB_FD + 2;
 
-/// Whether this process is a guest.
+/// Returns whether this process is a guest.
 pub(super) fn is_here() -> bool {
     std::env::var_os(MARK).is_some_and(|mark| mark == MARK_GUEST)
 }
@@ -33,9 +33,11 @@ pub(super) fn serve(
     heap::align();
     // SAFETY: the host serves this number for as long as the guest lives, and nothing closes it.
     let jobs = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
-    // SAFETY: the host's number for the original, which the guest's table of descriptors begins with; nothing closes it.
+    // SAFETY: the number is the original's, present in the guest's table of descriptors from the
+    // start; nothing closes it.
     let original = ManuallyDrop::new(unsafe { File::from_raw_fd(ORIGINAL_FD) });
-    // SAFETY: the host's number for the answer, likewise there from the beginning; nothing closes it.
+    // SAFETY: the number is the answer's, present in the guest's table of descriptors from the
+    // start; nothing closes it.
     let answer = ManuallyDrop::new(unsafe { File::from_raw_fd(ANSWER_FD) });
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     loop {

@@ -3,7 +3,7 @@
 use super::last_words;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, except that a job for which it has no memory left ends with a reply of
+/// The system's allocator, except that a job that runs out of memory ends with a reply of
 /// [`sandbox_protocol::Status::TooLarge`]. A worker declares it as its global allocator:
 ///
 /// ```
@@ -13,16 +13,16 @@ use std::alloc::{GlobalAlloc, Layout, System};
 #[derive(Clone, Copy, Debug)]
 pub struct Heap;
 
-// SAFETY: every block comes from `System` and goes back to it with the layout it was asked for with; a null pointer is
-// passed on where there is no job to end.
+// SAFETY: every block comes from `System` and returns to it with the layout with which it was
+// allocated; a null pointer is passed on if there is no job to end.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is the one that `System` asks for.
+        // SAFETY: the caller's promise about `layout` is the one that `System` requires.
         checked(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is the one that `System` asks for.
+        // SAFETY: the caller's promise about `layout` is the one that `System` requires.
         checked(unsafe { System.alloc_zeroed(layout) })
     }
 
@@ -37,32 +37,34 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Before warm-up: large blocks get mappings of their own, which go when they are freed. Holes in the heap would be a
-/// child's first blocks, each page of them a copy of the zygote's.
+/// Prepares the heap for warm-up: large blocks get mappings of their own, which disappear when they
+/// are freed. Otherwise they would leave holes in the heap, and a child's first blocks would lie
+/// there, each page a copy of the zygote's.
 pub(super) fn keep_small() {
     const LARGE_BYTES: i32 = 16 << 10;
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
 }
 
-/// After warm-up: all blocks come from the one heap, and the next from its top begins at a huge page that nothing has
-/// touched.
+/// Prepares the heap for jobs after warm-up: all blocks come from the one heap, and the next block
+/// from its top starts at an untouched huge page.
 ///
 /// ```text
-///                    heap's end until here
+///             heap's end before here
 ///                     huge page │                  huge page
 /// … warm │ small │ top ........ │ ................ │ ...................
 ///        │       └─ pad, never touched ──────────┬─┴─ a child's first block
 ///        └ freed again: the zygote's own blocks  └ header of the top
 /// ```
 ///
-/// A huge page that the zygote wrote to is copied in small pages when a child writes to it, and so is every page before
-/// the first huge one: 2 MB of small pages cost a job 600 µs, a huge page 150. None lies across the heap's end until
-/// here, since what the kernel adds to a heap that was forked (by init) is another mapping.
+/// A huge page that the zygote wrote to is copied in small pages when a child writes to it, and so
+/// is every page before the first huge one: 2 MB of small pages cost a job 600 µs, one huge page
+/// 150 µs. No huge page spans the heap's previous end, because the kernel extends a heap that was
+/// forked (by init) with a separate mapping.
 pub(super) fn align() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
     const SMALL_BYTES: usize = 8 << 10;
-    /// A job that takes no more makes no system call for memory, and the heap grows in steps of this.
+    /// Step in which the heap grows. A job that allocates no more makes no system call for memory.
     const GROW_BYTES: i32 = 16 << 20;
     const NEVER: i32 = 1 << 30;
     tune(libc::M_MMAP_THRESHOLD, NEVER);
@@ -71,52 +73,54 @@ pub(super) fn align() {
     tune(libc::M_TOP_PAD, GROW_BYTES);
     let small = block(SMALL_BYTES);
     let data = (end() + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
-    // A block takes its size, a header of half the usual size, and is rounded up to a header's.
+    // A block takes its size plus half a header, rounded up to a multiple of a header.
     block(data - HEADER_BYTES - top() - HEADER_BYTES / 2);
-    // SAFETY: allocated above, and forgotten here.
+    // SAFETY: `small` was allocated above, and is not used again.
     unsafe { libc::free(small) };
 }
 
-/// Takes every block that warm-up freed, after giving their pages back: a child's first blocks would lie there, each page
-/// a copy of the zygote's. libc keeps small blocks by their sizes, so each size is asked for.
+/// Allocates every block that warm-up freed, after returning their pages to the kernel: otherwise a
+/// child's first blocks would lie there, each page a copy of the zygote's. libc keeps small free
+/// blocks by size, so this function requests each size.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
     const HALVINGS: usize = 6;
     const SMALL_BYTES_MIN: usize = 24;
     const SMALL_STEP: usize = 16;
     const SMALL_SIZES: usize = 64;
-    // SAFETY: gives back what is free, and moves no block.
+    // SAFETY: the call returns free pages to the kernel, and moves no block.
     unsafe { libc::malloc_trim(0) };
     let top = top();
     let large = (0..HALVINGS).map(|halvings| HOLE_BYTES_MAX >> halvings);
     let small = (0..SMALL_SIZES).rev();
     let small = small.map(|steps| SMALL_BYTES_MIN + steps * SMALL_STEP);
     for bytes in large.chain(small) {
-        // The first that does not fit into a hole comes from the top, or not at all.
+        // The first block that fits no hole comes from the top or is null, and ends the loop.
         while (1..top).contains(&(block(bytes) as usize)) {}
     }
 }
 
-/// Where the heap's last and largest free block begins.
+/// Returns the address of the heap's last and largest free block.
 fn top() -> usize {
-    // SAFETY: takes nothing and returns its counts by value; it walks the heap's lists under the heap's own lock, which
-    // no other thread holds for ever, as this process has no other.
+    // SAFETY: the call takes nothing and returns its counts by value. It walks the heap's lists
+    // under the heap's own lock, which no other thread holds, as this process has no other.
     end() - unsafe { libc::mallinfo2() }.keepcost
 }
 
 fn end() -> usize {
-    // SAFETY: moves nothing by 0 bytes.
+    // SAFETY: an increment of 0 bytes moves nothing.
     unsafe { libc::sbrk(0) as usize }
 }
 
-/// A block that nobody touches, from libc itself. The compiler may not see that nothing is done with it.
+/// Allocates a block from libc itself that is never touched. The `black_box` keeps the compiler
+/// from removing the call.
 fn block(bytes: usize) -> *mut libc::c_void {
-    // SAFETY: asks for memory, or gets none.
+    // SAFETY: any size is allowed; without memory the call returns null.
     std::hint::black_box(unsafe { libc::malloc(bytes) })
 }
 
 fn tune(parameter: i32, value: i32) {
-    // SAFETY: sets a number of the allocator's; this process has one thread.
+    // SAFETY: the call sets a number of the allocator; this process has one thread.
     let done = unsafe { libc::mallopt(parameter, value) };
     assert_eq!(done, 1, "glibc knows parameter {parameter}");
 }
@@ -128,8 +132,9 @@ fn checked(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// C's allocation functions as a worker links them, by `--wrap`: as with [`Heap`], a job without memory ends with a reply.
-/// libavif would abort, others would take the missing memory for a fault of the original.
+/// C's allocation functions as a worker links them, by `--wrap`: as with [`Heap`], a job that runs
+/// out of memory ends with a reply. Otherwise libavif would abort, and other codecs would report
+/// the missing memory as a fault of the original.
 #[cfg(target_env = "gnu")]
 mod c {
     use super::checked;
@@ -144,21 +149,21 @@ mod c {
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_malloc(bytes: usize) -> *mut c_void {
-        // SAFETY: takes any number.
+        // SAFETY: any number is allowed.
         checked(unsafe { __libc_malloc(bytes) }.cast()).cast()
     }
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_calloc(count: usize, bytes: usize) -> *mut c_void {
-        // SAFETY: takes any numbers.
+        // SAFETY: any numbers are allowed.
         checked(unsafe { __libc_calloc(count, bytes) }.cast()).cast()
     }
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn __wrap_realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
-        // SAFETY: the caller's promise about `block` is the one that glibc asks for.
+        // SAFETY: the caller's promise about `block` is the one that glibc requires.
         let grown = unsafe { __libc_realloc(block, bytes) };
-        // A block of no bytes is freed, and none comes back.
+        // A size of 0 bytes frees the block and returns null without an error.
         match bytes {
             0 => grown,
             _ => checked(grown.cast()).cast(),
@@ -167,7 +172,7 @@ mod c {
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_memalign(alignment: usize, bytes: usize) -> *mut c_void {
-        // SAFETY: takes any numbers.
+        // SAFETY: any numbers are allowed.
         checked(unsafe { __libc_memalign(alignment, bytes) }.cast()).cast()
     }
 
@@ -189,7 +194,7 @@ mod c {
         if block.is_null() {
             return libc::ENOMEM;
         }
-        // SAFETY: POSIX has the caller pass a place for a pointer.
+        // SAFETY: POSIX requires the caller to pass a valid place for a pointer.
         unsafe { *place = block };
         0
     }

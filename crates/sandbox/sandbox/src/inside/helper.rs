@@ -1,7 +1,8 @@
-//! A helper: the jailed process that hosts one microVM, and runs one job after another in it.
+//! A helper: the jailed process that hosts one microVM and runs jobs in it, one after another.
 //!
-//! It relays a worker's reply and adds what the job used. Its guest's time is its own, so the timer that ends a child
-//! ends a guest, too, by this process's death; memory is bounded by the guest's slot.
+//! It relays a worker's reply and adds the job's resource usage. The guest's CPU time is the
+//! helper's own, so the same timer as in a child ends a guest's job, by killing the helper. Memory
+//! is bounded by the guest's slot.
 
 use super::child::{self, give_way};
 use super::filter::Program;
@@ -15,31 +16,35 @@ use sandbox_protocol::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// What all helpers of a zygote have in common.
+/// State that all helpers of a zygote share.
 pub(super) struct Host {
     pub(super) kvm: Kvm,
     pub(super) guest: Guest,
     pub(super) ephemeral: bool,
 }
 
-/// Makes a machine and serves jobs from `socket` until it closes. `signals` is the zygote's.
+/// Creates a machine and serves jobs from `socket` until it closes. `signals` is the zygote's
+/// signalfd.
 pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     let socket = match child::place(socket) {
         Ok(socket) => socket,
         Err(_) => exit(EXIT_ABANDONED),
     };
-    // SAFETY: where `place` put the socket, which nothing closes before this process ends.
+    // SAFETY: `place` put the socket under this number, and nothing closes it before this process
+    // ends.
     let server = unsafe { BorrowedFd::borrow_raw(child::JOB_FD) };
     let mut running = match host.guest.start(&host.kvm, server) {
         Ok(running) => running,
         Err(why) => refuse(socket.as_fd(), &why),
     };
     for descriptor in [signals.as_raw_fd(), host.kvm.as_raw_fd()] {
-        // SAFETY: the zygote's, copied by `fork`, and used by no code of this process from here on: without the device
-        // no other machine can be made. Nothing drops their owners, since this process ends first.
+        // SAFETY: these descriptors of the zygote were copied by `fork`, and no code of this
+        // process uses them from here on: without the device no other machine can be created.
+        // Nothing drops their owners, since this process ends first.
         unsafe { rustix::io::close(descriptor) };
     }
-    // No limit of processes does this for all users, and KVM may add a thread of its own when the guest first runs.
+    // A filter, because a limit of processes does not deny `fork` to all users, and because KVM may
+    // add a thread of its own when the guest first runs.
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }
@@ -60,7 +65,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         } else {
             running.keep().map(|()| Wiped::default())
         };
-        // On any doubt the machine goes, with this process.
+        // If the wipe fails in any way, the machine ends with this process.
         let Ok(wiped) = wiped else {
             exit(EXIT_FAILED);
         };
@@ -74,7 +79,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     }
 }
 
-/// One job. False when the machine cannot be used again.
+/// Runs one job. Returns false if the machine cannot be used again.
 fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = child::receive(socket, &mut bytes);
@@ -83,7 +88,7 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
-        // The wall behind the machine's.
+        // This tests the helper's filter, the barrier behind the microVM.
         child::say(socket, &child::probe_filter(&job).to_bytes());
         return false;
     }
@@ -100,14 +105,14 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         Ok(reply) => reply
             .with_usage(running.memory_peak_bytes(), spent_us)
             .to_bytes(),
-        // The server calls it a lie.
+        // Not a valid reply: the server will report it as a protocol violation.
         Err(bytes) => bytes,
     };
     child::say(socket, &reply);
     sound && stopped
 }
 
-/// A machine that does not start is told where its readiness would be.
+/// Reports that the machine did not start, in place of the report that it is ready, and exits.
 fn refuse(socket: BorrowedFd<'_>, why: &str) -> ! {
     child::say(socket, &Report::Broken(why.to_owned()).to_bytes());
     exit(EXIT_FAILED)

@@ -1,4 +1,4 @@
-//! The jail's first half, before warm-up: everything but the system call filter.
+//! First half of the jail, before warm-up: everything but the system call filter.
 
 use super::filter::Program;
 use super::landlock;
@@ -20,44 +20,49 @@ use rustix::thread::{
 use sandbox_protocol::control::Jail;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Enough for a zygote: while a pidfd travels it counts for the zygote, and one is sent for each child.
+/// Most open descriptors, enough for a zygote: each child costs one pidfd, which counts for the
+/// zygote until the pool receives it.
 const DESCRIPTORS_MAX: u64 = 1_024;
 const STACK_BYTES: u64 = 8 << 20;
 
-/// What failed, for the pool.
+/// Text that tells the pool which step failed.
 pub(super) type Refusal = String;
 
 pub(super) fn refused(action: &'static str) -> impl FnOnce(Errno) -> Refusal {
     move |errno| format!("{action}: {errno}")
 }
 
-/// The socket to the pool. It stays open for the process's last words.
+/// Socket to the pool. It stays open so that the process can report its failure at any time.
 pub(super) type Control = BorrowedFd<'static>;
 
-/// That socket, if a pool started this program.
+/// Returns the socket to the pool, if a pool started this program.
 pub(super) fn control() -> Option<Control> {
-    // SAFETY: meant for us by `spawn` and closed by nobody, but in children, which do not use it. A number that is not
-    // open is an error of the question and nothing worse.
+    // SAFETY: `spawn` put the socket under this number, and no code closes it except in children,
+    // which do not use it. If the number is not open, the call below returns an error, and nothing
+    // worse happens.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
     (socket_type(control) == Ok(SocketType::SEQPACKET)).then_some(control)
 }
 
-/// A jailed process.
+/// Result of the first half of the jail.
 pub(super) struct Jailed {
     pub(super) jail: Jail,
     /// `/proc/self/statm`, opened while that was possible; `None` on a host without `/proc`.
     pub(super) statm: Option<OwnedFd>,
 }
 
-/// First of all: this process ends with the server's, and holds nothing of it but the socket.
+/// Ties this process to the server's life, and closes all inherited descriptors but the standard
+/// streams and the socket. Runs before everything else.
 pub(super) fn begin() -> Result<(), Refusal> {
-    // The parent is the pool's keeper; when it ends, this process and with it the process namespace end.
+    // The parent is the pool's supervisor thread; when it ends, this process ends, and with it the
+    // process namespace.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(refused("PR_SET_PDEATHSIG"))?;
     set_name(c"pelton zygote").map_err(refused("PR_SET_NAME"))?;
     close_from(CONTROL_FD + 1).map_err(refused("close_range"))
 }
 
-/// The order is that of the crate's documentation; `filter` is what will close the jail, and `files` may be read in it.
+/// Jails this process in the order of the crate's documentation. `filter` is the filter that will
+/// complete the jail, and `files` are those that may be read inside.
 pub(super) fn enter(
     max_memory_bytes: u64,
     filter: &Program,
@@ -88,7 +93,7 @@ pub(super) fn enter(
     })
 }
 
-/// Address space in use, as `/proc/self/statm` tells; `None` where it cannot.
+/// Returns the address space in use, from `/proc/self/statm`; `None` if it cannot be read.
 pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
     let mut text = [0; 128];
     let len = rustix::io::pread(statm, &mut text, 0).ok()?;
@@ -97,13 +102,14 @@ pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
 }
 
 pub(super) fn close_from(first: i32) -> Result<(), Errno> {
-    // SAFETY: takes numbers only. Nothing of this process uses a descriptor from `first` on: the callers are a zygote
-    // that has opened none yet, and a child that has just forgotten its zygote's.
+    // SAFETY: the call takes numbers only. Nothing in this process uses a descriptor from `first`
+    // on: the callers are a zygote that has opened none yet, and a child that no longer uses its
+    // zygote's.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, i32::MAX, 0) };
     checked(result).map(|_| ())
 }
 
-/// Limits of the zygote. Its memory may be raised again, by a child for its job.
+/// Sets the limits of the zygote. A child may raise the limit on memory again for its job.
 fn limit(max_memory_bytes: u64) -> Result<(), Errno> {
     let hard = [
         (Resource::Core, 0),
@@ -138,26 +144,32 @@ pub(super) fn set_limit(resource: Resource, bound: u64) -> Result<(), Errno> {
     setrlimit(resource, limit)
 }
 
-/// When the host is out of memory a child goes before anything else does. Without `/proc` the kernel chooses.
+/// Makes this process and its children the first choice of the out-of-memory killer. Without
+/// `/proc` the kernel chooses.
 fn die_first() {
     if let Ok(file) = open("/proc/self/oom_score_adj", OFlags::WRONLY, Mode::empty()) {
         let _chosen = rustix::io::write(&file, b"1000");
     }
 }
 
-/// Pages merged with another process's are a timing channel. The setting can be inherited; kernels without it say EINVAL.
+/// Turns off merging of equal pages: pages merged with another process's are a timing channel. The
+/// setting can be inherited; kernels without it return EINVAL.
 fn never_merge() {
     const PR_SET_MEMORY_MERGE: i32 = 67;
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
 }
 
-/// Whether processes and threads are from here on counted apart from everybody else's: the kernel counts those of one user in
-/// one user namespace. For who has its capabilities still to drop, since whoever makes a namespace has all of them in it.
+/// Moves this process to a user namespace of its own, and returns whether its processes and threads
+/// are now counted apart from others: the kernel counts those of one user in one user namespace.
+/// Call it before capabilities are dropped, since the creator of a user namespace holds all
+/// capabilities in it.
 pub(super) fn count_apart() -> bool {
-    // SAFETY: takes a number, and changes nothing that memory or descriptors hang on. This process has one thread.
+    // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
+    // This process has one thread.
     let made = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
-    // No user has a name in one that `spawn` made, so that no other can be made in it.
+    // A user namespace that `spawn` made maps no user, so `unshare` fails inside it; an empty map
+    // shows that there is one.
     let given = || std::fs::read("/proc/self/uid_map").is_ok_and(|names| names.is_empty());
     made.is_ok() || given()
 }
@@ -173,8 +185,9 @@ fn drop_capabilities() -> Result<(), Errno> {
     set_capabilities(None, sets)
 }
 
-/// The first process of a process namespace takes all others with it when it dies. So it does nothing but live, and the
-/// zygote goes on as its child: children that run a job survive a zygote that dies.
+/// Splits off init. The first process of a process namespace takes all others with it when it dies.
+/// So it only stays alive, and the zygote continues as its child: children that run a job survive
+/// the death of their zygote.
 fn outlive_the_zygote() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());
@@ -187,16 +200,16 @@ fn outlive_the_zygote() -> Result<(), Errno> {
 }
 
 fn live() -> ! {
-    // SAFETY: SIG_IGN is no function of ours. It makes the kernel reap orphans.
+    // SAFETY: SIG_IGN is not a function of ours. It makes the kernel reap orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    // For whoever looks at a list of processes.
+    // The name is for lists of processes.
     let _unnamed = set_name(c"pelton init");
     // The pool must see the zygote's end of the socket close.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
         exit(super::EXIT_FAILED);
     }
     loop {
-        // SAFETY: waits for a signal; the pool's SIGKILL is the only one that comes.
+        // SAFETY: the call waits for a signal; the pool's SIGKILL is the only one that arrives.
         unsafe { libc::pause() };
     }
 }

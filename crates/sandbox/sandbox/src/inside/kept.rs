@@ -1,13 +1,15 @@
-//! A launcher whose program is kept: it starts the program once, and brings it one request after another.
+//! Launcher of a persistent program: starts the program once, and sends it one request after
+//! another.
 //!
 //! ```text
 //! launcher ── requests ──► program: 0, a pipe
 //!      ▲ ◄─── answers ──────────── 1, a pipe
-//!      └───── words ────────────── 2, a pipe
+//!      └───── messages ─────────── 2, a pipe
 //! ```
 //!
-//! Requests and answers are the records of [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`]. A program that breaks their
-//! order, or ends, is over: what it had in mind may belong to another request. The program ends with its launcher.
+//! Requests and answers are the records of [`sandbox_protocol::request_head`] and
+//! [`sandbox_protocol::AnswerRecord`]. A program that breaks their order, or exits, is not used
+//! again: its state may belong to another request. The program ends with its launcher.
 
 use super::EXIT_FAILED;
 use super::child;
@@ -28,24 +30,26 @@ use sandbox_protocol::{
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How long a program that ended before its first request stays so: a program that cannot run costs a start a second.
+/// Time that the launcher of a program that ended before its first request waits for a job, so that
+/// a program that cannot run is restarted at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
-/// How often a program's CPU time is looked at; nothing else could end one that takes more with several threads.
+/// Interval at which a program's CPU time is checked; no other mechanism ends a program that uses
+/// too much with several threads.
 const LOOK: Duration = Duration::from_millis(10);
-/// What is moved at a time.
+/// Bytes of one read or write.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// A program that runs, and the launcher's ends of its pipes.
+/// A running persistent program, with the launcher's ends of its pipes.
 struct Kept {
     pid: i32,
     requests: OwnedFd,
     answers: OwnedFd,
     words: OwnedFd,
-    /// It has answered at least once.
+    /// True once the program has answered a request.
     answered: bool,
 }
 
-/// Starts the program and serves `socket` until it closes, or the program is over.
+/// Starts the program and serves `socket` until it closes or the program cannot be used again.
 pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
         exit(super::EXIT_ABANDONED);
@@ -76,7 +80,7 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     }
 }
 
-/// Whether `descriptor` can be read from, or is at its end, within `time`.
+/// Returns whether `descriptor` can be read from, or is at its end, within `time`.
 fn readable(descriptor: BorrowedFd<'_>, time: Duration) -> bool {
     let mut watched = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
     poll(&mut watched, Some(&timespec(time))).is_ok_and(|ready| 0 < ready)
@@ -87,7 +91,7 @@ impl Kept {
         let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
         let (words, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // The launcher's own ends only: a program's may wait.
+        // Only the launcher's ends do not block: the program's ends may.
         fcntl_setfl(&requests, OFlags::NONBLOCK)?;
         fcntl_setfl(&answers, OFlags::NONBLOCK)?;
         let pid = start(&Start {
@@ -95,7 +99,7 @@ impl Kept {
             arguments: Strings::new(launch.words.arguments.clone()),
             environment: Strings::new(launch.words.environment.clone()),
             streams: [&requested, &answered, &said].map(AsRawFd::as_raw_fd),
-            // It is there before its jobs, which bring them.
+            // A service belongs to one job, and this program starts before its jobs.
             service: None,
             filter: Filter::of_program(launch.program.as_raw_fd()),
             memory_bytes_max: launch
@@ -113,7 +117,7 @@ impl Kept {
         })
     }
 
-    /// Until there is a job. False when the program ended, or spoke without having been asked.
+    /// Waits for a job. Returns false if the program ended, or wrote without a request.
     fn waits(&self, socket: BorrowedFd<'_>) -> bool {
         let mut watched = [
             PollFd::from_borrowed_fd(socket, PollFlags::IN),
@@ -123,7 +127,7 @@ impl Kept {
         watched[1].revents().is_empty()
     }
 
-    /// One job. False when there cannot be another.
+    /// Runs one job. Returns false if the program cannot be used again.
     fn serve(&mut self, socket: BorrowedFd<'_>) -> bool {
         let mut bytes = [0; sandbox_protocol::MESSAGE_BYTES_MAX];
         let (job, files) = child::receive(socket, &mut bytes);
@@ -132,7 +136,8 @@ impl Kept {
             child::say(socket, &child::probe_filter(&job).to_bytes());
             return false;
         }
-        // Without a clock nothing would end a program that takes too much of it, so that is the job's end.
+        // If the CPU clock cannot be read, the job fails: nothing would end a program that uses too
+        // much CPU time.
         let begin_us = self.cpu_us().map_err(End::from);
         let exchanged = begin_us.and_then(|begin_us| {
             let bytes = self.exchange(&job, &files, begin_us)?;
@@ -145,14 +150,14 @@ impl Kept {
                 let reply = reply.with_detail(&self.last_words());
                 (reply.with_usage(0, spent_us), true)
             }
-            // A job without an answer is told without what it took.
+            // The reply to a job without an answer states no resource usage.
             Err(end) => (self.told(&job, end), false),
         };
         child::say(socket, &reply.to_bytes());
         sound
     }
 
-    /// Sends the request and receives the answer, whose length it returns.
+    /// Sends the request and receives the answer. Returns the answer's length.
     fn exchange(&self, job: &Job<'_>, files: &Files, begin_us: u64) -> Result<u64, End> {
         let mut request = Request::new(job, files)?;
         let mut answer = AnswerRecord::default();
@@ -186,7 +191,7 @@ impl Kept {
         }
     }
 
-    /// What there is of the answer.
+    /// Receives the part of the answer that is available.
     fn take(
         &self,
         answer: &mut AnswerRecord,
@@ -215,21 +220,21 @@ impl Kept {
         Ok(())
     }
 
-    /// CPU time of the program so far.
     fn cpu_us(&self) -> Result<u64, Errno> {
-        // What clock_getcpuclockid(3) makes of a process's id.
+        // The clock id that clock_getcpuclockid(3) computes from a process id.
         const SCHEDULED: i32 = 2;
         let clock = !self.pid << 3 | SCHEDULED;
         let mut time = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: writes a structure of this frame.
+        // SAFETY: the call writes `time`, a structure of this frame.
         crate::syscall::checked(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
         Ok(time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000)
     }
 
-    /// The first of what it said since it was last asked. The rest is nobody's.
+    /// Returns the first part of the program's standard error since the last call. The rest is
+    /// dropped.
     fn last_words(&self) -> String {
         let mut heard = vec![0; PIECE_BYTES];
         let len = rustix::io::read(&self.words, &mut heard).unwrap_or(0);
@@ -237,7 +242,7 @@ impl Kept {
         String::from_utf8_lossy(words).trim().to_owned()
     }
 
-    /// The reply to a job that it did not answer.
+    /// Builds the reply to a job that the program did not answer.
     fn told(&self, job: &Job<'_>, end: End) -> AllegedReply {
         let (status, how) = match end {
             End::Over => match wait(self.pid) {
@@ -255,9 +260,9 @@ impl Kept {
     }
 }
 
-/// Why a program did not answer.
+/// Reason why a program did not answer.
 enum End {
-    /// It closed its standard output, most likely by its end.
+    /// The program closed its standard output, most likely by its end.
     Over,
     Disorder(&'static str),
     TooLarge,
@@ -271,12 +276,12 @@ impl From<Errno> for End {
     }
 }
 
-/// A request on its way.
+/// A request that is being sent.
 struct Request<'a> {
     head: [u8; REQUEST_HEAD_BYTES],
     original: &'a OwnedFd,
     original_bytes: u64,
-    /// Bytes of head and original that are sent.
+    /// Bytes of head and original that were sent.
     sent: u64,
 }
 
@@ -298,7 +303,8 @@ impl<'a> Request<'a> {
         self.sent == REQUEST_HEAD_BYTES as u64 + self.original_bytes
     }
 
-    /// As much as the pipe takes. One that the program closed takes nothing, which its end explains.
+    /// Sends as much as the pipe takes. A pipe that the program closed takes nothing; the program's
+    /// end will then explain the failure.
     fn send(&mut self, pipe: &OwnedFd, piece: &mut [u8]) -> Result<(), Errno> {
         let written = match self.sent.checked_sub(REQUEST_HEAD_BYTES as u64) {
             None => rustix::io::write(pipe, &self.head[self.sent as usize..]),
@@ -313,7 +319,7 @@ impl<'a> Request<'a> {
         match written {
             Ok(bytes) => self.sent += bytes as u64,
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // Not in a hurry: what it still has to say comes first.
+            // Not an error yet: output that the program still writes comes first.
             Err(Errno::PIPE) => std::thread::yield_now(),
             Err(errno) => return Err(errno),
         }

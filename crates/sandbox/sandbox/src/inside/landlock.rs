@@ -1,5 +1,5 @@
-//! Landlock: all that this kernel can deny is denied, but for reading files that were allowed. Open descriptors keep their
-//! rights.
+//! Landlock: denies everything that this kernel can deny, except for reading allowed files. Open
+//! descriptors keep their rights.
 //!
 //! Source: the kernel's `Documentation/userspace-api/landlock.rst`.
 
@@ -17,19 +17,20 @@ struct Attributes {
     scoped: u64,
 }
 
-/// What each version can deny; the last row stands for those after it. An older kernel takes a shorter structure.
+/// Size of the attributes and deniable rights per ABI version; the last row also stands for later
+/// versions. Older kernels take a shorter structure.
 const VERSIONS: [(usize, Attributes); 6] = [
-    // Execute, read, write, list, remove and make files: 13 rights.
+    // Execute, read, write, list, remove and create files: 13 rights.
     (8, attributes((1 << 13) - 1, 0, 0)),
-    // And rename or link across directories.
+    // Version 2 adds renames and links across directories.
     (8, attributes((1 << 14) - 1, 0, 0)),
-    // And truncate.
+    // Version 3 adds truncation.
     (8, attributes((1 << 15) - 1, 0, 0)),
-    // And bind or connect TCP.
+    // Version 4 adds bind and connect of TCP.
     (16, attributes((1 << 15) - 1, 0b11, 0)),
-    // And ioctl on devices.
+    // Version 5 adds ioctl on devices.
     (16, attributes((1 << 16) - 1, 0b11, 0)),
-    // And abstract sockets and signals out of the jail.
+    // Version 6 adds abstract sockets and signals to processes outside the jail.
     (24, attributes((1 << 16) - 1, 0b11, 0b11)),
 ];
 
@@ -48,8 +49,8 @@ struct Beneath {
     parent: i32,
 }
 
-/// Denies all it can but to read `files`, for this process and those it forks, and returns the kernel's version; 0 where
-/// there is none.
+/// Denies everything but reading `files`, for this process and those it forks. Returns the kernel's
+/// ABI version; 0 without Landlock.
 pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, Errno> {
     const CREATE_RULESET_VERSION: u32 = 1;
     // SAFETY: with the version flag the kernel reads no structure.
@@ -63,7 +64,7 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, Errno> {
     };
     let version = match checked(version) {
         Ok(version) => version as usize,
-        // Not built in, not switched on, or denied by a filter around the server.
+        // Not built in, not enabled, or denied by a filter around the server.
         Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => return Ok(0),
         Err(errno) => return Err(errno),
     };
@@ -86,12 +87,13 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, Errno> {
             parent: file.as_raw_fd(),
         };
         let (call, rule) = (libc::SYS_landlock_add_rule, &raw const beneath);
-        // SAFETY: the kernel reads the structure of this kind of rule, which lives until the call returns.
+        // SAFETY: the kernel reads the structure of this kind of rule, which lives until the call
+        // returns.
         checked(unsafe { libc::syscall(call, ruleset, PATH_BENEATH, rule, 0) })?;
     }
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) })?;
-    // SAFETY: the number is the ruleset's, which nothing else knows.
+    // SAFETY: the number is the ruleset's, which no other code knows.
     unsafe { rustix::io::close(ruleset as i32) };
     Ok(version as u32)
 }

@@ -1,4 +1,4 @@
-//! What a process that cannot go on still tells the server, whichever of its parts finds out.
+//! Last message of a process that cannot continue: a report to the pool, or a reply to its job.
 
 use super::{EXIT_FAILED, child::JOB_FD};
 use crate::slot::UNPOISONED;
@@ -8,21 +8,22 @@ use sandbox_protocol::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
-/// Made while there is memory, for when there is none.
+/// Current job, and the reply for the case that its memory runs out, built while there is memory.
 struct Words {
     job_id: u64,
     too_large: Vec<u8>,
 }
 
-/// Set in a child when it has a job. A worker has one thread, which never panics while it holds this.
+/// Set in a child once it has a job. A worker has one thread, which never panics while it holds
+/// this lock.
 static WORDS: Mutex<Option<Words>> = Mutex::new(None);
 
-/// Panics end the process, after a report to the pool or, in a child, a reply to its job.
+/// Makes panics end the process, after a report to the pool or, in a child, a reply to its job.
 pub(super) fn to_pool() {
     std::panic::set_hook(Box::new(|info| fail(&info.to_string())));
 }
 
-/// From here on the last words are a reply to this job.
+/// Makes the last message a reply to this job from here on.
 pub(super) fn to_job(job_id: u64) {
     let detail = "out of memory";
     let reply = AllegedReply::new(job_id, Status::TooLarge, (0, 0), 0).with_detail(detail);
@@ -33,7 +34,7 @@ pub(super) fn to_job(job_id: u64) {
     *WORDS.lock().expect(UNPOISONED) = Some(words);
 }
 
-/// Says why, and ends the process.
+/// Sends `why` as the last message, and ends the process.
 pub(super) fn fail(why: &str) -> ! {
     match &*WORDS.lock().expect(UNPOISONED) {
         Some(words) => {
@@ -45,9 +46,9 @@ pub(super) fn fail(why: &str) -> ! {
     exit(EXIT_FAILED)
 }
 
-/// Ends a job whose memory is used up, without asking for more. Returns when there is no job.
+/// Ends a job whose memory is used up, without allocating. Returns if there is no job.
 pub(super) fn out_of_memory() {
-    // Held already, it is `fail` that finds no memory, and its words are lost.
+    // If the lock is held, `fail` holds it and ran out of memory itself; its message is lost.
     let Ok(words) = WORDS.try_lock() else {
         return;
     };
@@ -57,16 +58,17 @@ pub(super) fn out_of_memory() {
     }
 }
 
-/// A server that is gone needs no words.
+/// Writes a message. If the server is gone, the error does not matter.
 fn write(descriptor: i32, bytes: &[u8]) {
-    // SAFETY: `jail` and `child` put these two numbers in place for the process's life, and nothing closes them. In a
-    // child without a job the number of the pool's socket is closed, and the write fails.
+    // SAFETY: `jail` and `child` set up these two numbers for the process's life, and nothing
+    // closes them. In a child without a job the number of the pool's socket is closed, and the
+    // write fails.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
 }
 
-/// At once: no destructor, no buffered output.
+/// Ends the process at once: no destructor runs, and no buffered output is written.
 pub(super) fn exit(code: i32) -> ! {
-    // SAFETY: ends the process; nothing of it is used again.
+    // SAFETY: the call ends the process; nothing of it is used again.
     unsafe { libc::_exit(code) }
 }

@@ -1,12 +1,13 @@
-//! A launcher: a child that starts a program for its job, waits for its end, and replies in its stead.
+//! A launcher: a child that starts a program for its job, waits for its end, and sends the reply.
 //!
 //! ```text
-//! launcher ── fork, limits, filter, execveat ─► program: 0 the original behind its environment, 1 the answer, 2 a pipe,
-//!      │                                                 3 its line to a service, if it has one
-//!      └───── wait, usage, length of the answer, the program's last words ─► reply
+//! launcher ── fork, limits, filter, execveat ─► program: 0 the original after its environment,
+//!      │                                                 1 the answer, 2 a pipe,
+//!      │                                                 3 its stream to a service, if any
+//!      └───── wait, usage, length of the answer, the program's standard error ─► reply
 //! ```
 //!
-//! The program ends with its launcher, so that whoever kills the one kills the other.
+//! The program ends with its launcher, so that killing the launcher kills the program.
 
 use super::EXIT_ABANDONED;
 use super::child::{self, cpu_us, give_way, memory_peak_bytes, probe_filter, set_timer};
@@ -27,20 +28,21 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Threads of a program for each cell of its pool: as many as one has in a microVM.
+/// Threads of a program per cell of its pool: as many as a program has in a microVM.
 const THREADS_MAX: u64 = crate::vm::THREADS_MAX as u64;
 
-/// What all launchers of a zygote have in common.
+/// Settings that all launchers of a zygote share.
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
     pub(super) words: Words,
-    /// Address space of a program before it takes any for its job.
+    /// Address space of a program before it allocates any for its job.
     pub(super) max_memory_bytes: u64,
-    /// What it may take for a job.
+    /// Further address space that a program may allocate for a job.
     pub(super) max_work_memory_bytes: u64,
-    /// It is started anew for each job.
+    /// True if the program starts anew for each job.
     pub(super) ephemeral: bool,
-    /// All threads that its programs may have at a time, with everybody who is counted with them; bound where a limit holds.
+    /// Most threads of all programs at a time, including the other processes in the same count. In
+    /// force only if `bounds_threads`.
     threads_max: u64,
     pub(super) bounds_threads: bool,
 }
@@ -53,7 +55,7 @@ impl Launch {
             max_memory_bytes: start.max_memory_bytes,
             max_work_memory_bytes: start.max_work_memory_bytes,
             ephemeral: start.ephemeral,
-            // Beside them init and zygote, and a launcher for each.
+            // Init and zygote count too, and one launcher per program.
             threads_max: 2 + start.children * (1 + THREADS_MAX),
             bounds_threads: false,
         }
@@ -64,23 +66,22 @@ impl Launch {
     }
 }
 
-/// Everything that a program's start needs, made before there is a process for it.
+/// Arguments of a program's start, prepared before its process exists.
 pub(super) struct Start {
     pub(super) program: i32,
     pub(super) arguments: Strings,
     pub(super) environment: Strings,
     pub(super) streams: [i32; 3],
-    /// Its line to a service.
     pub(super) service: Option<i32>,
     pub(super) filter: Filter,
     pub(super) memory_bytes_max: u64,
     /// As [`Launch::threads_max`].
     pub(super) threads_max: Option<u64>,
-    /// Bounds of a program that runs for one job, which the kernel holds it to.
+    /// Limits that the kernel enforces on a program that runs for one job.
     pub(super) once: Option<JobLimits>,
 }
 
-/// Serves `socket` for the one job it brings.
+/// Serves one job from `socket` and exits.
 pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
         exit(EXIT_ABANDONED);
@@ -147,7 +148,7 @@ fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedRepl
     Ok(reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage)))
 }
 
-/// What a program's end means.
+/// Builds the reply from the program's exit status.
 fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedReply {
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
         let reply = AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes);
@@ -158,7 +159,7 @@ fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedR
     AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
 }
 
-/// An end without an answer.
+/// Describes the exit status of a program that ended without an answer.
 pub(super) fn how_it_ended(status: i32) -> (Status, String) {
     if !libc::WIFSIGNALED(status) {
         let code = libc::WEXITSTATUS(status);
@@ -171,7 +172,7 @@ pub(super) fn how_it_ended(status: i32) -> (Status, String) {
     }
 }
 
-/// Starts the program in a process of its own.
+/// Starts the program in a new process, and returns its id.
 pub(super) fn start(start: &Start) -> Result<i32, Errno> {
     // SAFETY: this process has one thread, so the child's copy of every lock is free.
     match checked(unsafe { libc::fork() })? {
@@ -180,14 +181,15 @@ pub(super) fn start(start: &Start) -> Result<i32, Errno> {
     }
 }
 
-/// In the new process: limits, streams, filter, and the program. Returns only by its end.
+/// Sets limits, streams and filter in the new process, then executes the program. Never returns.
 fn become_program(start: &Start) -> ! {
     const NOT_STARTED: i32 = 127;
     match arrange(start) {
         Ok(()) => {}
         Err(errno) => {
             let text = format!("prepare the program: {errno}");
-            // SAFETY: the pipe that the launcher reads.
+            // SAFETY: the number is the pipe that the launcher reads, which is open in this copy of
+            // the launcher.
             let said = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
             let _heard = rustix::io::write(said, text.as_bytes());
             exit(NOT_STARTED);
@@ -205,30 +207,31 @@ fn become_program(start: &Start) -> ! {
         )
     };
     let error = std::io::Error::last_os_error();
-    // The standard error is the pipe by now.
+    // By now the standard error is the pipe.
     eprintln!("{error}");
     exit(NOT_STARTED)
 }
 
 fn arrange(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The line came after the original, so it does not lie where it goes.
+    // The service's stream was received after the original, so its number is not one of the
+    // targets.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
-        // SAFETY: changes the descriptors of this process, none of which it uses by another name. Without CLOEXEC, so
-        // that they are there for the program.
+        // SAFETY: the call changes descriptors of this process that it uses under no other name. No
+        // CLOEXEC, so that the program has them.
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
     }
     if let Some(limits) = &start.once {
         set_limit(Resource::Fsize, limits.answer_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
-        // An interval timer survives the start of a program.
+        // An interval timer survives `execve`.
         set_timer(limits.cpu_ms_max)?;
     }
     start.filter.install()?;
     if let Some(threads_max) = start.threads_max {
         set_limit(Resource::Nproc, threads_max)?;
     }
-    // Last: what this process itself has mapped counts, too.
+    // Last, since the mappings of this process itself count too.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 
@@ -236,10 +239,10 @@ pub(super) fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: writes the two places of this frame, for the child just forked.
+        // SAFETY: the call writes `status` and `usage` of this frame, for the child just forked.
         let waited = checked(unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) });
         match waited {
-            // SAFETY: a structure of integers, zeroed above and written by the call.
+            // SAFETY: the structure consists of integers, zeroed above and written by the call.
             Ok(_) => return Ok((status, unsafe { usage.assume_init() })),
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
@@ -247,7 +250,7 @@ pub(super) fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
     }
 }
 
-/// Strings as `execve` takes them.
+/// Strings in the form that `execve` takes.
 pub(super) struct Strings {
     pointers: Vec<*const libc::c_char>,
     _strings: Vec<CString>,
@@ -255,7 +258,7 @@ pub(super) struct Strings {
 
 impl Strings {
     pub(super) fn new(words: Vec<Vec<u8>>) -> Strings {
-        // What follows a zero byte no program sees.
+        // A program would not see anything after a zero byte.
         let strings = words.into_iter().map(|mut word| {
             let end = word.iter().position(|byte| *byte == 0);
             word.truncate(end.unwrap_or(word.len()));

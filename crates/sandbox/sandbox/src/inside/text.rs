@@ -1,7 +1,7 @@
 //! The program's code and constants in huge pages.
 //!
-//! What is mapped from a file is mapped anew in every child, sixteen small pages at a fault. Anonymous huge pages are
-//! inherited by `fork`, one entry for 2 MB.
+//! A file mapping is mapped anew in every child, sixteen small pages per fault. Anonymous huge
+//! pages are inherited by `fork`, one entry for 2 MB.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
@@ -12,22 +12,23 @@ use std::ptr;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4 << 10;
 
-/// A part of the program that nobody writes to.
+/// A read-only part of the program.
 struct Segment {
     range: Range<usize>,
     executable: bool,
 }
 
-/// Moves the program's code and constants into anonymous memory, where the host gives huge pages: what fails before a move
-/// leaves that part where it was, which costs jobs time and nothing else. For a process without other threads, before its
-/// filter denies executable memory.
+/// Moves the program's code and constants into anonymous memory, for hosts with huge pages. If a
+/// step before a move fails, that part stays where it was, which costs jobs only time. Call it in a
+/// process without other threads, before its filter denies executable memory.
 pub(super) fn enlarge() -> Result<(), Errno> {
     segments().iter().try_for_each(Segment::enlarge)
 }
 
 impl Segment {
-    /// The linker keeps segments in huge pages of their own (the worker's `build.rs`), so the rest of the first and of the
-    /// last one is empty, unless the kernel has put something else there.
+    /// Returns the huge pages of the segment. The linker keeps segments in huge pages of their own
+    /// (the worker's `build.rs`), so the rest of the first and of the last one is empty, unless the
+    /// kernel has mapped something else there.
     fn huge(&self) -> Range<usize> {
         let (begin, end) = (self.range.start, self.range.end);
         let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
@@ -56,23 +57,25 @@ impl Segment {
         let bytes = huge.end - huge.start;
         let copy = reserve(bytes + HUGE_PAGE_BYTES)?;
         let aligned = copy.next_multiple_of(HUGE_PAGE_BYTES);
-        // SAFETY: advice on memory that was reserved above.
+        // SAFETY: the call only advises on memory that was reserved above.
         checked(unsafe { libc::madvise(pointer(aligned), bytes, libc::MADV_HUGEPAGE) })?;
         let begin = self.range.start.max(huge.start);
         let end = self.range.end.min(huge.end);
         let to = pointer(aligned + (begin - huge.start));
-        // SAFETY: reads a segment, which is mapped readable, and writes memory that was reserved above for nothing else.
+        // SAFETY: the source is a segment, which is mapped readable; the destination was reserved
+        // above for nothing else.
         unsafe { ptr::copy_nonoverlapping(pointer(begin), to, end - begin) };
         let protection = match self.executable {
             true => libc::PROT_READ | libc::PROT_EXEC,
             false => libc::PROT_READ,
         };
-        // SAFETY: memory that was reserved above, which nobody writes again.
+        // SAFETY: the memory was reserved above, and no code writes to it again.
         checked(unsafe { libc::mprotect(pointer(aligned), bytes, protection) })?;
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         let place = pointer(huge.start);
-        // SAFETY: puts equal bytes in place of the segment in one system call, during which no thread of this process
-        // runs; around it lies what `reserved` took. Breaks if the segment could have changed since it was copied.
+        // SAFETY: the call puts equal bytes in place of the segment in one system call, during
+        // which no thread of this process runs; the space around the segment was taken by
+        // `reserved`. Breaks if the segment could have changed since it was copied.
         let moved = unsafe { libc::mremap(pointer(aligned), bytes, bytes, flags, place) };
         if moved == libc::MAP_FAILED {
             return Err(Errno::NOMEM);
@@ -81,7 +84,7 @@ impl Segment {
     }
 }
 
-/// Reserves addresses that nothing lies at. False when something does.
+/// Reserves an unused range of addresses. Returns false if something is mapped there.
 fn reserved(range: Range<usize>) -> bool {
     if range.is_empty() {
         return true;
@@ -89,7 +92,7 @@ fn reserved(range: Range<usize>) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let flags = flags | libc::MAP_FIXED_NOREPLACE;
     let (place, bytes) = (pointer(range.start), range.len());
-    // SAFETY: asks for memory where there is none, and gets none elsewhere.
+    // SAFETY: MAP_FIXED_NOREPLACE replaces no mapping, and the reserved pages are inaccessible.
     place == unsafe { libc::mmap(place, bytes, libc::PROT_NONE, flags, -1, 0) }
 }
 
@@ -100,7 +103,7 @@ fn pointer(address: usize) -> *mut c_void {
 fn reserve(bytes: usize) -> Result<usize, Errno> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: asks for fresh memory.
+    // SAFETY: the kernel chooses the addresses, so no existing mapping is replaced.
     let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if memory == libc::MAP_FAILED {
         return Err(Errno::NOMEM);
@@ -108,21 +111,21 @@ fn reserve(bytes: usize) -> Result<usize, Errno> {
     Ok(memory.expose_provenance())
 }
 
-/// The program's parts that nobody writes to.
+/// Returns the read-only parts of the program.
 fn segments() -> Vec<Segment> {
     let mut segments = Vec::new();
-    // SAFETY: calls `look` with `segments`, which outlives the call.
+    // SAFETY: libc calls `look` with `segments`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut segments).cast()) };
     segments
 }
 
-/// Takes the first object, which is the program.
+/// Collects the segments of the first object, which is the program, and stops.
 unsafe extern "C" fn look(
     object: *mut libc::dl_phdr_info,
     _bytes: libc::size_t,
     segments: *mut c_void,
 ) -> c_int {
-    // SAFETY: libc passes a valid description for the time of the call.
+    // SAFETY: libc passes a description that is valid during the call.
     let object = unsafe { &*object };
     // SAFETY: the program's headers stay mapped as long as it runs.
     let headers =

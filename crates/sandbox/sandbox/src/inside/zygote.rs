@@ -1,4 +1,4 @@
-//! The zygote: forks a child when the pool asks, and tells when one is gone.
+//! The zygote: forks a child when the pool orders one, and reports when a child has ended.
 
 use super::EXIT_ABANDONED;
 use super::child;
@@ -27,28 +27,29 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 pub(super) struct Zygote {
     control: Control,
-    /// Readable when a child ended, or the pool sent something.
+    /// Signalfd, readable when a child ended or the pool sent a command.
     signals: OwnedFd,
-    /// Those that live; tens at most.
+    /// Live children; tens at most.
     children: Vec<(Pid, SlotId)>,
     children_max: usize,
-    /// The pool orders no more.
+    /// True once the pool orders no more children.
     retired: bool,
     brood: Brood,
 }
 
-/// What the children are.
+/// Kind of children.
 enum Brood {
-    /// Each runs a job itself.
+    /// Each child runs a job itself.
     Workers(child::Rules),
-    /// Each hosts a microVM.
+    /// Each child hosts a microVM.
     Helpers(Box<Host>),
-    /// Each starts a program for its job.
+    /// Each child starts a program for its job.
     Launchers(Launch),
 }
 
 impl Zygote {
-    /// Jails the process, brings its children's work as far as it goes without a job, and says so.
+    /// Jails the process, does the work that its children share and that needs no job, and reports
+    /// ready.
     pub(super) fn boot(control: Control, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
         jail::begin()?;
         let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
@@ -66,7 +67,7 @@ impl Zygote {
             (false, true) => Filter::launcher(!files.is_empty()),
             (false, false) => Filter::zygote(),
         };
-        // A helper's address space holds its guest's.
+        // A helper's address space includes its guest's memory.
         let memory_bytes = if start.machine {
             HOST_BYTES + start.max_memory_bytes + start.max_work_memory_bytes
         } else {
@@ -95,7 +96,7 @@ impl Zygote {
             heap::keep_small();
             warm_up();
             if start.hugepages {
-                // On a host without them code stays in small pages, as the heap does.
+                // On a host without huge pages, code stays in small pages, as the heap does.
                 let _small = text::enlarge();
             }
             heap::align();
@@ -118,11 +119,12 @@ impl Zygote {
         })
     }
 
-    /// Until the pool hangs up and the last child is gone.
+    /// Serves the pool until it hangs up and the last child has ended.
     pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
         loop {
             let ended = self.reap();
-            // First the next child, then the report of the last: the pool wakes once for both.
+            // Fork the next child first, then report the end of the last: the pool wakes once for
+            // both.
             while !self.full()
                 && let Some((slot, socket)) = self.order()
             {
@@ -138,8 +140,8 @@ impl Zygote {
         }
     }
 
-    /// Sleeps until a child ends or the pool sends something. Signals of one kind merge into one, so all that there is to
-    /// do is done after each.
+    /// Sleeps until a child ends or the pool sends a command. Signals of one kind merge, so the
+    /// caller handles all pending events after each wake-up.
     fn wait(&self) {
         let mut signals = [0; 2 * size_of::<libc::signalfd_siginfo>()];
         match rustix::io::read(&self.signals, &mut signals) {
@@ -148,12 +150,12 @@ impl Zygote {
         }
     }
 
-    /// Whether an order would be left unread.
+    /// Returns whether a further command to fork must wait.
     fn full(&self) -> bool {
         self.retired || self.children_max <= self.children.len()
     }
 
-    /// The next child to fork, if one was ordered.
+    /// Returns the next child to fork, if one was ordered.
     fn order(&mut self) -> Option<(SlotId, OwnedFd)> {
         match command(self.control, RecvFlags::DONTWAIT) {
             Ok(Some((Command::Fork(slot), descriptors))) => match descriptors.into_iter().next() {
@@ -175,8 +177,8 @@ impl Zygote {
         socket: OwnedFd,
         work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
     ) {
-        // SAFETY: this process has one thread (`serve` asks that of `warm_up`), so the child's copy of every lock is
-        // free. Breaks if a codec's warm-up leaves a thread behind.
+        // SAFETY: this process has one thread (`serve` requires that of `warm_up`), so the child's
+        // copy of every lock is free. Breaks if a codec's warm-up leaves a thread behind.
         match checked(unsafe { libc::fork() }) {
             Ok(0) => match &self.brood {
                 Brood::Workers(rules) => child::run(socket, rules, work),
@@ -192,7 +194,7 @@ impl Zygote {
             Ok(pid) => {
                 let pid = Pid::from_raw(pid).expect("fork returns a child's id, which is above 0");
                 self.children.push((pid, slot));
-                // Nobody else reaps this child, so its id is still its own.
+                // No other code reaps this child, so its id still refers to it.
                 match pidfd_open(pid, PidfdFlags::empty()) {
                     Ok(pidfd) => report(self.control, &Report::Forked(slot), Some(pidfd)),
                     Err(errno) => last_words::fail(&refused("pidfd_open")(errno)),
@@ -201,7 +203,6 @@ impl Zygote {
         }
     }
 
-    /// Every child that ended since.
     fn reap(&mut self) -> Vec<(SlotId, Ending)> {
         let mut ended = Vec::new();
         while let Some((pid, ending)) = wait() {
@@ -214,7 +215,7 @@ impl Zygote {
     }
 }
 
-/// A pool that is gone leaves a zygote nothing to do.
+/// Sends a report to the pool. Exits if the pool is gone.
 fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     let descriptors: Vec<_> = descriptor.iter().map(AsFd::as_fd).collect();
     let flags = SendFlags::empty();
@@ -223,7 +224,7 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     }
 }
 
-/// The pool's next command; `None` when it hung up.
+/// Receives the pool's next command; `None` when it hung up.
 pub(super) fn command(
     control: Control,
     flags: RecvFlags,
@@ -237,26 +238,27 @@ pub(super) fn command(
     Ok(Some((command, descriptors)))
 }
 
-/// One descriptor to wait on, so that the filter needs to allow no call that waits for several: a child could sleep in
-/// it for ever. It tells of children's ends and of packets on `control`, by signals that it blocks.
+/// Returns a signalfd for ended children and for packets on `control`, whose signals it blocks.
+/// With this one descriptor to wait on, the filter needs to allow no call that waits for several,
+/// in which a child could sleep for ever.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
-    // SAFETY: writes the set it is given.
+    // SAFETY: the call writes only to the set, in this frame.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
     for signal in [libc::SIGCHLD, libc::SIGIO] {
-        // SAFETY: `sigemptyset` made it a set.
+        // SAFETY: `sigemptyset` above initialised the set, and the call writes only to it.
         unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
     }
-    // SAFETY: `sigemptyset` wrote it.
+    // SAFETY: `sigemptyset` above initialised the set.
     let set = unsafe { set.assume_init() };
-    // SAFETY: reads a set of this frame; the mask before is not asked for.
+    // SAFETY: the call reads a set of this frame; a null pointer for the old mask is allowed.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-    // SAFETY: reads a set of this frame, and makes a new descriptor.
+    // SAFETY: the call reads a set of this frame, and creates a new descriptor.
     let signals = checked(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) })?;
-    // SAFETY: made by the call above, known to nobody else.
+    // SAFETY: the call above created the descriptor, and no other code knows it.
     let signals = unsafe { OwnedFd::from_raw_fd(signals) };
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     checked(unsafe { libc::fcntl(control.as_raw_fd(), libc::F_SETOWN, own) })?;
     fcntl_setfl(
         control,
@@ -265,14 +267,15 @@ fn signals(control: Control) -> Result<OwnedFd, Errno> {
     Ok(signals)
 }
 
-/// One child that ended, if there is one.
+/// Reaps one child, if one has ended.
 fn wait() -> Option<(Pid, Ending)> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes the two places of this frame.
+    // SAFETY: the call writes `status` and `usage` of this frame.
     let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
     let pid = Pid::from_raw(pid).filter(|pid| 0 < pid.as_raw_nonzero().get())?;
-    // SAFETY: a structure of integers, zeroed above, and written by the call when it found a child.
+    // SAFETY: the structure consists of integers, zeroed above, and written by the call if it found
+    // a child.
     let usage = unsafe { usage.assume_init() };
     let ending = Ending {
         status,

@@ -1,8 +1,8 @@
-//! The part of Linux that a guest has: memory, time, randomness, its job's descriptors, and files that were allowed by
-//! name. Every other call fails with `ENOSYS` and is counted.
+//! Subset of Linux that a guest has: memory, time, randomness, its job's descriptors, and files
+//! that were allowed by name. Every other call fails with `ENOSYS` and is counted.
 //!
-//! A call is a row of [`CALLS`]. Addresses are alleged: [`Memory`](super::memory::Memory) checks each against the slot;
-//! structures are copied once, then judged.
+//! A call is a row of [`CALLS`]. Addresses are alleged: [`Memory`](super::memory::Memory) checks
+//! each against the slot; structures are copied once, then checked.
 
 mod events;
 mod files;
@@ -28,44 +28,43 @@ use threads::Threads;
 /// User and group of a program.
 pub(super) const NOBODY: u64 = 65_534;
 
-/// Most calls without a row that are told apart.
+/// Most distinct unimplemented calls that are counted.
 const REFUSED_MAX: usize = 16;
-/// Most descriptors of a guest.
 const DESCRIPTORS_MAX: usize = 64;
 
-/// What a call does to the guest.
+/// Effect of a system call on the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It returned, and the guest goes on.
+    /// The call returned, and the guest continues.
     Go,
-    /// The guest wants its job, to this address and no more than this many bytes.
+    /// The guest asks for its job, to be written to this address, at most this many bytes.
     Wait {
         address: u64,
         bytes: u64,
     },
-    /// The guest's reply to its job.
+    /// The guest replied to its job with these bytes.
     Reply(Vec<u8>),
-    /// A program that is kept has answered, by a call that is to return this.
+    /// A persistent program has written its answer; its call is to return this number.
     Answered(u64),
-    /// It cannot come up, in its own words.
+    /// The guest cannot start, for the reason in its report.
     Broken(Vec<u8>),
     Exited(i32),
     Died(String),
-    /// It wrote more than its answer may have.
+    /// The guest wrote more than its answer may have.
     TooLarge,
 }
 
-/// What a call returns: a number, an error number, or what it does instead of returning.
+/// Result of a call: a number, or the reason why it does not return one.
 type Answer = Result<u64, Stop>;
 
 enum Stop {
     Errno(i32),
     Next(Next),
-    /// Another thread has its turn.
+    /// The calling thread waits, and another thread may run.
     Wait(threads::Wait),
 }
 
-/// A call that fails with this error.
+/// Returns the result of a call that fails with `errno`.
 fn fails<T>(errno: i32) -> Result<T, Stop> {
     Err(Stop::Errno(errno))
 }
@@ -82,21 +81,20 @@ impl From<rustix::io::Errno> for Stop {
     }
 }
 
-/// A file that programs may open by this name.
+/// A file that programs may open under this name.
 pub(crate) struct Allowed {
     pub(crate) name: Vec<u8>,
     pub(crate) file: OwnedFd,
 }
 
-/// What stands behind a descriptor of the guest.
+/// Object behind a descriptor of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
     Null,
-    /// Reports of a program that cannot come up.
+    /// Reports of a program that cannot start.
     Control,
-    /// Jobs and replies.
     Job,
-    /// The original from `begin` on.
+    /// The original from offset `begin` on.
     Original {
         begin: u64,
         at: u64,
@@ -104,14 +102,14 @@ enum Open {
     Answer {
         at: u64,
     },
-    /// Requests and answers of a program that is kept.
+    /// Requests to a persistent program, and below its answers.
     Requests,
     Answers,
-    /// Words for the log.
+    /// Standard error, for the log.
     Errors,
-    /// A line to a service.
+    /// Stream to a service.
     Service,
-    /// One of those allowed.
+    /// An allowed file.
     File {
         index: usize,
         at: u64,
@@ -120,33 +118,33 @@ enum Open {
     Event {
         count: u64,
     },
-    /// An epoll.
+    /// An epoll instance.
     Poll,
 }
 
-/// The original and the answer of one job, and its line to a service.
+/// Original and answer of one job, and its stream to a service, if any.
 pub(crate) struct Files {
     pub(crate) original: OwnedFd,
     pub(crate) answer: OwnedFd,
     pub(crate) service: Option<OwnedFd>,
 }
 
-/// All that the host knows of a guest beyond its machine. Cloned for each job from what it was when the guest was ready,
-/// and dropped after it.
+/// State that the host keeps for a guest, besides its machine. Cloned for each job from its state
+/// when the guest was ready, and dropped after the job.
 #[derive(Clone)]
 pub(crate) struct Linux {
     space: Space,
     open: Vec<Option<Open>>,
     allowed: Rc<[Allowed]>,
     files: Option<Rc<Files>>,
-    /// Hangs up when nobody wants an answer any more.
+    /// Socket that hangs up when the server no longer wants an answer.
     server: Option<BorrowedFd<'static>>,
     answer_bytes_max: u64,
-    /// How far the answer was written.
+    /// End of the part of the answer that was written.
     answer_bytes: u64,
-    /// Of a program that is kept.
+    /// Records in progress, for a persistent program.
     exchange: Option<records::Exchange>,
-    /// A program has calls that a worker has not.
+    /// True for a program, which has more calls than a worker.
     runs_program: bool,
     threads: Threads,
     watched: Vec<events::Watched>,
@@ -177,7 +175,7 @@ impl Linux {
         }
     }
 
-    /// Descriptors of a worker: two sockets' numbers, then original and answer.
+    /// Sets up the descriptors of a worker: the numbers of two sockets, then original and answer.
     pub(crate) fn speak_job(&mut self) {
         let original = Open::Original { begin: 0, at: 0 };
         self.open = vec![Some(Open::Null); 3];
@@ -185,10 +183,11 @@ impl Linux {
         self.open.extend(more.map(Some));
     }
 
-    /// Descriptors of any program: the original from `begin` on, the answer, the log, and what its job has beside.
+    /// Sets up the descriptors of an ephemeral program: the original from `begin` on, the answer,
+    /// standard error, and the stream to a service if the job has one.
     pub(crate) fn speak_streams(&mut self, begin: u64) {
         self.runs_program = true;
-        // It has not begun, so what it may take before its job is left, too.
+        // The program has not started, so the memory allowed before its job is still available too.
         self.space.allow_more(self.boot_bytes_max);
         let input = Open::Original { begin, at: 0 };
         self.open = vec![
@@ -201,7 +200,7 @@ impl Linux {
         self.open.extend(service.map(|_| Some(Open::Service)));
     }
 
-    /// Begins a job.
+    /// Prepares for a job.
     pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: BorrowedFd<'static>) {
         self.server = Some(server);
         self.files = Some(Rc::new(files));
@@ -212,7 +211,7 @@ impl Linux {
         self.space.allow(limits.memory_bytes_max);
     }
 
-    /// The strings of a job's environment, at the head of its original.
+    /// Reads the strings of a job's environment from the head of its original.
     pub(crate) fn environment(&self, bytes: u32) -> Result<Vec<Vec<u8>>, rustix::io::Errno> {
         let files = self.files.as_ref().expect("`begin` came first");
         let mut head = vec![0; bytes as usize];
@@ -224,7 +223,7 @@ impl Linux {
             .collect())
     }
 
-    /// Serves the machine's present call.
+    /// Executes the machine's present system call.
     pub(crate) fn serve(&mut self, machine: &mut Machine) -> Result<Next, String> {
         let (number, arguments) = machine.call();
         self.calls += 1;
@@ -252,7 +251,7 @@ impl Linux {
         Ok(Next::Go)
     }
 
-    /// Whether it has more than one thread.
+    /// Returns whether the guest has more than one thread.
     pub(crate) fn has_threads(&self) -> bool {
         self.threads.are_several()
     }
@@ -271,17 +270,17 @@ impl Linux {
         self.space.peak_bytes()
     }
 
-    /// Memory that the program might have had and did not ask for.
+    /// Returns the memory that the program could still have allocated.
     pub(crate) fn spare(&self) -> Range<u64> {
         self.space.spare()
     }
 
-    /// Calls that failed because there is no such call here.
+    /// Returns the number of calls that failed because they are not implemented.
     pub(crate) fn refused_calls(&self) -> u64 {
         self.refused.values().map(|count| u64::from(*count)).sum()
     }
 
-    /// What to say of a program that failed: its own words, and the calls it did not get.
+    /// Describes a program that failed: its standard error, and its unimplemented calls.
     pub(crate) fn last_words(&self) -> String {
         let mut words = String::from_utf8_lossy(&self.errors).trim().to_owned();
         if !self.refused.is_empty() {
@@ -303,14 +302,15 @@ impl Linux {
         words
     }
 
-    /// Keeps the first words for the log.
+    /// Appends to the standard error for the log, up to its limit.
     fn hear(&mut self, bytes: &[u8]) {
         let room = DETAIL_BYTES_MAX - self.errors.len();
         self.errors.extend(bytes.iter().take(room));
     }
 }
 
-/// Calls of programs: threads, sleep, and events between threads. A worker has one thread, which never waits.
+/// Calls of programs only: threads, sleep, and events between threads. A worker has one thread,
+/// which never waits.
 const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_clone, threads::clone),
     (libc::SYS_nanosleep, threads::nanosleep),
@@ -320,15 +320,15 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_epoll_ctl, events::epoll_ctl),
     (libc::SYS_epoll_wait, events::epoll_wait),
     (libc::SYS_epoll_pwait, events::epoll_wait),
-    // libc falls back to `clone`, whose flags are no pointer.
+    // libc falls back to `clone`, whose flags are not behind a pointer.
     (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
-    // Names of mappings, which Go's runtime gives where it can.
+    // Go's runtime names its mappings where it can.
     (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
 ];
 
 type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> Answer;
 
-/// Every call there is.
+/// All calls that workers and programs have.
 const CALLS: &[(libc::c_long, Serve)] = &[
     // Descriptors: those of the job, and files by name.
     (libc::SYS_read, files::read),
@@ -357,12 +357,12 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_mremap, |_, _, _| fails(libc::ENOMEM)),
     (libc::SYS_mprotect, memory::mprotect),
     (libc::SYS_madvise, memory::madvise),
-    // Time and chance.
+    // Time and randomness.
     (libc::SYS_clock_gettime, process::clock_gettime),
     (libc::SYS_clock_getres, process::clock_getres),
     (libc::SYS_gettimeofday, process::gettimeofday),
     (libc::SYS_getrandom, process::getrandom),
-    // What the start of C and Rust programs asks for, and one thread needs.
+    // Calls of the start-up code of C and Rust, and calls that one thread needs.
     (libc::SYS_arch_prctl, process::arch_prctl),
     (libc::SYS_set_tid_address, threads::set_tid_address),
     (libc::SYS_set_robust_list, |_, _, _| Ok(0)),
@@ -382,10 +382,10 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_geteuid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getgid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getegid, |_, _, _| Ok(NOBODY)),
-    // Asked for by newer libraries, which do without; counting them would say nothing.
+    // Newer libraries try these and can do without; counting them would mean nothing.
     (libc::SYS_rseq, |_, _, _| fails(libc::ENOSYS)),
     (libc::SYS_statx, |_, _, _| fails(libc::ENOSYS)),
-    // The end.
+    // Exit.
     (libc::SYS_exit, threads::exit),
     (libc::SYS_exit_group, process::exit),
     (libc::SYS_kill, process::kill),

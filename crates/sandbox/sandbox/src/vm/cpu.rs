@@ -1,7 +1,9 @@
-//! The one CPU of a guest: how it starts, what it says it can do, and all of its state that a wipe restores.
+//! The one CPU of a guest: its initial state, its reported features, and all of its state that a
+//! wipe restores.
 //!
-//! Who owns which state, so that each is restored once: FS and GS bases with the special registers, x87 to ZMM, masks and
-//! MXCSR with XSAVE, and a closed list of MSRs, which ring 3 cannot write and ring 0 has no code to.
+//! Each part of the state is restored once, with one of these: FS and GS bases with the special
+//! registers; x87 to ZMM, masks and MXCSR with XSAVE; and a closed list of MSRs, which ring 3
+//! cannot write and for which ring 0 has no code.
 
 use super::layout::{
     EXCEPTION_STACK_TOP, GDT, IDT, PAGE_BYTES, RETURN_FRAME, RING0_STACK, STUB, TSS,
@@ -13,14 +15,14 @@ use kvm_bindings::{
 use kvm_ioctls::VcpuFd;
 use std::arch::x86_64::__cpuid_count;
 
-/// Port of a system call; below it is the vector of an exception.
+/// Port of a system call. A lower port is the vector of an exception.
 pub(super) const CALL_PORT: u16 = 0x40;
-/// Exceptions that the processor has.
+/// Number of exception vectors of the processor.
 pub(super) const VECTORS: u64 = 32;
 
 const KERNEL_CODE: u16 = 0x10;
 const KERNEL_DATA: u16 = 0x18;
-/// Those that Linux uses, since programs may look.
+/// Selectors of ring 3: the same as in Linux, since programs may read them.
 pub(super) const USER_DATA: u16 = 0x2b;
 pub(super) const USER_CODE: u16 = 0x33;
 const TASK: u16 = 0x40;
@@ -51,7 +53,7 @@ const MSRS: [u32; 10] = [
     PAT,
 ];
 
-/// Everything of a CPU that a program can change, and everything it must not.
+/// State of a CPU: everything that a program can change, and everything it must not.
 pub(crate) struct State {
     regs: kvm_regs,
     sregs: kvm_sregs,
@@ -69,7 +71,7 @@ pub(super) fn refused(action: &'static str) -> impl FnOnce(kvm_ioctls::Error) ->
 }
 
 impl State {
-    /// Reads all of it from a CPU that does not run, at a system call with these registers.
+    /// Reads the state of a stopped CPU. `regs` are its registers at the present system call.
     pub(super) fn save(vcpu: &VcpuFd, regs: kvm_regs) -> Result<State, Refused> {
         Ok(State {
             regs,
@@ -86,7 +88,7 @@ impl State {
         })
     }
 
-    /// Puts all of it into a CPU that does not run.
+    /// Writes the state to a stopped CPU.
     pub(super) fn restore(&self, vcpu: &VcpuFd) -> Result<(), Refused> {
         vcpu.set_sregs(&self.sregs)
             .map_err(refused("KVM_SET_SREGS"))?;
@@ -128,7 +130,7 @@ fn write_msrs(vcpu: &VcpuFd, msrs: &Msrs) -> Result<(), Refused> {
     }
 }
 
-/// Makes a new CPU ready for ring 3.
+/// Prepares a new CPU for ring 3.
 pub(super) fn set_up(vcpu: &VcpuFd, supported: &CpuId) -> Result<(), Refused> {
     let cpuid = cpuid(supported);
     vcpu.set_cpuid2(&cpuid).map_err(refused("KVM_SET_CPUID2"))?;
@@ -168,7 +170,8 @@ pub(super) fn set_up(vcpu: &VcpuFd, supported: &CpuId) -> Result<(), Refused> {
     };
     xcrs.xcrs[0].value = xcr0();
     vcpu.set_xcrs(&xcrs).map_err(refused("KVM_SET_XCRS"))?;
-    // `syscall` goes to ring 0's selectors; interrupts, traps, direction and alignment checks off.
+    // `syscall` loads ring 0's selectors and clears the flags for interrupts, traps, direction and
+    // alignment checks.
     let values = [
         (
             STAR,
@@ -210,17 +213,18 @@ fn segment(selector: u16, type_: u8, dpl: u8) -> kvm_segment {
     }
 }
 
-/// The state that guests may have of what this host's XCR0 has.
+/// Returns the bits of this host's XCR0 that guests may have.
 fn xcr0() -> u64 {
     let low = __cpuid_count(0xd, 0);
     XCR0_MAX & (u64::from(low.edx) << 32 | u64::from(low.eax))
 }
 
-/// What the guest's `cpuid` says where it is intercepted: the host's processor, without what a program must not use.
+/// Returns the guest's `cpuid`, for hosts that intercept it: the host's processor, without features
+/// that a program must not use.
 fn cpuid(supported: &CpuId) -> CpuId {
     let mut entries: Vec<kvm_cpuid_entry2> = Vec::new();
     for known in supported.as_slice() {
-        // Leaves of hypervisors are not the processor's.
+        // Leaves of hypervisors do not describe the processor.
         if (0x4000_0000..0x5000_0000).contains(&known.function) {
             continue;
         }
@@ -235,7 +239,7 @@ fn cpuid(supported: &CpuId) -> CpuId {
         hide(&mut entry);
         entries.push(entry);
     }
-    // Not listed where the guest shares the host's processor, yet taken.
+    // If the guest shares the host's processor, KVM does not list these leaves, yet accepts them.
     for index in 0..8 {
         if !entries
             .iter()
@@ -288,7 +292,7 @@ fn hide(entry: &mut kvm_cpuid_entry2) {
     }
 }
 
-/// Writes ring 0: descriptor tables, and the few instructions that it has.
+/// Writes ring 0: descriptor tables, and its few instructions.
 pub(super) fn write_ring0(system: &mut [u8]) {
     let mut put = |at: u64, bytes: &[u8]| {
         system[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
@@ -308,7 +312,7 @@ pub(super) fn write_ring0(system: &mut [u8]) {
     }
     // The stack for exceptions in ring 3.
     put(TSS + 4, &EXCEPTION_STACK_TOP.to_le_bytes());
-    // Where the map of ports begins: behind the end, so ring 3 has none.
+    // Offset of the I/O permission map: beyond the segment's end, so ring 3 has no ports.
     put(TSS + 102, &104_u16.to_le_bytes());
     // out CALL_PORT, al; iretq
     put(STUB, &[0xe6, CALL_PORT as u8, 0x48, 0xcf]);
@@ -324,10 +328,10 @@ pub(super) fn write_ring0(system: &mut [u8]) {
     }
 }
 
-/// What ring 0's `iretq` pops: the way back to ring 3.
+/// Writes the frame that ring 0's `iretq` pops to return to ring 3.
 pub(super) fn write_return(system: &mut [u8], rip: u64, flags: u64, rsp: u64) {
     const FLAGS_ALWAYS_ON: u64 = 2;
-    // Arithmetic flags, direction, alignment check and id: what ring 3 could set itself.
+    // Arithmetic flags, direction, alignment check and id: the flags that ring 3 could set itself.
     const FLAGS_OF_RING3: u64 = 0x24_0cd5;
     let flags = flags & FLAGS_OF_RING3 | FLAGS_ALWAYS_ON;
     let frame = [rip, u64::from(USER_CODE), flags, rsp, u64::from(USER_DATA)];
@@ -336,14 +340,15 @@ pub(super) fn write_return(system: &mut [u8], rip: u64, flags: u64, rsp: u64) {
     }
 }
 
-/// What an exception pushed: the instruction, its code segment, the stack pointer of that time.
+/// Returns the instruction and stack pointers that an exception pushed. `None` if `stack` holds no
+/// such frame.
 pub(super) fn pushed(system: &[u8], stack: u64) -> Option<(u64, u64)> {
     let word = |place: u64| {
         let within = RING0_STACK.contains(&place) && place + 8 <= RING0_STACK.start + PAGE_BYTES;
         let bytes = system[place as usize..].first_chunk().filter(|_| within)?;
         Some(u64::from_le_bytes(*bytes))
     };
-    // Five words below the top, below them an error code for some vectors.
+    // The frame is five words below the top; some vectors push an error code below it.
     let frame = EXCEPTION_STACK_TOP - 40;
     (stack <= frame).then_some(())?;
     Some((word(frame)?, word(frame + 24)?))

@@ -1,6 +1,7 @@
-//! A program that was brought as far as it goes without a job, and the microVMs that start from there.
+//! A program brought to the point where it needs a job, and the microVMs that start from there.
 //!
-//! A worker is booted: it warms up and asks for a job, which is where its template is taken. Any other program is taken
+//! A worker is booted: it warms up and asks for a job, and its template is taken then. So is a
+//! persistent program, which asks for a request. The template of an ephemeral program is taken
 //! before its first instruction, since its environment is part of its job.
 
 use super::calls::{Linux, Next, find_clock};
@@ -23,32 +24,32 @@ pub(crate) use super::stack::Words;
 /// Longest environment of one job.
 pub(crate) const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
 
-/// How a program is run.
+/// Protocol between a program and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaks {
-    /// It asks for jobs, as [`inside::serve`](crate::inside::serve) does.
+    /// The program asks for jobs, as [`inside::serve`](crate::inside::serve) does.
     Jobs,
-    /// Its input and output are its job: it is started anew for each.
+    /// The program's input and output are one job: it starts anew for each.
     Streams,
-    /// Its input and output are requests and answers, one after another.
+    /// The program's input and output are requests and answers, one after another.
     Records,
 }
 
-/// What a guest is made of.
+/// Inputs from which a guest is booted.
 pub(crate) struct Plan<'a> {
     pub(crate) elf: &'a [u8],
     pub(crate) speaks: Speaks,
     pub(crate) words: Words,
     pub(crate) allowed: Rc<[Allowed]>,
-    /// Memory that may be taken before the first job.
+    /// Memory that may be allocated before the first job.
     pub(crate) boot_bytes_max: u64,
-    /// Memory that jobs may take.
+    /// Memory that jobs may allocate.
     pub(crate) work_bytes_max: u64,
     pub(crate) hugepages: bool,
     pub(crate) work_hugepages: bool,
 }
 
-/// A program at its wait.
+/// Snapshot of a program that waits for its job.
 pub(crate) struct Guest {
     image: Image,
     layout: Layout,
@@ -57,14 +58,14 @@ pub(crate) struct Guest {
     state: State,
     linux: Linux,
     speaks: Speaks,
-    /// Where it waits for its job.
+    /// Address and size of the buffer for the job.
     wait: (u64, u64),
     hugepages: bool,
     work_hugepages: bool,
 }
 
 impl Guest {
-    /// Boots the program in a machine of its own, which is gone afterwards.
+    /// Boots the program in a temporary machine.
     pub(crate) fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
         find_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
@@ -109,7 +110,8 @@ impl Guest {
         })
     }
 
-    /// A machine at the guest's wait, which ends with `server`, a socket.
+    /// Starts a machine from the snapshot. Its sleep ends this process if `server`, a socket, hangs
+    /// up.
     pub(crate) fn start(
         &self,
         kvm: &Kvm,
@@ -141,27 +143,31 @@ pub(crate) struct Running<'a> {
     linux: Linux,
     server: BorrowedFd<'static>,
     wait: (u64, u64),
-    /// Length of the last reply, which a worker that is kept learns.
+    /// Length of the last reply: the result of the write that sent it, in a guest that is not
+    /// wiped.
     replied: u64,
 }
 
-/// Wipes of which one plants a canary first: it costs a page fault, or the clearing of a large page.
+/// Number of wipes of which one, on average, plants a canary first. A canary costs a page fault, or
+/// the clearing of a large page.
 const CANARY_EVERY: u64 = 64;
 
-/// What a wipe took away.
+/// Result of a wipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wiped {
-    /// Fresh memory that the job used, given back; what it had not asked for is not counted.
+    /// Fresh memory that the job used and that was freed; memory that it never allocated is not
+    /// counted.
     pub(crate) dirty_bytes: u64,
-    /// A canary was still there.
+    /// True if a canary survived the wipe.
     pub(crate) leaked: bool,
 }
 
-/// How a job ended.
+/// End of a job.
 pub(crate) struct Ended {
-    /// The reply's bytes: the worker's own, or those of a program's end.
+    /// Reply: the worker's own, or one that describes a program's end. An `Err` holds the bytes of
+    /// an invalid reply.
     pub(crate) reply: Result<AllegedReply, Vec<u8>>,
-    /// Whether the machine may be used again.
+    /// True if the machine may be used again.
     pub(crate) sound: bool,
 }
 
@@ -202,7 +208,7 @@ impl Running<'_> {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 Ended {
                     reply: Ok(reply.with_detail("wrote beyond its answer")),
-                    // Half a record would stand before the next.
+                    // The rest of a record would be read as the start of the next one.
                     sound: self.guest.speaks != Speaks::Records,
                 }
             }
@@ -239,7 +245,7 @@ impl Running<'_> {
         self.linux.refused_calls()
     }
 
-    /// Gives the job to a worker that waits for it.
+    /// Passes the job to a worker that waits for it.
     fn deliver(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (address, room) = self.wait;
         let place = self
@@ -253,7 +259,7 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Gives the request to a program that waits for it. The inner error is the job's.
+    /// Passes the request to a program that waits for it. The inner error belongs to the job.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = environment_bytes(job).ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -263,7 +269,7 @@ impl Running<'_> {
         self.machine.answer(result).map(Ok)
     }
 
-    /// Starts a program with the environment that its job brings. The inner error is the job's.
+    /// Starts a program with the environment of its job. The inner error belongs to the job.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = environment_bytes(job) else {
             return Ok(Err("its plan names no environment".to_owned()));
@@ -281,7 +287,8 @@ impl Running<'_> {
         Ok(Ok(()))
     }
 
-    /// Brings the machine back to its wait. Now and then a canary shows that this took away what was there.
+    /// Restores the machine to the snapshot. At random, a canary checks that the wipe removed the
+    /// job's memory.
     pub(crate) fn wipe(&mut self) -> Result<Wiped, String> {
         let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
@@ -299,7 +306,8 @@ impl Running<'_> {
         })
     }
 
-    /// Without a wipe: what runs goes on in the memory it has until it asks for its next job.
+    /// Continues without a wipe: the program keeps its memory and runs until it asks for its next
+    /// job.
     pub(crate) fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
         self.wait = until_wait(&mut self.machine, &mut self.linux)?;
@@ -307,13 +315,14 @@ impl Running<'_> {
     }
 }
 
-/// Bytes of environment at the head of a program's input, as its plan says.
+/// Returns the size of the environment at the head of a program's input, as its plan states it.
+/// `None` if the plan is invalid.
 pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
     let bytes = u32::from_le_bytes(job.plan.try_into().ok()?);
     (bytes <= ENVIRONMENT_BYTES_MAX).then_some(bytes)
 }
 
-/// Until a worker asks for a job.
+/// Runs until the guest asks for a job. Returns the address and size of its buffer.
 fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
@@ -332,7 +341,7 @@ fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), St
     }
 }
 
-/// Until something else than a call that returns.
+/// Runs until a system call does more than return, or the guest ends.
 fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
     if linux.has_threads() {
         slices::begin();

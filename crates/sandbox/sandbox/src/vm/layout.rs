@@ -1,6 +1,6 @@
-//! Where things are in a guest, and the page tables that say so. Arithmetic only.
+//! Memory map of a guest, and its page tables. Arithmetic only.
 //!
-//! Guest-physical and guest-virtual addresses are equal, and one slot holds all:
+//! Guest-physical and guest-virtual addresses are equal, and one KVM slot holds all of them:
 //!
 //! ```text
 //! 0            ring 0: descriptor tables, stub, its stack, page tables; no access from ring 3
@@ -12,8 +12,9 @@
 //! stack        rw-, its top just above a 2 MB boundary
 //! ```
 //!
-//! Pages of 2 MB wherever all of one has the same rights. The tables never change while the guest runs: what a program
-//! has not asked for is mapped all the same, and zero, so the guest has no page faults that could be served.
+//! A page of 2 MB is used wherever all of it has the same rights. The tables never change while the
+//! guest runs: memory that a program has not allocated is mapped all the same, and zero. So the
+//! guest has no page faults that the host could serve.
 
 use crate::elf::Image;
 use std::fmt::Write as _;
@@ -22,34 +23,35 @@ use std::ops::Range;
 pub(crate) const PAGE_BYTES: u64 = 4 << 10;
 pub(crate) const LARGE_BYTES: u64 = 2 << 20;
 
-/// What the program may not touch.
+/// Memory of ring 0, which the program may not touch.
 pub(crate) const SYSTEM: Range<u64> = 0..LARGE_BYTES;
 pub(crate) const GDT: u64 = 0x1000;
 pub(crate) const IDT: u64 = 0x2000;
 pub(crate) const TSS: u64 = 0x3000;
 pub(crate) const STUB: u64 = 0x4000;
-/// Two stacks of ring 0 in one page: where exceptions push, and where the host writes what `iretq` pops.
+/// Two stacks of ring 0 in one page: one to which exceptions push, and one where the host writes
+/// the frame that `iretq` pops.
 pub(crate) const RING0_STACK: Range<u64> = 0x5000..0x6000;
 pub(crate) const EXCEPTION_STACK_TOP: u64 = 0x5800;
 pub(crate) const RETURN_FRAME: u64 = 0x5f00;
 const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 
-/// Lowest address a program can have: where linkers put one that cannot be moved.
+/// Lowest address of a program: linkers put programs with fixed addresses there.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
-/// Above the stack's 2 MB boundary: what the program puts there before its first job comes from the template, and what a
-/// job adds below it is fresh.
+/// Bytes of the stack above its 2 MB boundary. The part that the program writes there before its
+/// first job comes from the template; the part that a job adds below it is fresh.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;
 const USER: u64 = 1 << 2;
-/// Both set from the beginning, so that no walk writes to a table.
+/// Accessed and dirty bits. Both are set from the start, so that no page walk writes to a table.
 const USED: u64 = 1 << 5 | 1 << 6;
 const LARGE: u64 = 1 << 7;
 const NO_EXECUTE: u64 = 1 << 63;
 
-/// What ring 3 may do with a page.
+/// Rights to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
     pub(crate) user: bool,
@@ -57,18 +59,18 @@ pub(crate) struct Rights {
     pub(crate) execute: bool,
 }
 
-/// A guest's memory, divided.
+/// Division of a guest's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Added to each address of the program.
+    /// Offset added to each address of the program.
     pub(crate) bias: u64,
     pub(crate) heap_begin: u64,
-    /// Where mappings begin, downwards.
+    /// Upper end of the mappings, which grow down.
     pub(crate) mappings_top: u64,
     pub(crate) stack_top: u64,
     /// Size of the slot.
     pub(crate) bytes: u64,
-    /// Sorted; what is in none is not mapped.
+    /// Mapped ranges, sorted; an address outside of them is not mapped.
     regions: Vec<(Range<u64>, Rights)>,
 }
 
@@ -81,7 +83,7 @@ pub(crate) struct Chance {
 }
 
 impl Layout {
-    /// For a program and so many bytes of memory beyond its image and stack.
+    /// Divides the memory for a program, with `memory_bytes` beyond its image and stack.
     pub(crate) fn new(image: &Image, memory_bytes: u64, chance: Chance) -> Result<Layout, String> {
         let memory = image.memory();
         let bias = if image.relocatable {
@@ -130,12 +132,12 @@ impl Layout {
         })
     }
 
-    /// What ring 3 has, in as few pieces as can be.
+    /// Returns the ranges that ring 3 can access, merged where they adjoin.
     pub(crate) fn user_ranges(&self) -> Vec<Range<u64>> {
         self.ranges(|rights| rights.user)
     }
 
-    /// Where ring 3 may write, by its page tables; in as few pieces as can be.
+    /// Returns the ranges that ring 3 can write to by its page tables, merged where they adjoin.
     pub(crate) fn writable_ranges(&self) -> Vec<Range<u64>> {
         self.ranges(|rights| rights.user && rights.write)
     }
@@ -151,7 +153,7 @@ impl Layout {
         ranges
     }
 
-    /// The rights of the page at `address`; `None` where nothing is mapped.
+    /// Returns the rights to the page at `address`; `None` if it is not mapped.
     fn rights(&self, address: u64) -> Option<Rights> {
         let after = self
             .regions
@@ -160,8 +162,9 @@ impl Layout {
         (range.start <= address).then_some(*rights)
     }
 
-    /// The rights that all pages of the large page at `begin` share; an error where they differ. What is not mapped beside
-    /// them comes along, as zeros with the same rights: one large page is worth more than a fault there.
+    /// Returns the rights that all mapped pages of the large page at `begin` share; an error if
+    /// they differ. Unmapped pages beside mapped ones get the same rights and are zero: one large
+    /// page is worth more than a fault there.
     fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
         let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
         let mut rights = pages.filter_map(|page| self.rights(page));
@@ -172,7 +175,8 @@ impl Layout {
             .ok_or(())
     }
 
-    /// Whether ring 3 can write to any part of the large page at `begin`, or ring 0 uses it.
+    /// Returns whether ring 3 can write to any part of the large page at `begin`, or ring 0 uses
+    /// it.
     pub(crate) fn changes(&self, begin: u64) -> bool {
         let end = begin + LARGE_BYTES;
         let touches = |range: &Range<u64>| range.start < end && begin < range.end;
@@ -180,7 +184,7 @@ impl Layout {
         regions.any(|(range, rights)| touches(range) && (rights.write || !rights.user))
     }
 
-    /// The page tables, as bytes and where they belong. The first is the root.
+    /// Returns the page tables, each as an address and bytes. The first is the root.
     pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
         const FIT: &str = "its memory takes more page tables than there is room for";
         const GIGABYTE: u64 = 1 << 30;
@@ -221,7 +225,7 @@ impl Layout {
         Ok(tables.collect())
     }
 
-    /// What a guest's page tables say, a line for each run of equal pages.
+    /// Lists the page tables as text, one line per run of equal pages.
     pub(crate) fn list(&self) -> String {
         let mut text = String::new();
         let mut line = |pages: Range<u64>, size: u64, rights: Rights| {
@@ -257,7 +261,7 @@ impl Layout {
         text
     }
 
-    /// Every leaf: its address, its size and its rights.
+    /// Returns the address, size and rights of every leaf.
     fn leaves(&self) -> impl Iterator<Item = (u64, u64, Rights)> {
         let large = (0..self.bytes).step_by(LARGE_BYTES as usize);
         large.flat_map(move |begin| {
@@ -271,7 +275,7 @@ impl Layout {
     }
 }
 
-/// Pages of ring 0: data, and the stub.
+/// Returns the pages of ring 0: data, and the stub.
 fn system() -> Vec<(Range<u64>, Rights)> {
     let rights = |write, execute| Rights {
         user: false,
@@ -286,7 +290,7 @@ fn system() -> Vec<(Range<u64>, Rights)> {
     ]
 }
 
-/// Adds a segment's pages. Two segments may meet in one page, which then has the rights of both.
+/// Adds a segment's pages. Two segments may share one page, which then has the rights of both.
 fn add(
     regions: &mut Vec<(Range<u64>, Rights)>,
     mut pages: Range<u64>,

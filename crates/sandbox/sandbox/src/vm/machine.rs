@@ -1,4 +1,4 @@
-//! One microVM with one CPU: enters the guest, and comes back with a system call or the end.
+//! One microVM with one CPU: enters the guest, and returns with a system call or the guest's end.
 
 use super::cpu::{self, CALL_PORT, Refused, State, refused};
 use super::layout::{LARGE_BYTES, Layout, RETURN_FRAME, STUB, SYSTEM};
@@ -15,35 +15,36 @@ const PAGE_FAULT: u16 = 14;
 
 pub(crate) struct Machine {
     vcpu: VcpuFd,
-    /// The registers of the present exit.
+    /// Registers of the present exit.
     regs: kvm_regs,
     _vm: VmFd,
     pub(crate) memory: Memory,
 }
 
-/// Why the guest stopped.
+/// Reason why the guest stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Its registers hold a system call; it goes on with `answer`.
+    /// The registers hold a system call; `answer` lets the guest continue.
     Call,
-    /// A signal of this process interrupted it.
+    /// A signal of this process interrupted the guest.
     Interrupted,
-    /// It cannot go on.
+    /// The guest cannot continue.
     Died(String),
 }
 
-/// All of a CPU that threads do not share. XCR0 and what else ring 3 cannot write are the same for all.
+/// CPU state of a thread that does not run. XCR0 and other state that ring 3 cannot write are the
+/// same for all threads.
 #[derive(Clone)]
 pub(crate) struct Parked {
     regs: kvm_regs,
     sregs: kvm_sregs,
     xsave: Rc<kvm_xsave>,
-    /// It is at a system call, and goes on when that has a result.
+    /// True if the thread is at a system call, and continues with its result.
     at_call: bool,
 }
 
 impl Machine {
-    /// A machine around `memory`, whose CPU is as new.
+    /// Creates a machine around `memory`, with a new CPU.
     pub(crate) fn new(kvm: &Kvm, memory: Memory) -> Result<Machine, Refused> {
         let vm = kvm.create_vm().map_err(refused("KVM_CREATE_VM"))?;
         deny_msrs(&vm)?;
@@ -54,7 +55,8 @@ impl Machine {
             memory_size: memory.bytes(),
             userspace_addr: memory.host_address(),
         };
-        // SAFETY: the reservation of `memory`, which lives as long as the machine, as its last field.
+        // SAFETY: the region is the reservation of `memory`, which lives as long as the machine, as
+        // its last field.
         unsafe { vm.set_user_memory_region(region) }
             .map_err(refused("KVM_SET_USER_MEMORY_REGION"))?;
         let vcpu = vm.create_vcpu(0).map_err(refused("KVM_CREATE_VCPU"))?;
@@ -90,7 +92,7 @@ impl Machine {
         self.start_at(entry, stack)
     }
 
-    /// The next `run` begins there, with empty registers.
+    /// Lets the next `run` start at `entry`, with cleared registers.
     pub(crate) fn start_at(&mut self, entry: u64, stack: u64) -> Result<(), Refused> {
         cpu::write_return(self.memory.system_mut(), entry, 0, stack);
         self.regs = kvm_regs {
@@ -102,7 +104,7 @@ impl Machine {
         self.put_regs()
     }
 
-    /// Lets the guest run until it asks for something or ends.
+    /// Runs the guest until it makes a system call, is interrupted or ends.
     pub(crate) fn run(&mut self) -> Result<Exit, Refused> {
         loop {
             let port = match self.vcpu.run() {
@@ -136,9 +138,10 @@ impl Machine {
         }
     }
 
-    /// Whether the present page fault is a system call. Software virtualisation may leave the CPU in ring 3 after
-    /// `syscall`, so that it faults on the stub's first instruction; all else is as it should be. A program that jumps
-    /// there makes a call, too, and returns to where its `rcx` says.
+    /// Returns whether the present page fault is a system call, and then restores its stack
+    /// pointer. Software virtualisation may leave the CPU in ring 3 after `syscall`, so that it
+    /// faults on the stub's first instruction; all other state is as expected. A program that jumps
+    /// to the stub makes a call too, and returns to the address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {
@@ -149,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// Number and arguments of the present system call.
+    /// Returns the number and the arguments of the present system call.
     pub(crate) fn call(&self) -> (u64, [u64; 6]) {
         let regs = &self.regs;
         (
@@ -158,12 +161,12 @@ impl Machine {
         )
     }
 
-    /// The stack pointer of ring 3 at the present system call.
+    /// Returns the stack pointer of ring 3 at the present system call.
     pub(crate) fn stack_pointer(&self) -> u64 {
         self.regs.rsp
     }
 
-    /// The present system call returns `result`.
+    /// Lets the present system call return `result`.
     pub(crate) fn answer(&mut self, result: i64) -> Result<(), Refused> {
         let regs = &self.regs;
         cpu::write_return(self.memory.system_mut(), regs.rcx, regs.r11, regs.rsp);
@@ -173,7 +176,7 @@ impl Machine {
         self.put_regs()
     }
 
-    /// Whether an interrupted guest runs its program, and not the few instructions of ring 0.
+    /// Returns whether an interrupted guest runs its program, not the instructions of ring 0.
     pub(crate) fn is_in_program(&mut self) -> Result<bool, Refused> {
         const RING: u16 = 3;
         self.regs = self.vcpu.get_regs().map_err(refused("KVM_GET_REGS"))?;
@@ -181,7 +184,7 @@ impl Machine {
         Ok(sregs.cs.selector & RING == RING && SYSTEM.end <= self.regs.rip)
     }
 
-    /// The thread that the CPU has, at its system call or where `is_in_program` found it.
+    /// Saves the current thread, at its system call or where `is_in_program` found it.
     pub(crate) fn park(&self, at_call: bool) -> Result<Parked, Refused> {
         Ok(Parked {
             regs: self.regs,
@@ -191,7 +194,8 @@ impl Machine {
         })
     }
 
-    /// A thread that goes on from the present system call, too, with another stack and other thread-locals.
+    /// Returns a new thread that also continues from the present system call, with another stack
+    /// and other thread-locals.
     pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
         let mut parked = self.park(true)?;
         parked.regs.rsp = stack;
@@ -201,7 +205,7 @@ impl Machine {
         Ok(parked)
     }
 
-    /// Gives the CPU to a thread, whose system call, if it is at one, returns `result`.
+    /// Loads a thread into the CPU. If it is at a system call, that call returns `result`.
     pub(crate) fn unpark(&mut self, parked: &Parked, result: i64) -> Result<(), Refused> {
         self.vcpu
             .set_sregs(&parked.sregs)
@@ -246,12 +250,12 @@ impl Machine {
             .map_err(refused("KVM_SET_SREGS"))
     }
 
-    /// All state of the CPU, at the present system call.
+    /// Returns all state of the CPU at the present system call.
     pub(crate) fn save(&self) -> Result<State, Refused> {
         State::save(&self.vcpu, self.regs)
     }
 
-    /// The CPU and its memory as they were when `state` was saved: as if nothing had run since.
+    /// Restores CPU and memory to the moment when `state` was saved.
     pub(crate) fn restore(&mut self, state: &State) -> Result<(), Refused> {
         self.memory
             .wipe()
@@ -275,8 +279,8 @@ impl Machine {
     }
 }
 
-/// Ring 3 reaches no MSR, and ring 0 has no code to. A filter without a range is no filter to KVM, so this has one, in
-/// which no bit allows anything.
+/// Denies all MSRs to the guest: ring 3 cannot reach any, and ring 0 has no code to. KVM ignores a
+/// filter without a range, so this one has a range in which no bit allows anything.
 fn deny_msrs(vm: &VmFd) -> Result<(), Refused> {
     let nothing = [0];
     let range = MsrFilterRange {

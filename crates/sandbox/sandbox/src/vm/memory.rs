@@ -1,16 +1,16 @@
-//! A guest's memory in this process: one reservation, one slot, divided by 2 MB into what the template gave and what is
-//! fresh.
+//! A guest's memory in this process: one reservation, one KVM slot, divided into chunks of 2 MB,
+//! each from the template or fresh.
 //!
 //! ```text
 //! chunk     backed by                                      at a wipe
-//! system    anonymous, copied from the template            its stack page dropped, tables stay
-//! code      anonymous huge page, copied, then read-only    stays: nobody can have written to it
+//! system    anonymous, copied from the template            its stack page is dropped, tables stay
+//! code      anonymous huge page, copied, then read-only    stays: no one can have written to it
 //! data      private mapping of the template's memfd        dropped: the next touch reads the template
-//! fresh     anonymous huge page                            dropped: the next touch is zero
+//! fresh     anonymous huge page                            dropped: the next touch reads zeros
 //! ```
 //!
-//! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices of it are as good as
-//! any others. No page is ever offered for merging.
+//! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices
+//! of the memory cannot change while they are borrowed. No page is ever offered for merging.
 
 use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
 use crate::memfd::add_seals;
@@ -23,23 +23,24 @@ use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 
 pub(crate) struct Memory {
-    /// Aligned to 2 MB.
+    /// Start of the memory, aligned to 2 MB.
     base: NonNull<u8>,
     bytes: u64,
-    /// What the program has, by its page tables: the host reads for it nowhere else.
+    /// Ranges that the program's page tables map: the host reads for the program only there.
     mapped: Vec<Range<u64>>,
-    /// What the program may write to, by the same tables, to the page: the host writes for it nowhere else. Code may share
-    /// its 2 MB with data.
+    /// Ranges that the program may write to by the same tables, in pages: the host writes for the
+    /// program only there. Code may share its 2 MB with data.
     writable: Vec<Range<u64>>,
-    /// What a wipe drops.
+    /// Ranges that a wipe drops.
     wiped: Vec<Range<u64>>,
-    /// What is zero until a job writes to it.
+    /// Ranges that are zero until a job writes to them.
     fresh: Vec<Range<u64>>,
-    /// No template gave it: its program is being loaded.
+    /// True if the memory comes from no template: its program is being loaded.
     boots: bool,
 }
 
-/// A guest's memory when it was ready for its first job. Sealed: it never sees a byte of any.
+/// Snapshot of a guest's memory at the moment when it was ready for its first job. It is sealed, so
+/// it never holds a byte of any job.
 pub(crate) struct Template {
     file: OwnedFd,
     chunks: Vec<Chunk>,
@@ -47,7 +48,7 @@ pub(crate) struct Template {
     writable: Vec<Range<u64>>,
 }
 
-/// What one chunk of 2 MB holds.
+/// Kind of one chunk of 2 MB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
     System,
@@ -56,19 +57,19 @@ enum Chunk {
     Fresh,
 }
 
-/// A word that a wipe must take away.
+/// A word that a wipe must remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Canary {
     address: u64,
     word: u64,
 }
 
-/// An address that is not the program's.
+/// Error for an address that is not the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadAddress;
 
 impl Memory {
-    /// Nothing but zeros, for a guest that boots.
+    /// Returns memory of zeros, for a guest that boots.
     pub(crate) fn blank(layout: &Layout, hugepages: bool) -> Result<Memory, Errno> {
         let ranges = (layout.user_ranges(), layout.writable_ranges());
         let mut memory = Memory::reserve(layout.bytes, ranges)?;
@@ -80,8 +81,9 @@ impl Memory {
         Ok(memory)
     }
 
-    /// What `template` holds, shared with all others of its kind until it is written to.
-    /// Code comes in large pages by `hugepages`, what jobs take by `work_hugepages`.
+    /// Returns memory with the content of `template`, whose data is shared with other guests until
+    /// it is written to. `hugepages` asks for large pages for code, `work_hugepages` for memory
+    /// that jobs allocate.
     pub(crate) fn of(
         template: &Template,
         hugepages: bool,
@@ -94,7 +96,8 @@ impl Memory {
             let large = match chunk {
                 Chunk::Code => hugepages,
                 Chunk::Fresh => work_hugepages,
-                // Ring 0 uses a few pages of its own, and a file's are as they are.
+                // Ring 0 uses only a few pages, and the advice does not apply to the template's
+                // file.
                 Chunk::System | Chunk::Data => false,
             };
             if large {
@@ -122,7 +125,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// A reservation, with what the program has of it, and what of that it may write to.
+    /// Reserves address space. `mapped` and `writable` are the parts that the program can read and
+    /// write.
     fn reserve(
         bytes: u64,
         (mapped, writable): (Vec<Range<u64>>, Vec<Range<u64>>),
@@ -131,13 +135,14 @@ impl Memory {
         let whole = (bytes + LARGE_BYTES) as usize;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: asks for fresh memory at an address of the kernel's choice.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let place = unsafe { libc::mmap(ptr::null_mut(), whole, protection, flags, -1, 0) };
         if place == libc::MAP_FAILED {
             return Err(Errno::NOMEM);
         }
         let skip = place.cast::<u8>().align_offset(LARGE_BYTES as usize);
-        // SAFETY: less than LARGE_BYTES further, within what was just reserved. What lies before is never used.
+        // SAFETY: `skip` is below LARGE_BYTES, so the pointer stays within the reservation. The
+        // part before it is never used.
         let base = unsafe { place.cast::<u8>().add(skip) };
         let base = NonNull::new(base).expect("mmap never gives the null page");
         Ok(Memory {
@@ -151,7 +156,7 @@ impl Memory {
         })
     }
 
-    /// For the slot that KVM is told of.
+    /// Returns the address in this process, for the slot that KVM gets.
     pub(crate) fn host_address(&self) -> u64 {
         self.base.as_ptr().expose_provenance() as u64
     }
@@ -160,34 +165,36 @@ impl Memory {
         self.bytes
     }
 
-    /// Memory that the program may read.
+    /// Returns memory that the program may read.
     pub(crate) fn slice(&self, address: u64, bytes: u64) -> Result<&[u8], BadAddress> {
         let place = self.within(&self.mapped, address, bytes)?;
-        // SAFETY: `within` found all of it within the reservation, which lives as long as this value and is readable
-        // throughout; the guest does not run while it is borrowed.
+        // SAFETY: `within` checked that the whole slice lies within the reservation, which lives as
+        // long as this value and is readable throughout; the guest does not run while the memory is
+        // borrowed.
         Ok(unsafe { std::slice::from_raw_parts(place, bytes as usize) })
     }
 
-    /// Memory that the program may write to.
+    /// Returns memory that the program may write to.
     pub(crate) fn slice_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         let place = self.within(&self.writable, address, bytes)?;
-        // SAFETY: as in `slice`, and writable: only chunks without a writable page are protected; `self` is borrowed
-        // mutably.
+        // SAFETY: as in `slice`, and writable, since only chunks without a writable page are
+        // protected; `self` is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 
-    /// Where a program's image goes before it begins, code included.
+    /// Returns memory for a program's image while it is loaded, including code.
     pub(crate) fn image_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         assert!(self.boots, "a template's code is protected");
         let place = self.within(&self.mapped, address, bytes)?;
-        // SAFETY: as in `slice`, and writable: nothing is protected in a memory that no template gave; `self` is borrowed
-        // mutably.
+        // SAFETY: as in `slice`, and writable, since nothing is protected in memory without a
+        // template; `self` is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 
-    /// Ring 0's memory.
+    /// Returns ring 0's memory.
     pub(crate) fn system_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the first chunk of the reservation, always writable; `self` is borrowed mutably.
+        // SAFETY: the slice is the first chunk of the reservation, always writable; `self` is
+        // borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), SYSTEM.end as usize) }
     }
 
@@ -207,11 +214,12 @@ impl Memory {
 
     fn place(&self, address: u64) -> *mut u8 {
         assert!(address <= self.bytes, "callers check it");
-        // SAFETY: within the reservation, or just behind it.
+        // SAFETY: the assertion keeps the pointer within the reservation, or at its end.
         unsafe { self.base.as_ptr().add(address as usize) }
     }
 
-    /// Gives whole pages back, so that they are zero. Only for what is fresh; elsewhere the template would show again.
+    /// Makes whole pages zero. Fresh pages are returned to the kernel; other pages are overwritten,
+    /// since dropping them would show the template again.
     pub(crate) fn drop_fresh(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {
@@ -233,7 +241,7 @@ impl Memory {
         wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
     }
 
-    /// Writes a canary into a page that a wipe drops, somewhere by `chance`.
+    /// Writes a canary into a page that a wipe drops. `chance` selects the page.
     pub(crate) fn plant(&mut self, chance: u64) -> Canary {
         let pages = |range: &Range<u64>| (range.end - range.start) / PAGE_BYTES;
         let all: u64 = self.wiped.iter().map(pages).sum();
@@ -254,7 +262,7 @@ impl Memory {
         canary
     }
 
-    /// Whether a canary outlived a wipe.
+    /// Returns whether a canary survived a wipe.
     pub(crate) fn holds(&mut self, canary: &Canary) -> bool {
         *self.word(canary.address) == canary.word
     }
@@ -262,13 +270,14 @@ impl Memory {
     fn word(&mut self, address: u64) -> &mut u64 {
         let place = self.place(address).cast::<u64>();
         assert!(address.is_multiple_of(PAGE_BYTES), "a page's first word");
-        // SAFETY: the begin of a page of the reservation that is always writable, as all that is wiped is; `self` is
-        // borrowed mutably.
+        // SAFETY: the pointer is the start of a page of the reservation, and that page is always
+        // writable, as all wiped ranges are; `self` is borrowed mutably.
         unsafe { &mut *place }
     }
 
-    /// Bytes of fresh memory that hold something, but for what lies in `spare`: the kernel takes a third of a millisecond to
-    /// tell that of a gigabyte, however little there is.
+    /// Returns the number of bytes of fresh memory in use outside of `spare`. For a gigabyte the
+    /// kernel takes a third of a millisecond to count, however little is in use, so `spare` is
+    /// skipped.
     pub(crate) fn used_bytes(&self, spare: &Range<u64>) -> Result<u64, Errno> {
         let around = |fresh: &Range<u64>| {
             [
@@ -285,12 +294,13 @@ impl Memory {
         Ok(used as u64 * PAGE_BYTES)
     }
 
-    /// Which pages of a range are there, a byte for each.
+    /// Returns which pages of a range are resident, one byte per page.
     fn resident(&self, range: Range<u64>) -> Result<Vec<u8>, Errno> {
         let bytes = range.end - range.start;
         let mut pages = vec![0_u8; (bytes / PAGE_BYTES) as usize];
         let place = self.place(range.start).cast::<c_void>();
-        // SAFETY: writes a byte for each page of a range of the reservation.
+        // SAFETY: the call writes one byte per page into `pages`, which has that length, for a
+        // range of the reservation.
         checked(unsafe { libc::mincore(place, bytes as usize, pages.as_mut_ptr()) })?;
         Ok(pages)
     }
@@ -299,8 +309,8 @@ impl Memory {
         let bytes = (range.end - range.start) as usize;
         let place = self.place(range.start).cast::<c_void>();
         assert!(range.end <= self.bytes, "ranges are the layout's");
-        // SAFETY: within the reservation, of which nothing is borrowed beyond `self`; dropped pages come back as they
-        // were mapped, which is what every caller wants.
+        // SAFETY: the range lies within the reservation, of which nothing is borrowed beyond
+        // `self`; dropped pages return to their mapped content, as every caller expects.
         match checked(unsafe { libc::madvise(place, bytes, advice) }) {
             Ok(_) => Ok(()),
             // A kernel without huge pages.
@@ -311,7 +321,8 @@ impl Memory {
 
     fn copy(&mut self, file: &OwnedFd, range: Range<u64>) -> Result<(), Errno> {
         let bytes = (range.end - range.start) as usize;
-        // SAFETY: within the reservation, writable until `protect`; `self` is borrowed mutably.
+        // SAFETY: the range lies within the reservation, writable until `protect`; `self` is
+        // borrowed mutably.
         let place = unsafe { std::slice::from_raw_parts_mut(self.place(range.start), bytes) };
         let mut done = 0;
         while done < bytes {
@@ -326,7 +337,8 @@ impl Memory {
     fn protect(&self, range: Range<u64>) -> Result<(), Errno> {
         let bytes = (range.end - range.start) as usize;
         let place = self.place(range.start).cast::<c_void>();
-        // SAFETY: within the reservation; nothing writes to it again, as `slice_mut` refuses code.
+        // SAFETY: the range lies within the reservation, and nothing writes to it again, as
+        // `slice_mut` refuses code.
         checked(unsafe { libc::mprotect(place, bytes, libc::PROT_READ) }).map(|_| ())
     }
 
@@ -336,7 +348,7 @@ impl Memory {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
         let offset = range.start as i64;
-        // SAFETY: replaces a part of the reservation that nothing has used yet.
+        // SAFETY: the call replaces a part of the reservation that nothing has used yet.
         let mapped =
             unsafe { libc::mmap(place, bytes, protection, flags, file.as_raw_fd(), offset) };
         if mapped == libc::MAP_FAILED {
@@ -345,7 +357,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes what the guest holds that is not zero. What lies below the stack pointer is dead, and left out.
+    /// Copies all nonzero pages of the guest to a template. Pages below the stack pointer are dead,
+    /// and left out.
     pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
         const RED_ZONE_BYTES: u64 = 128;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -362,7 +375,8 @@ impl Memory {
                 if resident & 1 == 0 || dead.contains(&page) {
                     continue;
                 }
-                // SAFETY: a page of the reservation, readable; the guest does not run.
+                // SAFETY: the page lies within the reservation and is readable; the guest does not
+                // run.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(self.place(page), PAGE_BYTES as usize) };
                 if bytes.iter().any(|byte| *byte != 0) {
@@ -392,14 +406,14 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let place = self.place(0).cast::<c_void>();
-        // SAFETY: the whole of what this value used; nothing borrows it any more.
+        // SAFETY: the range is all that this value used, and nothing borrows it any more.
         let gone = unsafe { libc::munmap(place, self.bytes as usize) };
         assert_eq!(gone, 0, "the reservation is ours");
     }
 }
 
 impl Template {
-    /// Neighbouring chunks of one kind.
+    /// Returns the runs of adjacent chunks of one kind.
     fn runs(&self) -> impl Iterator<Item = (Chunk, Range<u64>)> {
         let mut begin = 0;
         self.chunks.chunk_by(|a, b| a == b).map(move |run| {

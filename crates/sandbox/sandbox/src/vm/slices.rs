@@ -1,4 +1,5 @@
-//! Turns and sleep of guests that have several threads: a timer of this process interrupts the guest when a slice is over.
+//! Time slices and sleep of guests with several threads: a timer of this process interrupts the
+//! guest when a slice is over.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use std::mem::MaybeUninit;
@@ -6,47 +7,51 @@ use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::time::Duration;
 
-/// How long a thread runs while others could.
+/// Time that a thread runs while other threads could.
 const SLICE: Duration = Duration::from_millis(10);
 
 /// Longest sleep at a time: a guest may ask for centuries.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// From here on a guest that runs is left once a slice.
+/// Starts to interrupt a running guest once per slice.
 pub(super) fn begin() {
     hear();
     set(SLICE);
 }
 
-/// From here on it is not.
+/// Stops the interruptions.
 pub(super) fn end() {
     set(Duration::ZERO);
 }
 
-/// Sleeps so long, or until a signal, and no longer than a second; ends this process when its server is gone.
+/// Sleeps for `time` but at most a second, or until a signal. Ends this process if its server is
+/// gone.
 pub(super) fn sleep(time: Duration, server: Option<BorrowedFd<'_>>) {
     let time = crate::slot::timespec(time.min(SLEEP_MAX));
     let mut watched: Vec<PollFd<'_>> = server
         .iter()
         .map(|server| PollFd::from_borrowed_fd(*server, PollFlags::empty()))
         .collect();
-    // A signal is the end of a slice, which nobody has now.
+    // A signal marks the end of a slice, and no thread runs now, so an interruption needs no
+    // handling.
     let hung_up = poll(&mut watched, Some(&time));
     if hung_up.is_ok_and(|ready| 0 < ready) {
         crate::inside::abandon();
     }
 }
 
-/// The timer's signal interrupts what this process is in, and does nothing else.
+/// Installs a handler for the timer's signal that does nothing: the signal only interrupts the
+/// guest.
 fn hear() {
     extern "C" fn nothing(_: i32) {}
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a structure of integers and a null pointer, for which zero is a value: no flags, so that calls are
-    // interrupted and not begun again, and an empty mask.
+    // SAFETY: the structure consists of integers and a null pointer, for which zero is valid: no
+    // flags, so that calls are interrupted and not restarted, and an empty mask.
     let action = unsafe { action.assume_init_mut() };
     let handler: extern "C" fn(i32) = nothing;
     action.sa_sigaction = handler as usize;
-    // SAFETY: reads a structure of this frame; the handler touches nothing. What was there before is not asked for.
+    // SAFETY: the call reads a structure of this frame; the handler touches nothing. A null pointer
+    // for the old action is allowed.
     let heard = unsafe { libc::sigaction(libc::SIGALRM, action, ptr::null_mut()) };
     assert_eq!(heard, 0, "SIGALRM can be handled");
 }
@@ -61,7 +66,8 @@ fn set(slice: Duration) {
         it_value: time,
     };
     let call = libc::SYS_setitimer;
-    // SAFETY: reads a structure of this frame; the timer before is not asked for.
+    // SAFETY: the call reads a structure of this frame; a null pointer for the old timer is
+    // allowed.
     let set = unsafe { libc::syscall(call, libc::ITIMER_REAL, &raw const timer, 0) };
     assert_eq!(set, 0, "a timer of milliseconds");
 }

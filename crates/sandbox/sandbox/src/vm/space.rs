@@ -1,19 +1,20 @@
-//! The memory that a program asks for while it runs: a heap that grows up, mappings that grow down, and what was given
-//! back between them. Arithmetic only: all of it is mapped and zero from the beginning.
+//! Memory that a program allocates while it runs: a heap that grows up, mappings that grow down,
+//! and freed ranges among the mappings. Arithmetic only: all of it is mapped and zero from the
+//! start.
 
 use super::layout::{LARGE_BYTES, PAGE_BYTES};
 use std::ops::Range;
 
-/// Most ranges remembered for use again; what is beyond is lost to the job.
+/// Most free ranges that are remembered; further ones are lost to the job.
 const FREE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Space {
     heap: Range<u64>,
     mappings: Range<u64>,
-    /// Sorted, apart from each other, all within `mappings`.
+    /// Freed ranges, sorted, not adjoining, all within `mappings`.
     free: Vec<Range<u64>>,
-    /// Bytes that may be taken.
+    /// Most bytes that may be in use.
     bytes_max: u64,
     peak_bytes: u64,
 }
@@ -29,13 +30,13 @@ impl Space {
         }
     }
 
-    /// From here on `bytes_max` more may be taken.
+    /// Allows `bytes_max` bytes beyond those in use now, and resets the peak.
     pub(super) fn allow(&mut self, bytes_max: u64) {
         self.bytes_max = self.used_bytes().saturating_add(bytes_max);
         self.peak_bytes = self.used_bytes();
     }
 
-    /// What may be taken grows.
+    /// Raises the limit by `bytes`.
     pub(super) fn allow_more(&mut self, bytes: u64) {
         self.bytes_max = self.bytes_max.saturating_add(bytes);
     }
@@ -46,7 +47,7 @@ impl Space {
         self.heap.end - self.heap.start + mapped
     }
 
-    /// What was never given: what lies between the heap and the mappings, in whole pages.
+    /// Returns the range that was never allocated: whole pages between the heap and the mappings.
     pub(super) fn spare(&self) -> Range<u64> {
         self.heap.end.next_multiple_of(PAGE_BYTES)..self.mappings.start
     }
@@ -59,7 +60,8 @@ impl Space {
         self.peak_bytes
     }
 
-    /// `brk`: the heap's new end, or the one it had; and what it no longer holds.
+    /// Implements `brk`. Returns the heap's new end, or its old one on refusal, and the pages that
+    /// the heap lost.
     pub(super) fn set_break(&mut self, end: u64) -> (u64, Range<u64>) {
         let now = self.heap.end;
         if end < self.heap.start || self.mappings.start < end {
@@ -74,13 +76,13 @@ impl Space {
         (end, whole(end)..whole(now).max(whole(end)))
     }
 
-    /// The address of so many bytes that are zero.
+    /// Allocates zeroed memory and returns its address; `None` beyond the limit.
     pub(super) fn map(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
         if bytes == 0 || self.bytes_max < self.used_bytes().checked_add(bytes)? {
             return None;
         }
-        // A large page that is the mapping's alone comes as one.
+        // A mapping of at least a large page is aligned, so that it is backed by large pages.
         let align = if bytes < LARGE_BYTES {
             PAGE_BYTES
         } else {
@@ -116,18 +118,19 @@ impl Space {
         Some(place)
     }
 
-    /// Whether all of it was given by `map`, now or before.
+    /// Returns whether all of `range` was allocated by `map`, now or earlier.
     pub(super) fn is_mapping(&self, range: &Range<u64>) -> bool {
         self.mappings.start <= range.start && range.end <= self.mappings.end
     }
 
-    /// Takes a mapping back; it may be part of one, or none.
+    /// Frees a range, which may be a part of a mapping, or free already.
     pub(super) fn unmap(&mut self, range: Range<u64>) {
         assert!(self.is_mapping(&range), "callers ask `is_mapping`");
         self.give(range);
     }
 
-    /// Takes a part of what is free again, for a mapping at a fixed place.
+    /// Allocates the free parts of `wanted`, for a mapping at a fixed address. Returns false beyond
+    /// the limit.
     pub(super) fn take(&mut self, wanted: &Range<u64>) -> bool {
         let mut rest = Vec::with_capacity(self.free.len() + 1);
         for free in &self.free {

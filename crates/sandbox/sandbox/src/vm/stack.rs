@@ -1,7 +1,8 @@
-//! What a program finds on its stack when it starts: arguments, environment, and what Linux tells it besides.
+//! Initial stack of a program: arguments, environment, and the auxiliary vector.
 //!
 //! ```text
-//! stack pointer ─► count of arguments, their addresses, 0, addresses of the environment, 0, pairs of key and value, 0 0
+//! stack pointer ─► count of arguments, their addresses, 0, addresses of the environment, 0,
+//!                  pairs of key and value, 0 0
 //!                  strings and random bytes
 //! top
 //! ```
@@ -9,15 +10,15 @@
 use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
-/// What a program is started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) arguments: Vec<Vec<u8>>,
-    /// `NAME=value`.
+    /// Variables as `NAME=value`.
     pub(crate) environment: Vec<Vec<u8>>,
 }
 
-/// The stack's bytes, which end at `top`; the stack pointer is where they begin.
+/// Builds the bytes of the stack, which end at `top`. The stack pointer is the address of the
+/// first.
 pub(super) fn build(
     words: &Words,
     image: &Image,
@@ -36,7 +37,7 @@ pub(super) fn build(
     strings.extend_from_slice(&random);
     let pairs = 14;
     let count = 1 + offsets.len() + 2 + 2 * pairs;
-    // The strings begin where the words end; the stack pointer is a multiple of 16.
+    // The strings start where the words end; the stack pointer is a multiple of 16.
     let bytes = (8 * count + strings.len()).next_multiple_of(16);
     strings.resize(bytes - 8 * count, 0);
     let strings_at = top - strings.len() as u64;
@@ -55,11 +56,11 @@ pub(super) fn build(
     built
 }
 
-/// Source: getauxval(3).
+/// Builds the auxiliary vector. Source: getauxval(3).
 fn auxiliary(image: &Image, bias: u64, random_at: u64) -> [(u64, u64); 14] {
     const HEADER_BYTES: u64 = 56;
     const NOBODY: u64 = super::calls::NOBODY;
-    // A signal's frame holds the extended state, though none is ever delivered.
+    // Bytes of a signal's frame besides the extended state; no signal is ever delivered.
     const FRAME_BYTES: u64 = 1_024;
     let (headers, headers_count) = image.headers;
     let state = __cpuid_count(0xd, 0);

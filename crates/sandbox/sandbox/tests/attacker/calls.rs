@@ -1,4 +1,4 @@
-//! System calls that no codec makes. Each is made as an attacker makes it: directly.
+//! System calls that no codec makes. Each is made directly, as an attacker would.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;
@@ -124,7 +124,8 @@ fn call(scene: &Scene<'_>, number: i64, arguments: &[i64]) -> AllegedReply {
     let mut all = [0; 6];
     all[..arguments.len()].copy_from_slice(arguments);
     let [a, b, c, d, e, f] = all;
-    // SAFETY: an attack; pointers among the numbers are null or to a constant that the kernel only reads.
+    // SAFETY: the call is an attack; pointers among its arguments are null or to a constant that
+    // the kernel only reads.
     scene.result(unsafe { libc::syscall(number, a, b, c, d, e, f) })
 }
 
@@ -138,14 +139,14 @@ fn open(scene: &Scene<'_>) -> AllegedReply {
 
 fn stat(scene: &Scene<'_>) -> AllegedReply {
     let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: `found` has room for what the call writes.
+    // SAFETY: `found` has room for the structure that the call writes.
     let result = unsafe { libc::stat(c"/etc/passwd".as_ptr(), found.as_mut_ptr()) };
     scene.result(result.into())
 }
 
 fn fork_bomb(scene: &Scene<'_>) -> AllegedReply {
     for _ in 0..1_000 {
-        // SAFETY: an attack; parent and child both go on to fork.
+        // SAFETY: the call is an attack; parent and child both go on to fork.
         if unsafe { libc::fork() } == -1 {
             return scene.result(-1);
         }
@@ -165,22 +166,22 @@ fn sleep(scene: &Scene<'_>) -> AllegedReply {
         tv_sec: 1_000,
         tv_nsec: 0,
     };
-    // SAFETY: reads a structure of this frame.
+    // SAFETY: the call reads a structure of this frame.
     let result = unsafe { libc::nanosleep(&raw const long, ptr::null_mut()) };
     scene.result(result.into())
 }
 
 fn map(scene: &Scene<'_>, protection: i32) -> AllegedReply {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: asks for fresh memory.
+    // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
     let memory = unsafe { libc::mmap(ptr::null_mut(), 4_096, protection, flags, -1, 0) };
     scene.result(memory as i64)
 }
 
-/// `getpid` by the 32-bit gate, where call 20 has another meaning.
+/// Calls `getpid` by the 32-bit gate, where number 20 has another meaning than for 64 bits.
 fn i386(scene: &Scene<'_>) -> AllegedReply {
     let mut number = 20_i64;
-    // SAFETY: an attack; the gate changes no memory.
+    // SAFETY: the instruction is an attack; the gate changes no memory.
     unsafe { std::arch::asm!("int 0x80", inlateout("rax") number) };
     scene.result(number)
 }

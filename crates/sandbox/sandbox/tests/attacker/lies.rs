@@ -1,4 +1,5 @@
-//! Replies that no honest worker gives, and answers that change after they were given.
+//! Protocol violations: replies that no honest worker sends, and answers that change after the
+//! reply.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::{AllegedReply, Status};
@@ -31,11 +32,11 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         reply.with_detail("\u{1b}[2J")
     }),
     ("leave", |_| {
-        // SAFETY: ends the process.
+        // SAFETY: the call ends the process.
         unsafe { libc::_exit(7) }
     }),
     ("hang-up", |_| {
-        // SAFETY: the descriptor is this process's, which uses it no more.
+        // SAFETY: the descriptor belongs to this process, which no longer uses it.
         unsafe { libc::close(SOCKET) };
         loop {
             std::hint::spin_loop();
@@ -50,12 +51,12 @@ fn honest(scene: &Scene<'_>) -> AllegedReply {
     scene.done(b"honest")
 }
 
-/// Replies, and then writes into the answer for as long as it lives.
+/// Replies, then writes to the answer until it is killed.
 fn late(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     scene.say(&reply);
     loop {
-        // It is refused once the answer is sealed, which is the point.
+        // Refused once the answer is sealed, which the test relies on.
         let _refused = scene.answer.write_at(b"LATER!", 0);
     }
 }
@@ -65,7 +66,7 @@ fn mapped(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let descriptor = scene.answer.as_raw_fd();
-    // SAFETY: asks for a new mapping of a file that is at least so long.
+    // SAFETY: the call creates a new mapping of a file that is at least that long.
     let map = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -83,7 +84,7 @@ fn mapped(scene: &Scene<'_>) -> AllegedReply {
     }
 }
 
-/// Writes behind the end of the answer.
+/// Writes beyond the end of the answer.
 fn beyond(scene: &Scene<'_>) -> AllegedReply {
     let end = scene.job.limits.answer_bytes_max;
     match scene.answer.write_at(b"more", end) {

@@ -1,5 +1,5 @@
-//! What a program may try against a machine that it has for itself: privileged instructions, ring 0's memory, and system
-//! calls with arguments that make no sense.
+//! Attacks of a program on its own machine: privileged instructions, ring 0's memory, and system
+//! calls with invalid arguments.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -7,44 +7,44 @@ use std::arch::asm;
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("cli", |scene| {
-        // SAFETY: an attack; ring 3 may not.
+        // SAFETY: the instruction is an attack; ring 3 may not execute it.
         unsafe { asm!("cli") };
         scene.done(b"escaped")
     }),
     ("hlt", |scene| {
-        // SAFETY: an attack; ring 3 may not.
+        // SAFETY: the instruction is an attack; ring 3 may not execute it.
         unsafe { asm!("hlt") };
         scene.done(b"escaped")
     }),
     ("port", |scene| {
-        // SAFETY: an attack on the port that system calls leave by.
+        // SAFETY: the instruction is an attack on the port of system calls.
         unsafe { asm!("out 0x40, al") };
         scene.done(b"escaped")
     }),
     ("page-tables", |scene| {
-        // SAFETY: an attack; ring 3 may not.
+        // SAFETY: the instruction is an attack; ring 3 may not execute it.
         unsafe { asm!("mov cr3, {}", in(reg) 0_u64) };
         scene.done(b"escaped")
     }),
     ("msr", |scene| {
-        // SAFETY: an attack; ring 3 may not.
+        // SAFETY: the instruction is an attack; ring 3 may not execute it.
         unsafe { asm!("wrmsr", in("ecx") 0xc000_0082_u32, in("eax") 0, in("edx") 0) };
         scene.done(b"escaped")
     }),
     ("read-ring0", |scene| {
-        // SAFETY: an attack on the descriptor tables' page.
+        // SAFETY: the read is an attack on the page of the descriptor tables.
         let word = unsafe { std::ptr::without_provenance::<u64>(0x1010).read_volatile() };
         scene.done(&word.to_le_bytes())
     }),
     ("write-code", |scene| {
         let place = (machine_code as *const ()).cast_mut().cast::<u8>();
-        // SAFETY: an attack on the program's own code.
+        // SAFETY: the write is an attack on the program's own code.
         unsafe { place.write_volatile(0xc3) };
         scene.done(b"escaped")
     }),
     ("run-data", |scene| {
         let code = [0xc3_u8; 16];
-        // SAFETY: an attack; the bytes would return.
+        // SAFETY: the call is an attack; if the bytes ran, they would return.
         let run: extern "C" fn() = unsafe { std::mem::transmute(code.as_ptr()) };
         run();
         scene.done(b"escaped")
@@ -57,20 +57,21 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
 
 extern "C" fn machine_code() {}
 
-/// Whether VMX and SVM are there.
+/// Answers with the bits of VMX and SVM in `cpuid`.
 fn cpuid(scene: &Scene<'_>) -> AllegedReply {
     let vmx = std::arch::x86_64::__cpuid(1).ecx >> 5 & 1;
     let svm = std::arch::x86_64::__cpuid(0x8000_0001).ecx >> 2 & 1;
     scene.done(format!("vmx {vmx} svm {svm}").as_bytes())
 }
 
-/// Where things are, and what the program was given to make its canary of.
+/// Answers with addresses of code, heap and stack, and the random bytes for the program's stack
+/// canary.
 fn layout(scene: &Scene<'_>) -> AllegedReply {
     let heap = Box::new(0_u8);
     let on_stack = 0_u8;
-    // SAFETY: asks for a number.
+    // SAFETY: the call only returns a number.
     let random = unsafe { libc::getauxval(libc::AT_RANDOM) };
-    // SAFETY: sixteen bytes that the kernel, or the helper, put there for every program.
+    // SAFETY: the kernel, or the helper, puts sixteen bytes there for every program.
     let random = unsafe { std::ptr::with_exposed_provenance::<[u8; 16]>(random as usize).read() };
     let places = format!(
         "{:p} {:p} {:p} {:x}",
@@ -84,13 +85,13 @@ fn layout(scene: &Scene<'_>) -> AllegedReply {
 
 fn random(scene: &Scene<'_>) -> AllegedReply {
     let mut bytes = [0_u8; 16];
-    // SAFETY: writes so many bytes.
+    // SAFETY: the call writes at most `bytes.len()` bytes.
     let drawn = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     assert_eq!(drawn, 16, "randomness is never short");
     scene.done(format!("{:x}", u128::from_le_bytes(bytes)).as_bytes())
 }
 
-/// System calls drawn from a seed, with arguments at every edge.
+/// Makes system calls drawn from a seed, with arguments at boundary values.
 fn calls(scene: &Scene<'_>) -> AllegedReply {
     const CALLS: u32 = 60;
     let mut state = scene.numbers[0] | 1;
@@ -119,7 +120,7 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
     ];
     for _ in 0..CALLS {
         let number = draw(340);
-        // These end the job as they should.
+        // These end the job rightly.
         if [60, 231, 62, 200, 234].contains(&number) {
             continue;
         }
@@ -129,7 +130,7 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
             _ => edges[draw(edges.len() as u64) as usize].wrapping_add(draw(64)),
         };
         let [a, b, c, d, e, f] = [(); 6].map(|()| argument());
-        // SAFETY: an attack; what it breaks is this job's own.
+        // SAFETY: the call is an attack; it can break only the memory of this job.
         unsafe { libc::syscall(number as i64, a, b, c, d, e, f) };
     }
     scene.done(b"survived")

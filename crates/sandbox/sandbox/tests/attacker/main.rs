@@ -1,7 +1,9 @@
-//! A worker that attacks its cell from within, in the way its plan names: a word, and numbers after it.
+//! A worker that attacks its cell from within. Its plan is the name of the attack, followed by
+//! numbers.
 //!
-//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's name, one that succeeds as
-//! [`Status::Done`] with "escaped". Most die on the way.
+//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's text,
+//! one that succeeds as [`Status::Done`] with "escaped". Most attacks kill the child before it
+//! replies.
 
 mod calls;
 mod lies;
@@ -18,7 +20,7 @@ use std::os::unix::fs::FileExt;
 #[global_allocator]
 static HEAP: sandbox::inside::Heap = sandbox::inside::Heap;
 
-/// What an attack may use.
+/// Inputs of an attack.
 struct Scene<'a> {
     job: &'a Job<'a>,
     original: &'a File,
@@ -73,7 +75,8 @@ impl Scene<'_> {
         AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
     }
 
-    /// What a system call returned, or -1 and errno.
+    /// Builds the reply for a system call that returned `returned`, with the text of `errno` if
+    /// that is -1.
     fn result(&self, returned: i64) -> AllegedReply {
         if returned == -1 {
             let error = std::io::Error::last_os_error();
@@ -83,9 +86,9 @@ impl Scene<'_> {
         self.done(b"escaped")
     }
 
-    /// Says something on the socket that `serve` has not asked for.
+    /// Sends a packet on the socket besides the reply that `serve` sends.
     fn say(&self, bytes: &[u8]) {
-        // SAFETY: the bytes are a slice's.
+        // SAFETY: pointer and length are those of a slice.
         let sent = unsafe { libc::write(SOCKET, bytes.as_ptr().cast(), bytes.len()) };
         assert_eq!(sent, bytes.len() as isize, "the server listens");
     }
@@ -100,12 +103,12 @@ fn echo(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&bytes)
 }
 
-/// The numbers of all open descriptors, or of those below a number.
+/// Answers with the numbers of all open descriptors, or of those below the plan's number.
 fn descriptors(scene: &Scene<'_>) -> AllegedReply {
     let mut open = String::new();
     let end = scene.numbers.first().map_or(4_096, |end| *end as i32);
     for descriptor in 0..end {
-        // SAFETY: seeks by nothing, or fails; a socket says ESPIPE.
+        // SAFETY: the call moves no offset, or fails; for a socket it fails with ESPIPE.
         let at = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
         let error = std::io::Error::last_os_error().raw_os_error();
         if at != -1 || error != Some(libc::EBADF) {

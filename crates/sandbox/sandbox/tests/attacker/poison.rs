@@ -1,7 +1,8 @@
-//! One job hides a secret wherever it can write; a later one looks for it wherever it can read.
+//! A job that hides a secret wherever it can write, and a later job that searches wherever it can
+//! read.
 //!
-//! The secret is computed where it is written, and sought by its product with a number: no copy of it lies in the
-//! program.
+//! The secret is computed where it is written, and found by its product with a number, so the
+//! program itself holds no copy of it.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -30,14 +31,14 @@ fn fill(bytes: &mut [u8]) {
     }
 }
 
-/// Shows that the search finds what is there.
+/// Shows that the search finds a secret in its own job.
 fn seek_own(scene: &Scene<'_>) -> AllegedReply {
     poison(scene);
     seek(scene)
 }
 
-/// Hides the secret in static, thread-local, heap, stack, mapped and answer memory, and answers with where: addresses
-/// and lengths.
+/// Hides the secret in static, thread-local, heap, stack, mapped and answer memory. Answers with
+/// the addresses and lengths.
 fn poison(scene: &Scene<'_>) -> AllegedReply {
     let mut hidden = Vec::new();
     let mut hide = |bytes: &mut [u8]| {
@@ -53,14 +54,14 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
     let mut stack = [0; HIDE_BYTES];
     hide(&mut stack);
     std::hint::black_box(&stack);
-    // SAFETY: `map` makes so many bytes for us alone.
+    // SAFETY: `map` creates a private mapping of that many bytes.
     hide(unsafe { std::slice::from_raw_parts_mut(map(), HIDE_BYTES) });
     let secret = String::from_utf8_lossy(&blocks[0]).into_owned();
     // SAFETY: this process has one thread.
     unsafe { std::env::set_var("SECRET", secret) };
     let written = scene.answer.write_all_at(&blocks[3], PAGE_BYTES as u64);
     written.expect("the answer is writable");
-    // Half of them are freed, as a codec does.
+    // Half of the blocks are freed, as a codec does.
     std::mem::forget(blocks.into_iter().step_by(2).collect::<Vec<_>>());
     scene.done(hidden.join(" ").as_bytes())
 }
@@ -68,19 +69,19 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
 fn map() -> *mut u8 {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: asks for fresh memory.
+    // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
     let map = unsafe { libc::mmap(std::ptr::null_mut(), HIDE_BYTES, protection, flags, -1, 0) };
     assert_ne!(map, libc::MAP_FAILED, "an anonymous mapping is allowed");
     map.cast()
 }
 
-/// Answers with the number of places that hold the secret. The plan says where an earlier job hid it; all other memory
-/// is searched too.
+/// Answers with the number of places that hold the secret. The plan lists where an earlier job hid
+/// it; the search covers other memory too.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut ranges = vec![statics(), heap()];
     let hidden = scene.numbers.chunks_exact(2);
     ranges.extend(hidden.map(|place| (place[0] as usize, (place[0] + place[1]) as usize)));
-    // Fresh blocks and mappings may lie where freed ones did.
+    // Fresh blocks and mappings may reuse freed ones.
     let blocks = BLOCKS_BYTES.map(Vec::<u8>::with_capacity);
     ranges.extend(blocks.iter().map(|block| {
         let begin = block.as_ptr() as usize;
@@ -99,7 +100,7 @@ fn seek(scene: &Scene<'_>) -> AllegedReply {
     scene.done(found.to_string().as_bytes())
 }
 
-/// The program's writable memory.
+/// Returns the range of the program's writable memory.
 fn statics() -> (usize, usize) {
     unsafe extern "C" {
         static __data_start: u8;
@@ -108,7 +109,7 @@ fn statics() -> (usize, usize) {
     (&raw const __data_start as usize, &raw const _end as usize)
 }
 
-/// The heap's last 2 MiB that were used, and the 2 MiB behind them.
+/// Returns the range of the heap's last 2 MiB in use, and the 2 MiB after them.
 fn heap() -> (usize, usize) {
     const HALF_BYTES: usize = 2 << 20;
     let block: Vec<u8> = Vec::with_capacity(1 << 20);
@@ -116,8 +117,9 @@ fn heap() -> (usize, usize) {
     (middle.saturating_sub(HALF_BYTES), middle + HALF_BYTES)
 }
 
-/// Hits in a range of which parts may not be mapped: `pwrite` ends before those, where a load would be a fault. It takes
-/// many pages at a time, since a guest pays for each call what a thousand of its own instructions cost.
+/// Counts the hits in a range with possibly unmapped parts: `pwrite` stops before those, while a
+/// load would fault. Each call covers many pages, since in a guest a call costs as much as a
+/// thousand instructions.
 fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
     const PROBE_BYTES: usize = 64 << 10;
     let descriptor = scene.answer.as_raw_fd();
@@ -126,17 +128,19 @@ fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
     while page < end {
         let bytes = PROBE_BYTES.min((end - page).next_multiple_of(PAGE_BYTES));
         let address = std::ptr::with_exposed_provenance::<u8>(page);
-        // SAFETY: the kernel reads as much as there is, or says that it cannot.
+        // SAFETY: the kernel reads as much as is mapped, or returns an error.
         let written = unsafe { libc::pwrite(descriptor, address.cast(), bytes, 0) };
         let there = usize::try_from(written).unwrap_or(0) & !(PAGE_BYTES - 1);
-        // SAFETY: the line above read so many bytes, nothing unmaps them meanwhile, and no other thread writes.
+        // SAFETY: the `pwrite` above read that many bytes, nothing unmaps them meanwhile, and there
+        // is no other thread.
         found += hits(unsafe { std::slice::from_raw_parts(address, there) });
         page += there.max(PAGE_BYTES);
     }
     found
 }
 
-/// Compares products, so that the secret itself is nowhere in this process, not even in a spilled register.
+/// Counts the hits in `bytes`. It compares products, so that the secret itself is nowhere in this
+/// process, not even in a spilled register.
 fn hits(bytes: &[u8]) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let product = |window: &[u8]| {

@@ -1,4 +1,5 @@
-//! One job hides a secret in every register that the processor has for it; a later one looks there before anything else.
+//! A job that hides a secret in every register of the processor, and a later job that looks there
+//! first.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -6,12 +7,13 @@ use sandbox_protocol::AllegedReply;
 pub(crate) const ATTACKS: &[(&str, Attack)] =
     &[("poison-registers", poison), ("seek-registers", seek)];
 
-/// Rounding towards zero, denormals as zero: what a job may leave in MXCSR, against the default.
+/// MXCSR with rounding towards zero and denormals as zero, as a job may leave it; below, the
+/// default.
 const MXCSR_CHANGED: u32 = 0x7fc0;
 const MXCSR_DEFAULT: u32 = 0x1f80;
 const ALL_BYTES: usize = 32 * 64 + 8 * 8;
 
-/// What `fxsave` writes: x87, MXCSR, XMM.
+/// Output of `fxsave`: x87, MXCSR, XMM.
 #[repr(C, align(64))]
 struct Legacy([u8; 512]);
 
@@ -20,7 +22,7 @@ struct Vectors([u8; ALL_BYTES]);
 
 std::arch::global_asm!(
     ".pushsection .text",
-    // fill(secret): every ZMM and mask register.
+    // attacker_fill_512(secret): fills every ZMM and mask register.
     "attacker_fill_512:",
     ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31",
     "vpbroadcastq %rdi, %zmm\\n",
@@ -29,7 +31,7 @@ std::arch::global_asm!(
     "kmovq %rdi, %k\\n",
     ".endr",
     "ret",
-    // dump(place): the same.
+    // attacker_dump_512(place): stores the same registers.
     "attacker_dump_512:",
     ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31",
     "vmovdqu64 %zmm\\n, 64*\\n(%rdi)",
@@ -38,7 +40,7 @@ std::arch::global_asm!(
     "kmovq %k\\n, 2048+8*\\n(%rdi)",
     ".endr",
     "ret",
-    // The same where registers have 256 bits.
+    // The same two functions for registers of 256 bits.
     "attacker_fill_256:",
     "vmovq %rdi, %xmm0",
     "vpbroadcastq %xmm0, %ymm0",
@@ -51,7 +53,7 @@ std::arch::global_asm!(
     "vmovdqu %ymm\\n, 64*\\n(%rdi)",
     ".endr",
     "ret",
-    // legacy(secret): the x87 stack.
+    // attacker_fill_87(secret): fills the x87 stack.
     "attacker_fill_87:",
     "pushq %rdi",
     ".rept 8",
@@ -71,7 +73,7 @@ unsafe extern "C" {
     fn attacker_fill_87(secret: u64);
 }
 
-/// Computed, so that no copy lies in the program.
+/// Computes the secret, so that the program holds no copy of it.
 fn secret() -> u64 {
     std::hint::black_box(0x0123_4567_89ab_u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -80,37 +82,40 @@ fn has_512() -> bool {
     std::is_x86_feature_detected!("avx512bw")
 }
 
-/// Answers with how wide the registers are that hold the secret now.
+/// Hides the secret, and answers with the width of the registers that hold it.
 fn poison(scene: &Scene<'_>) -> AllegedReply {
     let reply = scene.done(if has_512() { b"512" } else { b"256" });
     let mxcsr = MXCSR_CHANGED;
     let secret = secret();
-    // SAFETY: pushes eight numbers on an empty x87 stack, which no code of this program uses.
+    // SAFETY: the call pushes eight numbers on an empty x87 stack, which no code of this program
+    // uses.
     unsafe { attacker_fill_87(secret) };
-    // SAFETY: how this job's last instructions round matters to nobody.
+    // SAFETY: the rounding of this job's last instructions does not matter.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr) };
     if has_512() {
-        // SAFETY: changes registers that a callee may change, and that this processor has.
+        // SAFETY: the call changes only registers that a callee may change, and this processor has
+        // them.
         unsafe { attacker_fill_512(secret) };
     } else {
-        // SAFETY: as above, for the registers of a processor with AVX2, which every host of these tests has.
+        // SAFETY: as above, for the registers of a processor with AVX2, which every host of these
+        // tests has.
         unsafe { attacker_fill_256(secret) };
     }
     reply
 }
 
-/// Answers with the number of places that hold the secret.
+/// Answers with the number of registers of each kind that hold the secret.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut vectors = Vectors([0; ALL_BYTES]);
     let mut legacy = Legacy([0; 512]);
     if has_512() {
-        // SAFETY: writes so many bytes.
+        // SAFETY: the call writes ALL_BYTES bytes, the size of `vectors`.
         unsafe { attacker_dump_512(&raw mut vectors) };
     } else {
-        // SAFETY: writes 16 times 32 of so many bytes.
+        // SAFETY: the call writes 16 times 32 bytes within `vectors`.
         unsafe { attacker_dump_256(&raw mut vectors) };
     }
-    // SAFETY: writes 512 aligned bytes.
+    // SAFETY: the instruction writes 512 aligned bytes, the size of `legacy`.
     unsafe { std::arch::asm!("fxsave64 [{}]", in(reg) &raw mut legacy) };
     let mxcsr = u32::from_le_bytes(*legacy.0[24..].first_chunk().expect("512 bytes"));
     let secret = secret();
@@ -120,7 +125,7 @@ fn seek(scene: &Scene<'_>) -> AllegedReply {
             .filter(|word| u64::from_le_bytes(**word) == secret)
             .count()
     };
-    // The x87 keeps 64 bits of mantissa, without the zeros above the number.
+    // The x87 keeps a mantissa of 64 bits, without leading zeros.
     let mantissa = secret << secret.leading_zeros();
     let x87 = legacy.0[32..160].chunks(16);
     let x87 = x87

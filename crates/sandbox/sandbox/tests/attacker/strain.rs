@@ -1,4 +1,4 @@
-//! Jobs that take more than they may, or die, and honest ones that cost a known amount.
+//! Jobs that exceed their limits, or die, and honest jobs that cost a known amount.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;
@@ -12,7 +12,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("loop-deaf", |_| {
         for signal in [libc::SIGPROF, libc::SIGXCPU] {
-            // SAFETY: no handler of ours runs.
+            // SAFETY: the call installs no handler of ours.
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
         loop {
@@ -21,7 +21,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("read-forever", |scene| {
         let mut byte = 0_u8;
-        // SAFETY: reads into a byte of this frame.
+        // SAFETY: the call reads into a byte of this frame.
         let read = unsafe { libc::read(SOCKET, (&raw mut byte).cast(), 1) };
         scene.result(read as i64)
     }),
@@ -30,7 +30,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         scene.done(&memory[..1])
     }),
     ("allocate-in-c", |scene| {
-        // SAFETY: asks for memory, or gets none.
+        // SAFETY: any size is allowed; without memory the call returns null.
         let memory = unsafe { libc::malloc(scene.numbers[0] as usize) };
         scene.result(if std::hint::black_box(memory).is_null() {
             -1
@@ -71,7 +71,8 @@ fn deeper(depth: u64) -> u64 {
     }
 }
 
-/// Touches so many bytes of fresh heap, in blocks of 1 MiB as codecs do; answers with the page faults it took.
+/// Touches as many bytes of fresh heap as the plan says, in blocks of 1 MiB as codecs do. Answers
+/// with the number of its page faults.
 fn touch(scene: &Scene<'_>) -> AllegedReply {
     let before = faults();
     let mut blocks = Vec::new();
@@ -87,21 +88,21 @@ fn touch(scene: &Scene<'_>) -> AllegedReply {
     scene.done(taken.to_string().as_bytes())
 }
 
-// As much code as a worker with codecs has, so that there are whole huge pages of it.
+// As much code as a worker with codecs has, so that it fills whole huge pages.
 std::arch::global_asm!(
     ".pushsection .text",
     "attacker_ballast: .fill 6 << 20, 1, 0x90",
     ".popsection",
 );
 
-/// Reads from every page of the ballast; answers with the page faults it took.
+/// Reads from every page of the ballast. Answers with the number of its page faults.
 fn walk(scene: &Scene<'_>) -> AllegedReply {
     unsafe extern "C" {
         #[link_name = "attacker_ballast"]
         static BALLAST: [u8; 6 << 20];
     }
     let before = faults();
-    // SAFETY: the assembler made so many bytes, which nothing writes.
+    // SAFETY: the assembler emitted that many bytes, and no code writes to them.
     for page in unsafe { &BALLAST }.chunks(4_096) {
         std::hint::black_box(page[0]);
     }
@@ -110,13 +111,13 @@ fn walk(scene: &Scene<'_>) -> AllegedReply {
 
 fn faults() -> i64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes the structure it is given.
+    // SAFETY: the call writes only the structure in this frame.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    // SAFETY: a structure of integers, zeroed above.
+    // SAFETY: the structure consists of integers, zeroed above.
     unsafe { usage.assume_init() }.ru_minflt
 }
 
-/// Does so many rounds of work, in registers.
+/// Does as many rounds of work as the plan says, in registers.
 fn work(scene: &Scene<'_>) -> AllegedReply {
     let rounds = 0..scene.numbers[0];
     let sum = rounds.fold(1_u64, |sum, round| {
@@ -125,15 +126,16 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&sum.to_le_bytes())
 }
 
-/// Answers with the number of the core that it begins on, and works for so many microseconds.
+/// Answers with the number of the core on which it starts, after work of as many microseconds as
+/// the plan says.
 fn core(scene: &Scene<'_>) -> AllegedReply {
-    // SAFETY: takes nothing; the C library reads where the kernel keeps it for this thread.
+    // SAFETY: the call takes nothing, and reads a number that the kernel keeps for this thread.
     let core = unsafe { libc::sched_getcpu() };
     spin(scene);
     scene.done(core.to_string().as_bytes())
 }
 
-/// Works for so many microseconds, in registers.
+/// Works for as many microseconds as the plan says, in registers.
 fn spin(scene: &Scene<'_>) -> AllegedReply {
     let begin = Instant::now();
     let time = Duration::from_micros(scene.numbers[0]);

@@ -1,10 +1,10 @@
-//! Each attack, and how it ends.
+//! Attacks on a cell from within, and the end of each.
 
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, text};
 use expect_test::{Expect, expect};
 use sandbox::Pool;
 
-/// How every one of `attacks` ends; after each an honest job runs.
+/// Runs each of `attacks`, with an honest job after it, and compares their ends with `expected`.
 fn check(pool: &Pool, attacks: &[&str], expected: Expect) {
     let mut ends = String::new();
     for attack in attacks {
@@ -34,7 +34,7 @@ fn p3_a_fork_bomb_forks_nothing() {
     );
 }
 
-/// Also for other users, and on hosts that give less.
+/// Checks the end of each attack. Also used for other users, and on hosts with fewer mechanisms.
 pub(crate) fn assert_calls_denied(pool: &Pool) {
     check(
         pool,

@@ -1,4 +1,4 @@
-//! P15: jobs that their cells died of are kept, and die of the same again.
+//! P15: jobs of which their cells died are kept, and fail in the same way again.
 
 use crate::host::{Without, alone};
 use crate::life::descendants;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder for a test of this name, empty.
+/// Returns an empty folder for the test `name`.
 fn folder(name: &str) -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     let folder = std::env::temp_dir().join(format!("pelton-cell-crashes-{user}-{name}"));
@@ -72,7 +72,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
     assert!(job.is_same(&again), "{again}");
     let slow = run_in(&other, "read-forever", JOB_LIMITS, 50).expect_err("it never ends");
     assert!(!job.is_same(&slow), "{slow}");
-    // A file that is cut or changed is no job.
+    // A truncated or changed file is not a reproducer.
     let bytes = fs::read(path).expect("it is there");
     let changed = [&bytes[..bytes.len() - 1], b"L"].concat();
     let cuts = [0, 5, 60, bytes.len() - 1].map(|cut| bytes[..cut].to_vec());
@@ -94,7 +94,7 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
     );
     assert_eq!(failed.detail, expected);
     assert_eq!(kept(&folder).len(), 1);
-    // Media that are at fault are nobody's crash.
+    // A job that failed by the fault of its original is not kept.
     let refused = fails(&pool, "allocate 10000000000");
     assert!(!refused.detail.contains("the job"), "{refused}");
 }
@@ -114,8 +114,9 @@ fn p15_requests_of_programs_are_kept_with_their_environment() {
     assert!(job.is_same(&again.expect_err("it fails again")));
 }
 
-/// A program that is kept in a process may be looked at by whoever may look at the server's processes: it is where it waits
-/// for its next request, with names, and goes on afterwards.
+/// A debugger with the rights to the server's processes can attach to a persistent program in a
+/// process. It shows where the program waits for its next request, with names, and the program
+/// continues afterwards.
 #[test]
 fn p15_gdb_attaches_to_a_program_that_is_kept() {
     let name = "crashes::p15_gdb_attaches_to_a_program_that_is_kept";
@@ -134,7 +135,7 @@ fn p15_gdb_attaches_to_a_program_that_is_kept() {
     });
     assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("1"));
     let is_program = |pid: &u32| {
-        // Those of the pool have names that begin so.
+        // Processes of the pool itself have names with this prefix.
         fs::read_to_string(format!("/proc/{pid}/comm"))
             .is_ok_and(|comm| !comm.starts_with("pelton "))
     };

@@ -1,13 +1,14 @@
-//! In a build whose wipes forget (`--features fault`), what looks for that must find it.
+//! Tests for builds whose wipes do nothing (`--features fault`): the checks on wipes must notice.
 
 use crate::kvm::microvms;
 use crate::poison::one_cell;
 use crate::run;
 
-/// N2: canaries tell within some hundred jobs, the machine is replaced, and jobs go on.
+/// N2: canaries report the missing wipe within some hundred jobs, the machine is replaced, and jobs
+/// go on.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
-    // One wipe of 64 plants one; not to meet any in so many is as good as impossible.
+    // One wipe of 64 plants a canary; the chance of none in this many jobs is negligible.
     const JOBS: u32 = 5_000;
     let Some(pool) = microvms(one_cell(true)) else {
         return;
@@ -21,7 +22,7 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     eprintln!("cell: proved: a canary told of a wipe that forgot after {told:?} jobs");
 }
 
-/// P1: the search of the long proof finds what such a wipe leaves.
+/// P1: the search of the long proof finds the memory that such a wipe leaves.
 #[test]
 fn p1_the_search_finds_what_a_wipe_forgets() {
     let Some(pool) = microvms(one_cell(true)) else {

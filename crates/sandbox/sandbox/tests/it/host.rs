@@ -1,4 +1,5 @@
-//! The same attacks for other users and on poorer hosts, each in a process that gave its rights away.
+//! The same attacks as other users and on hosts with fewer mechanisms, each in a process that gave
+//! up rights.
 
 use crate::attacks::assert_calls_denied;
 use crate::{ATTACKER_PATH, assert_works, pool, run, start};
@@ -8,7 +9,7 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What a process does without.
+/// Rights that a process gives up.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Without {
     pub(crate) root: bool,
@@ -21,8 +22,8 @@ pub(crate) struct Without {
 const CHILD: &str = "CELL_IT_CHILD";
 const NOBODY: u32 = 65_534;
 
-/// True in a process of its own that runs only the test `name`, with fewer rights. Elsewhere runs that process, and
-/// returns false when it succeeded.
+/// Returns true in a separate process that runs only the test `name`, with fewer rights. In the
+/// test program itself, runs that process, and returns false if it succeeded.
 pub(crate) fn alone(name: &str, without: Without) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -45,7 +46,7 @@ pub(crate) fn alone(name: &str, without: Without) -> bool {
     false
 }
 
-/// A filter that refuses some calls, as a container's does.
+/// Installs a filter that refuses some calls, as a container's does.
 fn deny(without: Without) -> std::io::Result<()> {
     const NEW_NAMESPACES: u32 = 0x7e02_0000;
     let op = |code: u32, jt, jf, k| libc::sock_filter {
@@ -98,7 +99,7 @@ fn deny(without: Without) -> std::io::Result<()> {
     }
 }
 
-/// The lines of a posture that depend on the host's mercy.
+/// Returns the parts of a posture that depend on the host.
 fn mercy(pool: &Pool) -> String {
     let posture = pool.posture();
     format!(

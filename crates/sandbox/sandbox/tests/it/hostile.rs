@@ -1,4 +1,4 @@
-//! P3's other half: what hostile programs leave to the others.
+//! P3, second half: honest jobs keep their share of the CPU beside hostile programs.
 
 use crate::host::{Without, alone};
 use crate::kvm::microvms;
@@ -9,7 +9,7 @@ use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Set by `cargo xtask conform cells`, on a machine that does nothing else.
+/// Variable that `cargo xtask conform cells` sets, on a machine without other load.
 const TIME: &str = "CELL_IT_HOSTILE_MS";
 
 const HOSTILE: [&str; 7] = [
@@ -22,16 +22,17 @@ const HOSTILE: [&str; 7] = [
     "allocate",
 ];
 
-/// Cells of each side: as many as there are cores, so that none is free.
+/// Returns the number of cells of each side: one per core, so that no core is free.
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(2, |cores| cores.get() as u32)
 }
 
-/// Least share of the others.
+/// Least share of the CPU that honest jobs must get.
 const LEAST: f64 = 0.95;
 
-/// Where the machine has more to do, its cores are now and then free for the one and not for the other. That takes from the
-/// others' share and never adds to it, so one of so many measurements must show what is left to them.
+/// Returns the number of measurements, of which one must reach the share. On a machine with other
+/// load, a core may be free for one side only. That lowers the share of the honest jobs and never
+/// raises it.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -39,7 +40,8 @@ fn tries() -> u32 {
     }
 }
 
-/// Where little of the CPU is left for a hostile program, it takes long until it has taken the usual.
+/// Returns the CPU time until a job is deprioritized. On a machine with other load a hostile
+/// program takes long to use the default.
 fn give_way_time_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().give_way_time_ms,
@@ -47,14 +49,14 @@ fn give_way_time_ms() -> u32 {
     }
 }
 
-/// How long a hostile program may run.
+/// Returns the time for which a hostile program may run.
 fn limit_ms() -> u32 {
     let asked = std::env::var(TIME).ok();
     asked.map_or(2_000, |time| time.parse().expect("milliseconds"))
 }
 
-/// P3: honest jobs keep 95 % of the CPU that they and hostile programs want, however those were written. Told by CPU time,
-/// which others on the machine do not change.
+/// P3: honest jobs get 95 % of the CPU for which they compete with hostile programs of any kind.
+/// The measure is CPU time, on which other load has no effect.
 #[test]
 fn p3_the_others_keep_their_share_beside_hostile_programs() {
     let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
@@ -72,13 +74,13 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
             let kept = shares.any(|share| LEAST <= share);
             assert!(kept, "{backend}: {what}");
         }
-        // It is giving way that does it.
+        // Without deprioritization the share is lower.
         let share = share(*backend, "loop", 0);
         assert!(share < LEAST, "{backend}: {share:.3}");
     }
 }
 
-/// What others get of the CPU that they and these programs take.
+/// Returns the honest jobs' share of the CPU time that they and these hostile programs use.
 fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
     let cores = cores();
     let quiet = std::env::var(TIME).is_ok();
@@ -90,7 +92,7 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         ..Limits::default()
     };
     let hostile = program_pool(Limits { backend, ..limits });
-    // This process has no others yet: a worker's init, which has its zygote.
+    // The first descendant of this process is the first pool's init, the parent of its zygote.
     let hostile_tree = crate::life::descendants(std::process::id())[0];
     let honest = start(limits);
     let trees = crate::life::descendants(std::process::id());
@@ -113,17 +115,17 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         }
         let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
         let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
-        // Jobs that are done, and those under way.
+        // Jobs that are done, and those that run.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a machine with other work what they take before they give way is much of all that is to be had.
+        // On a busy machine the CPU time before deprioritization is large, and does not count.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {
             std::thread::sleep((time / 5).saturating_sub(begin.elapsed()));
             used_us()
         };
-        // While they live: nobody is told what was used by a program that was killed.
+        // Measured while the programs run: the usage of a killed program is not reported.
         std::thread::sleep((time * 9 / 10).saturating_sub(begin.elapsed()));
         let (hostile_us, honest_us) = used_us();
         let hostile_us = hostile_us.saturating_sub(hostile_before_us);
@@ -149,9 +151,9 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
     share
 }
 
-/// CPU time of a process and of all that it started and that still runs.
+/// Returns the CPU time of a process and of its running descendants.
 fn tree_us(pid: u32) -> u64 {
-    // Any of them may end between two reads.
+    // Each of them may end between two reads.
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
         return 0;
     };
@@ -169,10 +171,10 @@ fn tree_us(pid: u32) -> u64 {
         .sum()
 }
 
-/// Runs one, and tells how long after its limit it was over.
+/// Runs one hostile program, and returns by how much it exceeded its wall time.
 fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
     let limits = JobLimits {
-        // Wall time ends all of them.
+        // High enough that the wall time ends all of them.
         cpu_ms_max: 60_000,
         ..JOB_LIMITS
     };
@@ -183,7 +185,7 @@ fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));
     match what {
-        // In a microVM nobody is left who could wake it, which ends it at once.
+        // In a microVM no thread is left that could wake it, which ends it at once.
         "read-blocked" if pool.posture().backend == Backend::Kvm => {
             let failed = ended.expect_err("it never ends");
             assert_eq!(failed.kind, FailureKind::Crashed);

@@ -1,4 +1,4 @@
-//! What is particular to microVMs. Where the host has none, these tests say so and show nothing.
+//! Properties of microVMs. On a host without KVM, these tests say so and prove nothing.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, poison, run, run_in, start};
@@ -8,7 +8,7 @@ use sandbox_protocol::JobLimits;
 use std::collections::HashSet;
 use std::fs::File;
 
-/// A pool of microVMs, where this host runs them.
+/// Starts a pool of microVMs, if this host runs them.
 pub(crate) fn microvms(limits: Limits) -> Option<Pool> {
     let device = File::options().read(true).write(true).open("/dev/kvm");
     if let Err(err) = device {
@@ -43,7 +43,6 @@ fn a_worker_runs_in_a_microvm_as_it_is() {
     assert_eq!((stats.crashes, stats.zygote_deaths), (0, 0));
 }
 
-/// P13, for a program that has a machine for itself.
 #[test]
 fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -69,7 +68,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
             Ok(answer) => format!("answers {answer}"),
             Err(failure) => failure.to_string(),
         };
-        // Addresses differ from template to template.
+        // Addresses differ per template.
         let end = end.split(" at 0x").next().expect("split yields one");
         let end = end.split(" for 0x").next().expect("split yields one");
         ends.push_str(&format!("{attack}: {end}\n"));
@@ -93,7 +92,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     .assert_eq(&ends);
 }
 
-/// P13: the calls of which a process dies are calls that a guest does not have.
+/// P13: the calls for which a process is killed do not exist in a guest.
 #[test]
 fn p13_calls_that_no_codec_makes_fail() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -179,14 +178,14 @@ fn p13_calls_that_no_codec_makes_fail() {
     .assert_eq(&ends);
 }
 
-/// N11: the calls that a guest has, with arguments that make no sense. `cargo xtask conform cells` draws more.
+/// N11: calls that a guest has, with invalid arguments. `cargo xtask conform cells` runs more.
 #[test]
 fn n11_calls_with_any_arguments_harm_nobody_else() {
     let Some(pool) = microvms(Limits::default()) else {
         return;
     };
     for seed in 1..=poison::rounds(40) {
-        // It may end in any way.
+        // The job may end in any way.
         let _end = run(&pool, &format!("calls {}", u64::from(seed) * 0x9e37_79b9));
     }
     assert_works(&pool);
@@ -198,7 +197,6 @@ fn n11_calls_with_any_arguments_harm_nobody_else() {
     );
 }
 
-/// P3 and P4.
 #[test]
 fn p3_p4_a_guest_is_ended_in_its_limits() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -232,7 +230,7 @@ fn p3_p4_a_guest_is_ended_in_its_limits() {
     assert_works(&pool);
 }
 
-/// N4: two templates share no layout and no canary, and no two jobs draw the same numbers.
+/// N4: two templates share no layout and no canary, and no two jobs get the same random numbers.
 #[test]
 fn n4_generations_and_jobs_have_randomness_of_their_own() {
     let (Some(first), Some(second)) = (microvms(Limits::default()), microvms(Limits::default()))
@@ -257,7 +255,7 @@ fn n4_generations_and_jobs_have_randomness_of_their_own() {
     assert_eq!(drawn.len(), 50);
 }
 
-/// N7: the probe runs a guest, and has the helper's filter kill.
+/// N7: the probe runs a guest, and lets the helper's filter kill.
 #[test]
 fn n7_a_probe_runs_a_guest() {
     if microvms(Limits::default()).is_none() {
@@ -296,7 +294,7 @@ fn a_machine_that_does_not_start_is_an_error_that_says_why() {
     );
 }
 
-/// N7: `auto` takes one of the two, and says why it is not the microVM.
+/// N7: `auto` chooses one of the two backends, and states why it is not the microVM.
 #[test]
 fn n7_auto_says_why_it_fell_back() {
     let pool = start(Limits {
@@ -318,7 +316,8 @@ fn n7_auto_says_why_it_fell_back() {
     }
 }
 
-/// N8: the helper is jailed as a zygote is, offers no page for merging, and its guest sees no virtualisation.
+/// N8: the helper is jailed like a zygote, offers no page for merging, and its guest sees no
+/// virtualisation.
 #[test]
 fn n8_the_host_of_a_guest_is_jailed() {
     if !alone("kvm::n8_the_host_of_a_guest_is_jailed", Without::default()) {
@@ -338,7 +337,7 @@ fn n8_the_host_of_a_guest_is_jailed() {
         let status = read("status").expect("it runs");
         assert!(status.contains("Seccomp:\t2"), "{status}");
         assert!(status.contains("NoNewPrivs:\t1"), "{status}");
-        // Not dumpable, so this can be refused.
+        // The helper is not dumpable, so reading this can be refused.
         if let Ok(maps) = read("smaps") {
             let flags = maps.lines().filter(|line| line.starts_with("VmFlags"));
             assert!(
@@ -350,7 +349,7 @@ fn n8_the_host_of_a_guest_is_jailed() {
     assert_eq!(run(&pool, "cpuid").as_deref(), Ok("vmx 0 svm 0"));
 }
 
-/// Templates are renewed on schedule while jobs run, and helpers of the old one end.
+/// Templates are renewed on schedule while jobs run, and helpers of the old template end.
 #[test]
 fn templates_are_renewed_while_jobs_run() {
     let Some(pool) = microvms(Limits {
@@ -359,7 +358,8 @@ fn templates_are_renewed_while_jobs_run() {
     }) else {
         return;
     };
-    // A template takes longer to boot than these jobs to run, so there are as many as it takes.
+    // A template takes longer to boot than these jobs take to run, so jobs run until it was
+    // renewed.
     const ROUNDS_MAX: usize = 500;
     let enough = || 2 <= pool.stats().zygote_renewals;
     std::thread::scope(|scope| {
@@ -388,7 +388,8 @@ fn page_tables_of_a_guest_can_be_looked_at() {
     assert!(!tables.contains("rwx"), "{tables}");
 }
 
-/// P6: an answer is there before its machine is wiped, and what wipes take is told apart from what jobs do.
+/// P6: an answer arrives before its machine is wiped, and the time of wipes is counted apart from
+/// that of jobs.
 #[test]
 fn p6_no_answer_waits_for_its_wipe() {
     const ROUNDS: u64 = 20;
@@ -402,7 +403,7 @@ fn p6_no_answer_waits_for_its_wipe() {
         let stats = pool.stats();
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
-    // Whoever is kept from its CPU for long enough finds the wipe done.
+    // If this thread gets no CPU for long enough, it finds the wipe done.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");

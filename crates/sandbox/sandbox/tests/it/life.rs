@@ -1,4 +1,4 @@
-//! Zygotes come and go; jobs do not notice.
+//! Zygotes start, are renewed and die without effect on jobs.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, start};
@@ -160,7 +160,8 @@ pub(crate) fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Of the only pool in this process: its child, or that child's first child where it keeps a process namespace alive.
+/// Returns the zygote of the only pool in this process: its child, or that child's first child if
+/// the child is init.
 fn zygote() -> Pid {
     let first = children(std::process::id())[0];
     let comm = fs::read_to_string(format!("/proc/{first}/comm")).expect("it runs");
@@ -185,7 +186,7 @@ fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for task in fs::read_dir(format!("/proc/{pid}/task")).expect("it runs") {
         let path = task.expect("it runs").path().join("children");
-        // A thread may end between the two.
+        // A thread may end between the two reads.
         let text = fs::read_to_string(path).unwrap_or_else(|_| String::new());
         found.extend(
             text.split_whitespace()

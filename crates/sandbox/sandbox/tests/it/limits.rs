@@ -1,11 +1,11 @@
-//! Time, memory and the queue: what a job may take, and what happens when it takes more.
+//! Limits on time, memory and the queue, and the effect of exceeding each.
 
 use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
 use sandbox::{FailureKind, Limits, Pool};
 use sandbox_protocol::JobLimits;
 use std::time::{Duration, Instant};
 
-/// The kind of failure of an attack with 100 ms of CPU time and so much wall time.
+/// Runs an attack with 100 ms of CPU time and `wall_ms_max`, and returns the kind of its failure.
 fn check(pool: &Pool, attack: &str, wall_ms_max: u32) -> FailureKind {
     let limits = JobLimits {
         cpu_ms_max: 100,
@@ -50,7 +50,7 @@ fn p4_memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
     };
     assert_eq!(kind("allocate 10000000000"), FailureKind::TooLarge);
     assert_eq!(kind("allocate-slowly"), FailureKind::TooLarge);
-    // C is told, and the attacker says so in its own words.
+    // C gets a null pointer, and the attacker reports it itself.
     assert_eq!(kind("allocate-in-c 10000000000"), FailureKind::Unsupported);
 }
 
@@ -111,7 +111,8 @@ fn a_jobs_heap_and_code_are_in_huge_pages() {
     };
     let heap = [faults("touch 4194304"), faults("touch 16777216")];
     let code = faults("walk");
-    // In small pages 1,024, 4,096, and at sixteen pages a fault 96.
+    // In small pages the heaps take 1,024 and 4,096 faults, and the code, at sixteen pages per
+    // fault, 96.
     assert!(heap[0] < 64 && heap[1] < 64 && code < 64, "{heap:?} {code}");
 }
 

@@ -1,7 +1,8 @@
-//! Attacks must die, secrets must be gone, and the next job must work: the pool with a worker that attacks it.
+//! A pool with a worker that attacks it: attacks must die, secrets must be gone, and the next job
+//! must work.
 //!
-//! The worker is `tests/attacker`. Tests that need another user or a poorer host run this program again, as a child
-//! with fewer rights (`host`).
+//! The worker is `tests/attacker`. Tests that need another user or a host with fewer mechanisms run
+//! this program again, as a child with fewer rights (`host`).
 
 mod attacks;
 mod crashes;
@@ -28,7 +29,7 @@ use std::sync::LazyLock;
 
 const ATTACKER_PATH: &str = env!("CARGO_BIN_EXE_attacker");
 
-/// The worker. A user who may not read the file finds it as standard input.
+/// ELF file of the worker. A user who may not read it gets it as standard input.
 static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(ATTACKER_PATH).unwrap_or_else(|_| {
         let mut elf = Vec::new();
@@ -54,7 +55,7 @@ fn start(limits: Limits) -> Pool {
 
 /// Runs an attack and returns its answer.
 fn run(pool: &Pool, plan: &str) -> Result<String, Failure> {
-    // On a machine with much to do a job of a millisecond may take seconds.
+    // On a busy machine a job of a millisecond may take seconds.
     run_in(pool, plan, JOB_LIMITS, 60_000).map(|finished| text(&finished))
 }
 
@@ -75,7 +76,6 @@ fn run_in(
     })
 }
 
-/// A file that says "original".
 fn original() -> File {
     let memory = rustix::fs::memfd_create("original", rustix::fs::MemfdFlags::CLOEXEC);
     let mut file = File::from(memory.expect("memory for eight bytes"));
@@ -90,7 +90,7 @@ fn text(finished: &Finished) -> String {
     String::from_utf8(bytes).expect("attackers answer in text")
 }
 
-/// The pool still does what it is for.
+/// Checks that the pool still runs an honest job.
 fn assert_works(pool: &Pool) {
     let answer = run(pool, "echo");
     assert_eq!(answer.as_deref(), Ok("original"));

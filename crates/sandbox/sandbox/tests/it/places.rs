@@ -1,4 +1,4 @@
-//! Where jobs begin.
+//! Cores on which jobs start.
 
 use crate::host::{Without, alone};
 use crate::life::{descendants, until};
@@ -32,7 +32,7 @@ fn jobs_at_one_time_begin_on_cores_of_their_own() {
     });
     let apart = one.iter().zip(&other).filter(|(one, other)| one != other);
     let apart = apart.count();
-    // A machine with more to do may have the one ended before the other asks, or move one that waits.
+    // On a busy machine one job may end before the other starts, and a waiting job may be moved.
     assert!(PAIRS * 3 / 4 <= apart, "{apart} of {PAIRS}");
 }
 

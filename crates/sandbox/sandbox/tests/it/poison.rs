@@ -1,10 +1,10 @@
-//! What one job wrote, no later job reads: in both backends.
+//! A later job cannot read anything that an earlier job wrote, in both backends.
 
 use crate::kvm::microvms;
 use crate::{run, start};
 use sandbox::{Limits, Pool};
 
-/// `cargo xtask conform cells` sets how often the long proof runs.
+/// Variable with which `cargo xtask conform cells` sets the number of rounds of the long proof.
 const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";
 const ROUNDS: u32 = 300;
 const ROUNDS_KVM: u32 = 100;
@@ -13,7 +13,8 @@ pub(crate) fn rounds(usual: u32) -> u32 {
     std::env::var(ROUNDS_NAME).map_or(usual, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// On a machine with much to do one job of ten thousand takes seconds, of which the proof would fail.
+/// Returns limits with a long wall time: on a busy machine one job of ten thousand takes seconds,
+/// and the proof would fail.
 fn patient() -> Limits {
     Limits {
         max_request_time_ms: 60_000,
@@ -21,7 +22,8 @@ fn patient() -> Limits {
     }
 }
 
-/// P1: heap, stack, statics, thread-locals, mappings, answer and environment, each job followed by a search.
+/// P1: a job fills heap, stack, statics, thread-locals, mappings, answer and environment, and the
+/// next job searches them, in each round.
 fn assert_nothing_left(pool: &Pool, rounds: u32) {
     for round in 0..rounds {
         let hidden = run(pool, "poison").expect("memory can be written");
@@ -33,7 +35,7 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     assert!(100_000 < found, "the search misses what is there: {found}");
     let stats = pool.stats();
     assert_eq!(stats.finished, 2 * u64::from(rounds) + 1);
-    // N2: canaries were planted meanwhile, in one wipe of 64.
+    // N2: one wipe of 64 planted a canary meanwhile.
     assert_eq!(stats.wipe_leaks, 0);
     eprintln!(
         "cell: proved: {}: {rounds} jobs left nothing in memory",
@@ -78,8 +80,8 @@ fn n3_no_register_survives_its_job_in_a_microvm() {
     }
 }
 
-/// Shows that the search above would find what a wipe left: without one, the next job in the same microVM sees what the
-/// last one did.
+/// Shows that the search above finds values that were not wiped: without a wipe, the next job in
+/// the same microVM sees the registers of the previous one.
 #[test]
 fn n3_without_a_wipe_registers_do_survive() {
     let Some(pool) = microvms(one_cell(false)) else {
@@ -91,7 +93,7 @@ fn n3_without_a_wipe_registers_do_survive() {
         .split(' ')
         .map(|found| found.parse().expect("numbers"))
         .collect();
-    // What lies between two jobs uses some of the vector registers, and none of the others.
+    // Code between two jobs uses some of the vector registers, and none of the others.
     match wide.as_str() {
         "512" => assert!(16 * 8 <= found[0] && 6 <= found[1], "{found:?}"),
         _ => assert!(8 <= found[0], "{found:?}"),
@@ -99,7 +101,7 @@ fn n3_without_a_wipe_registers_do_survive() {
     assert_eq!(found[2..], [8, 1], "{found:?}");
 }
 
-/// P1: the owner may ask for a program's memory to be kept, by name.
+/// P1: the operator can choose, by a named setting, that a program keeps its memory.
 #[test]
 fn p1_ephemeral_false_keeps_memory_in_both_backends() {
     let mut pools = vec![start(one_cell(false))];

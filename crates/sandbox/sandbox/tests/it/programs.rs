@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 pub(crate) const PROGRAM_PATH: &str = env!("CARGO_BIN_EXE_program");
 
-/// `tests/program`, a static program of this crate.
+/// ELF file of `tests/program`, a static program of this crate.
 static PROGRAM: LazyLock<Vec<u8>> =
     LazyLock::new(|| std::fs::read(PROGRAM_PATH).expect("it was built with this test"));
 
@@ -30,16 +30,16 @@ fn program(elf: &[u8]) -> Program {
     }
 }
 
-/// A file that it may read.
+/// Creates a file that the program may read, and returns its path.
 fn allowed() -> PathBuf {
-    // Another user's could not be written.
+    // A file of another user could not be written.
     let user = rustix::process::geteuid().as_raw();
     let path = std::env::temp_dir().join(format!("pelton-cell-allowed-{user}"));
     std::fs::write(&path, "allowed").expect("the folder for such files takes one");
     path
 }
 
-/// A pool of each backend that this host has.
+/// Starts a pool for each backend that this host has.
 pub(crate) fn pools(limits: Limits) -> Vec<Pool> {
     let backends: &[Backend] = if microvms(Limits::default()).is_some() {
         &[Backend::Process, Backend::Kvm]
@@ -55,7 +55,6 @@ pub(crate) fn pools(limits: Limits) -> Vec<Pool> {
     backends.iter().map(start).collect()
 }
 
-/// One in this backend.
 pub(crate) fn program_pool(limits: Limits) -> Pool {
     Pool::start_program(&ATTACKER, &program(&PROGRAM), limits).expect("it starts")
 }
@@ -76,7 +75,7 @@ pub(crate) fn run_in(
     pool.run(task(&file, &head_bytes(&head), limits, wall_ms_max))
 }
 
-/// With a service, within these limits and so many milliseconds.
+/// Runs the program with a service, within these limits and this wall time.
 pub(crate) fn run_served(
     pool: &Pool,
     environment: &[&str],
@@ -169,7 +168,7 @@ fn a_program_that_fails_is_told_in_one_line() {
                 Ok(finished) => format!("answers {}", text(&finished).trim()),
                 Err(failure) => failure.to_string(),
             };
-            // How long it took is not to be foretold.
+            // The duration in the text varies.
             let end = end.split(" after ").next().expect("split yields one");
             told.push_str(&format!("{what}: {end}\n"));
         }
@@ -199,7 +198,8 @@ fn a_program_that_fails_is_told_in_one_line() {
     }
 }
 
-/// P13 and P14 for programs: none gets at a descriptor, a file or a page of code that it was not given.
+/// P13 and P14 for programs: no program reaches a descriptor, a file or a page of code that it was
+/// not given.
 #[test]
 fn what_a_program_was_not_given_it_cannot_take() {
     let file = format!("FILE={}", allowed().display());
@@ -241,10 +241,10 @@ fn what_a_program_was_not_given_it_cannot_take() {
     }
 }
 
-/// A program whose time is up is gone soon after its request failed, whatever it did to live on.
+/// A program that exceeded its time ends soon after its request failed, whatever it did to survive.
 #[test]
 fn no_program_outlives_its_time() {
-    // Other tests have programs of their own meanwhile.
+    // Tells this program from those of other tests that run meanwhile.
     const MARK: &str = "--no-program-outlives-its-time";
     let marked = Program {
         arguments: vec![MARK.to_owned()],
@@ -264,7 +264,7 @@ fn no_program_outlives_its_time() {
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
 }
 
-/// One CPU, on which threads take turns: by calls that wait, and where none does.
+/// Threads take turns on one CPU, both by calls that wait and when no thread waits.
 #[test]
 fn threads_of_a_program_take_turns() {
     for pool in pools(Limits::default()) {
@@ -278,7 +278,7 @@ fn threads_of_a_program_take_turns() {
     }
 }
 
-/// There are so many and no more, and when all wait for one another the program has ended.
+/// The number of threads is bounded, and a program whose threads all wait for one another ends.
 #[test]
 fn threads_in_a_microvm_are_bounded() {
     let Some(pool) = microvms_pool() else {
@@ -295,7 +295,7 @@ fn threads_in_a_microvm_are_bounded() {
         let ended = run_in(&pool, &[&ask], b"", JOB_LIMITS, 200).expect_err("it never ends");
         assert_eq!(ended.kind, FailureKind::TimedOut, "{what}");
     }
-    // Nothing of those threads is left for the next.
+    // The next job finds nothing of those threads.
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
     assert_eq!(
         run(&pool, &["DO=threads"], b"").as_deref(),
@@ -303,7 +303,7 @@ fn threads_in_a_microvm_are_bounded() {
     );
 }
 
-/// N11, for the calls that only programs have; `cargo xtask conform cells` draws more.
+/// N11, for the calls that only programs have. `cargo xtask conform cells` runs more.
 #[test]
 fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
     let Some(pool) = microvms_pool() else {
@@ -311,7 +311,7 @@ fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
     };
     for seed in 1..=poison::rounds(40) {
         let seed = format!("SEED={}", u64::from(seed) * 0x9e37_79b9);
-        // It may end in any way, sleep among them.
+        // The job may end in any way, also by its wall time while it sleeps.
         let _end = run_in(&pool, &["DO=calls", &seed], b"", JOB_LIMITS, 50);
     }
     let answer = run(&pool, &["DO=threads"], b"");
@@ -369,7 +369,7 @@ fn kept() -> Limits {
     }
 }
 
-/// P1: the owner may ask for a program's state to be kept, by name.
+/// P1: the operator can choose, by a named setting, that a program keeps its state.
 #[test]
 fn p1_a_program_that_is_kept_counts_its_requests() {
     for pool in pools(kept()) {
@@ -382,7 +382,7 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
         assert_eq!(run(&pool, &["DO=echo"], b"body").as_deref(), Ok("body"));
         assert_eq!(run(&pool, &["DO=slowly"], b"body").as_deref(), Ok("body"));
-        // More than a pipe holds, both ways.
+        // More than a pipe holds, in both directions.
         let long = "0123456789abcdef".repeat(20_000);
         let answer = run(&pool, &["DO=echo"], long.as_bytes());
         assert!(answer.as_deref() == Ok(&long), "{backend}");
@@ -391,13 +391,14 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
-        // It read a request of 320 KB whole.
+        // The program read a whole request of 320 KB.
         assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }
 }
 
-/// Whatever such a program does wrong ends it, is told, and costs the next request its state and nothing else.
+/// Any violation ends a persistent program and is reported; the next request starts without its
+/// state, and loses nothing else.
 #[test]
 fn a_program_that_is_kept_and_fails_begins_anew() {
     let limits = JobLimits {
@@ -439,7 +440,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
     }
 }
 
-/// One that is kept in a microVM boots until it first waits, for no longer than `max_boot_time`.
+/// A persistent program in a microVM boots until it first waits, for at most `max_boot_time`.
 #[test]
 fn a_program_that_never_waits_does_not_start() {
     if microvms(Limits::default()).is_none() {

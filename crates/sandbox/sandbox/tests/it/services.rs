@@ -1,4 +1,4 @@
-//! P16: lines from programs to whoever ordered their runs, in every backend.
+//! P16: streams from programs to the callers of their jobs, in every backend.
 
 use crate::JOB_LIMITS;
 use crate::programs::{pools, run_served};
@@ -7,17 +7,17 @@ use sandbox_protocol::JobLimits;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// Long enough for any of these.
+/// Wall time that is long enough for all of these runs.
 const WALL_MS: u32 = 60_000;
 
-/// Says what it heard, in capitals, a line at a time.
+/// Service that repeats its input in capitals, line by line.
 #[derive(Default)]
 struct Loud {
     heard: Vec<u8>,
     done: usize,
     said: Vec<u8>,
     written: usize,
-    /// What it takes to do one.
+    /// CPU time to spend on each line.
     effort: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Service for Loud {
     }
 
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
-        // Two, so that one may be written in part.
+        // Two parts, so that one may be written only in part.
         let (first, second) =
             self.said[self.written..].split_at((self.said.len() - self.written) / 2);
         let mut filled = 0;
@@ -76,7 +76,7 @@ fn assert_is_answered(pool: &Pool) {
 
 #[test]
 fn p16_a_program_asks_and_is_answered() {
-    // However long it takes on a machine with more to do.
+    // Long enough for a busy machine.
     let limits = Limits {
         give_way_time_ms: 0,
         max_request_time_ms: WALL_MS,
@@ -95,7 +95,7 @@ fn p16_a_program_asks_and_is_answered() {
             &mut loud,
         );
         assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
-        // The next run's line is its own.
+        // The next run has a stream of its own.
         assert_is_answered(&pool);
     }
 }
@@ -150,7 +150,8 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
     }
 }
 
-/// One that does not listen, and one that waits for what it did not ask for, have their wall time.
+/// A program that never reads, and one that waits for an answer without a request, run until their
+/// wall time.
 #[test]
 fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {
@@ -159,7 +160,7 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut loud);
             let kind = told.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
-            // What is heard is bounded by what is read.
+            // The service reads little more than the program reads of the answers.
             assert!(loud.heard.len() < 4 << 20, "{}", loud.heard.len());
         }
         assert_is_answered(&pool);

@@ -5,10 +5,10 @@ use crate::{JOB_LIMITS, kvm::microvms};
 use sandbox::{Backend, FailureKind, Limits, Pool};
 use std::process::Command;
 
-/// Microseconds by the wall clock, and of CPU.
+/// Wall time and CPU time in microseconds.
 type Times = [u64; 2];
 
-/// What a program tells of work that it shared among its threads.
+/// Parses the times that a program prints of work that it shared among its threads.
 fn times(text: &str) -> Times {
     let times = text.split_whitespace().map(|time| time.parse());
     let times: Result<Vec<u64>, _> = times.collect();
@@ -41,16 +41,18 @@ fn outside(threads: u32, rounds: u64) -> Times {
     times(std::str::from_utf8(&output.stdout).expect("it tells numbers"))
 }
 
-/// P17: work that one, two or four threads share takes no more than 1.1 × the time that it takes outside, by the wall clock and
-/// of CPU. One is measured right after the other, and the median of their ratios counts, since a machine's speed changes.
+/// P17: work that one, two or four threads share takes at most 1.1 × the wall time and the CPU time
+/// that it takes outside of a cell. Inside and outside are measured in turn, and the median of
+/// their ratios counts, since a machine's speed changes.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
-    // A camera's picture. A new thread may have to wait for a core, though another idles, for up to one of the kernel's ticks:
-    // on some machines that befalls more of those inside, and of short work it is much.
+    // As much work as a camera's picture. A new thread may have to wait for a core though another
+    // is idle, for up to a tick of the kernel. On some machines that affects more threads inside,
+    // and it would be much of short work.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
-    // Outside nobody gives way to what else the machine does.
+    // No deprioritization, since the program outside has none either.
     let pool = program_pool(Limits {
         give_way_time_ms: 0,
         ..Limits::default()
@@ -74,7 +76,8 @@ fn p17_threads_of_a_process_work_as_they_do_outside() {
     }
 }
 
-/// P17: so many and no more, and with all of them the next job does what it does without.
+/// P17: the number of threads is bounded, and the next job works as usual after a program used all
+/// of them.
 #[test]
 fn p17_threads_are_bounded_in_both_backends() {
     let limits = Limits {

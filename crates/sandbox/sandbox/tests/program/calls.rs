@@ -1,4 +1,4 @@
-//! System calls drawn from a seed, for what only programs are served.
+//! System calls drawn from a seed, from those that a guest implements for programs only.
 
 use std::hint::black_box;
 
@@ -19,10 +19,11 @@ const CALLS: [libc::c_long; 14] = [
     libc::SYS_tgkill,
 ];
 
-/// Makes them with arguments at every edge. A thread that comes of it has a stack of zeros, and dies of that.
+/// Makes the calls with arguments at boundary values. A thread that one of them starts has a stack
+/// of zeros, and dies of that.
 pub(crate) fn any(seed: u64) {
     const COUNT: u32 = 200;
-    // Of a thread in libc, and the least that there is.
+    // Flags of a thread in libc. The mask below keeps at least those that every thread needs.
     const THREAD: u64 = 0x3d_0f00;
     let mut state = seed | 1;
     let mut draw = move || {
@@ -49,7 +50,7 @@ pub(crate) fn any(seed: u64) {
             }
         };
         let [a, b, c, d, e, f] = [(); 6].map(|()| argument());
-        // SAFETY: none; whatever comes of it, this program is meant to try.
+        // SAFETY: none; this program is meant to try any call.
         unsafe { libc::syscall(call, a, b, c, d, e, f) };
     }
 }

@@ -1,9 +1,9 @@
-//! What a program would do to get at more than it was given, one line for each try.
+//! Attempts of a program to get more than it was given, one line of output for each.
 
 use std::ffi::CString;
 use std::io::Error;
 
-/// A function whose code is to be overwritten.
+/// A function whose code the program tries to overwrite.
 #[inline(never)]
 fn code() -> u32 {
     std::hint::black_box(7)
@@ -12,7 +12,8 @@ fn code() -> u32 {
 pub(crate) fn try_all() {
     let allowed = CString::new(super::file()).expect("a path");
     let open = |path: &CString, flags: i32| {
-        // SAFETY: opens a path that lives until the call returns; what it opens stays open until the end.
+        // SAFETY: the path lives until the call returns; an opened file stays open until the
+        // program ends.
         describe(unsafe { libc::open(path.as_ptr(), flags) }.into())
     };
     let secret = CString::new("/etc/passwd").expect("a path");
@@ -23,23 +24,23 @@ pub(crate) fn try_all() {
     println!("cut: {}", open(&allowed, libc::O_RDONLY | libc::O_TRUNC));
     println!("write: {}", open(&allowed, libc::O_WRONLY));
     println!("make: {}", open(&missing, libc::O_RDONLY | libc::O_CREAT));
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let spared = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) };
     println!("outlive the launcher: {}", describe(spared.into()));
     println!("move a descriptor: {}", describe(dup_to_control()));
     println!("send a descriptor: {}", describe(send_standard_input()));
     println!("become another program: {}", describe(execute_input()));
     let place = code as fn() -> u32 as usize as *mut libc::c_void;
-    // SAFETY: no memory of this process changes if the call fails, as it must; if it does not, what is overwritten is not
-    // called again.
+    // SAFETY: if the call fails, as it must, no memory of this process changes; if it does not, the
+    // test fails by the output.
     let read = unsafe { libc::pread(0, place, 4, 0) };
     println!("overwrite code: {}", describe(read as i64));
     println!("code: {}", code());
 }
 
-/// Ends only by being killed, if it can.
+/// Runs until it is killed, after trying to survive its launcher.
 pub(crate) fn outlive() {
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let _refused = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) };
     loop {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -53,22 +54,23 @@ fn describe(result: i64) -> String {
     }
 }
 
-/// Number 3, to which a zygote's filter lets packets with descriptors be sent.
+/// Moves a descriptor to number 3, through which a zygote's filter lets packets with descriptors
+/// pass.
 fn dup_to_control() -> i64 {
     const CONTROL: i32 = 3;
-    // SAFETY: no descriptor of this number is used by anything else here.
+    // SAFETY: no other code here uses a descriptor of this number.
     unsafe { libc::syscall(libc::SYS_dup3, 0, CONTROL, 0) }
 }
 
 fn send_standard_input() -> i64 {
     const CONTROL: i32 = 3;
-    // SAFETY: a null message, which the kernel reads nothing of before it refuses the call.
+    // SAFETY: the message is null; the kernel reads nothing before it refuses the call.
     unsafe { libc::syscall(libc::SYS_sendmsg, CONTROL, 0, 0) }
 }
 
 fn execute_input() -> i64 {
     let none: [*const libc::c_char; 1] = [std::ptr::null()];
-    // SAFETY: both lists end at once; where the call succeeds, nothing of this process is left.
+    // SAFETY: both lists end at once; if the call succeeds, nothing of this process is left.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,

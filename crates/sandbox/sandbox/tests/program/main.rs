@@ -1,5 +1,5 @@
-//! A program that knows nothing of cells: it does what its environment says, with standard input and output. Where it is
-//! kept it reads records instead.
+//! A program that knows nothing of cells: it does what its variable `DO` says, with standard input
+//! and output. As a persistent program it reads records instead.
 
 mod calls;
 mod escape;
@@ -44,7 +44,7 @@ fn main() {
         "read-blocked" => threads::read_blocked(),
         "thread-bomb" => threads::bomb(),
         "fork-bomb" => loop {
-            // SAFETY: the child ends at once.
+            // SAFETY: the child exits at once.
             if unsafe { libc::fork() } == 0 {
                 std::process::exit(0);
             }
@@ -66,7 +66,7 @@ fn main() {
         "escape" => escape::try_all(),
         "outlive" => escape::outlive(),
         "fork" => {
-            // SAFETY: the child ends at once.
+            // SAFETY: the child exits at once.
             match unsafe { libc::fork() } {
                 0 => std::process::exit(0),
                 child => println!("{}", 0 < child),
@@ -80,7 +80,7 @@ fn main() {
     }
 }
 
-/// The one that it may open for reading.
+/// Returns the path of the file that the program may open for reading.
 fn file() -> String {
     std::env::var("FILE").expect("the test names one")
 }

@@ -1,4 +1,4 @@
-//! The program where it is kept: one record after another, and a count of them.
+//! The program as a persistent one: it reads one record after another, and counts them.
 
 use std::io::{self, Read, Write};
 

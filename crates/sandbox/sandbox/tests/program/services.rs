@@ -1,11 +1,11 @@
-//! What is said on the line to a service.
+//! Uses of the stream to a service.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 fn line() -> File {
-    // SAFETY: open from the start, and nobody else has it.
+    // SAFETY: the descriptor is open from the start, and no other code owns it.
     File::from(unsafe { OwnedFd::from_raw_fd(3) })
 }
 
@@ -16,7 +16,7 @@ fn input() -> Vec<u8> {
     input
 }
 
-/// Asks line by line, and repeats the answers until there are no more.
+/// Sends one line after another, and outputs the answers until there are no more.
 pub(crate) fn ask() {
     let mut line = line();
     let mut answers = Vec::new();
@@ -34,19 +34,19 @@ pub(crate) fn ask() {
     written.expect("standard output takes it");
 }
 
-/// Says all at once, and does not stay for the answers.
+/// Sends everything at once, and does not wait for answers.
 pub(crate) fn tell() {
     line().write_all(&input()).expect("the line takes it");
     println!("told");
 }
 
-/// Speaks, and never listens.
+/// Writes and never reads.
 pub(crate) fn be_deaf() {
     let mut line = line();
     while line.write_all(b"and another thing\n").is_ok() {}
 }
 
-/// Waits for what it did not ask for.
+/// Waits for an answer without a request.
 pub(crate) fn listen() {
     let read = line().read(&mut [0]);
     println!("{}", read.is_ok());

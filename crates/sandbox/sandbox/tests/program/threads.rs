@@ -1,5 +1,3 @@
-//! Several threads in one program.
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Condvar, Mutex};
@@ -7,7 +5,7 @@ use std::time::{Duration, Instant};
 
 const THREADS: u32 = 8;
 
-/// Locks, waits, sleeps, and waits without giving way; tells what came of it.
+/// Locks, waits, sleeps and spins in several threads, and prints the results.
 pub(crate) fn work() {
     let count = Arc::new((Mutex::new(0), Condvar::new()));
     let barrier = Arc::new(Barrier::new(THREADS as usize));
@@ -15,7 +13,7 @@ pub(crate) fn work() {
         .map(|number| {
             let (count, barrier) = (Arc::clone(&count), Arc::clone(&barrier));
             std::thread::spawn(move || {
-                // Vector registers are the thread's own.
+                // Each thread has its own vector registers.
                 let mut sum = f64::from(number);
                 for _ in 0..100 {
                     barrier.wait();
@@ -51,7 +49,7 @@ pub(crate) fn work() {
     go.send(()).expect("somebody waits");
     let heard = receiver.recv().expect("it is sent");
     let slept = Duration::from_millis(20) <= begin.elapsed();
-    // One spins until the other had a turn: neither gives way by itself.
+    // Each of two threads spins until the other had a turn: neither yields.
     let turn = Arc::new(AtomicU32::new(0));
     let other = Arc::clone(&turn);
     let spinning = std::thread::spawn(move || {
@@ -68,7 +66,7 @@ pub(crate) fn work() {
     println!("{counted} {right} {early} {heard} {slept}");
 }
 
-/// More than there may be.
+/// Starts threads until it may not start another, and prints their number.
 pub(crate) fn many() {
     let mut threads = 0;
     while let Ok(_detached) = std::thread::Builder::new()
@@ -80,14 +78,14 @@ pub(crate) fn many() {
     println!("{threads}");
 }
 
-/// Nobody ever wakes it.
+/// Waits for a message that no thread sends.
 pub(crate) fn wait() {
     let (_sender, receiver) = channel::<u32>();
     let also = std::thread::spawn(move || receiver.recv());
     let _never = also.join();
 }
 
-/// On all cores there are.
+/// Spins in three threads without an end.
 pub(crate) fn never_end() -> ! {
     for _ in 0..2 {
         std::thread::spawn(|| {
@@ -101,7 +99,8 @@ pub(crate) fn never_end() -> ! {
     }
 }
 
-/// The same work by one thread or several; tells the wall time and the CPU time that it took, in microseconds.
+/// Does the same work with one thread or several. Prints its wall time and its CPU time in
+/// microseconds.
 pub(crate) fn share_work() {
     let number = |name: &str| {
         let text = std::env::var(name).expect("the test names it");
@@ -122,34 +121,35 @@ pub(crate) fn share_work() {
     std::hint::black_box(sum);
     let wall_us = begin.elapsed().as_micros();
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes the structure it is given.
+    // SAFETY: the call writes only the structure in this frame.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    // SAFETY: a structure of integers, zeroed above.
+    // SAFETY: the structure consists of integers, zeroed above.
     let used = unsafe { usage.assume_init() }.ru_utime;
     println!("{wall_us} {}", used.tv_sec * 1_000_000 + used.tv_usec);
 }
 
-/// Reads what nobody writes, as event loops do: by waiting where a read does not wait.
+/// Reads from a descriptor to which no thread writes, then waits for it as event loops do.
 pub(crate) fn read_blocked() {
     let mut event = libc::epoll_event {
         events: libc::EPOLLIN as u32,
         u64: 0,
     };
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let silent = unsafe { libc::eventfd(0, 0) };
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let epoll = unsafe { libc::epoll_create1(0) };
-    // SAFETY: reads an event of this frame.
+    // SAFETY: the call reads an event of this frame.
     let watched = unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, silent, &raw mut event) };
     let mut number = 0_u64;
-    // SAFETY: writes a number of this frame.
+    // SAFETY: the call writes a number of this frame.
     let read = unsafe { libc::read(silent, (&raw mut number).cast(), size_of::<u64>()) };
-    // SAFETY: writes an event of this frame.
+    // SAFETY: the call writes an event of this frame.
     let woken = unsafe { libc::epoll_wait(epoll, &raw mut event, 1, -1) };
     println!("{watched} {read} {woken}");
 }
 
-/// As many threads as there may be, each with next to no stack, and then for ever tries for another.
+/// Starts as many threads as it may, each with a minimal stack, and then tries for another for
+/// ever.
 pub(crate) fn bomb() -> ! {
     loop {
         let thread = std::thread::Builder::new().stack_size(16 << 10);

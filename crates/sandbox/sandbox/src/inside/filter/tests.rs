@@ -1,4 +1,5 @@
-//! The compiled filters against the tables they were made from, run as the kernel would.
+//! Compares the compiled filters with the tables they were made from, by interpreting them as the
+//! kernel does.
 
 use super::{
     ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, LAUNCHER, Lacks, MACHINE, NO_ACCESS,
@@ -6,7 +7,7 @@ use super::{
 };
 use proptest::prelude::*;
 
-/// One call, as the kernel shows it to a filter.
+/// One system call, as the kernel shows it to a filter.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     number: u32,
@@ -38,7 +39,7 @@ impl Call {
     }
 }
 
-/// Interprets a program; only what our filters use.
+/// Interprets a filter; supports only the instructions that our filters use.
 fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
     let mut word = 0;
     let mut at = 0;
@@ -58,7 +59,7 @@ fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
     }
 }
 
-/// What a table says of a call: the first rule that holds.
+/// Returns the verdict of a table: that of the first rule that matches.
 fn naive(rules: &[Rule], otherwise: u32, call: &Call) -> u32 {
     if call.architecture != X86_64 || X32 <= call.number {
         return KILL;

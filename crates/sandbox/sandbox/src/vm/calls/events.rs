@@ -1,15 +1,16 @@
-//! Events that one thread sends to another, as runtimes of languages do that wait for descriptors: an eventfd, and an
-//! epoll that watches it. What else can be open is always ready, and cannot be watched, as files cannot on Linux.
+//! Events between threads, for runtimes that wait for descriptors: an eventfd, and an epoll
+//! instance that watches it. All other objects are always ready and cannot be watched, like files
+//! on Linux.
 
 use super::threads::Wait;
 use super::{Answer, DESCRIPTORS_MAX, Linux, Open, Stop, fails, process};
 use crate::vm::machine::Machine;
 use std::time::Duration;
 
-/// An entry of epoll_wait(2): a mask and a word, without a gap.
+/// Size of an entry of epoll_wait(2): a mask and a word, without padding.
 const EVENT_BYTES: u64 = 12;
 
-/// One descriptor that an epoll watches.
+/// A descriptor that an epoll instance watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Watched {
     by: u64,
@@ -86,7 +87,7 @@ pub(super) fn epoll_wait(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> 
 }
 
 impl Linux {
-    /// What `by` watches and has happened.
+    /// Returns the ready descriptors that the epoll instance `by` watches.
     fn events(&self, by: u64) -> impl Iterator<Item = &Watched> {
         self.watched.iter().filter(move |watched| {
             let open = self.open(watched.descriptor);
@@ -99,7 +100,7 @@ impl Linux {
         self.events(by).next().is_some()
     }
 
-    /// Writes what there is, and counts it.
+    /// Writes the pending events to the guest, and returns their number.
     pub(super) fn put_events(
         &self,
         machine: &mut Machine,
@@ -122,7 +123,8 @@ impl Linux {
         Ok(done)
     }
 
-    /// An eventfd is read whole, and is then nothing; reading nothing does not wait.
+    /// Reads an eventfd, which resets its count to 0. With a count of 0 the read fails and does not
+    /// block.
     pub(super) fn read_event(
         &mut self,
         machine: &mut Machine,
@@ -164,7 +166,8 @@ impl Linux {
         Ok(8)
     }
 
-    /// What a closed descriptor was watched for, and what it watched, is over.
+    /// Removes a closed descriptor from all epoll instances, and all descriptors from a closed
+    /// epoll instance.
     pub(super) fn forget_watched(&mut self, descriptor: u64) {
         self.watched
             .retain(|watched| watched.by != descriptor && watched.descriptor != descriptor);

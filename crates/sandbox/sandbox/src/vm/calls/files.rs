@@ -1,5 +1,5 @@
-//! Calls about descriptors. The host's are never the guest's: a guest's number leads to a row of its table, and that to
-//! what its job brought.
+//! System calls on descriptors. A guest never gets the host's descriptors: its numbers are indices
+//! of its own table, whose entries refer to the files of its job.
 
 use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails, records};
 use crate::vm::machine::Machine;
@@ -81,7 +81,7 @@ pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     each_part(linux, machine, call, write)
 }
 
-/// One call for each part of a list, until one is short.
+/// Repeats a call for each part of a list, until one is short.
 fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,
@@ -197,7 +197,7 @@ pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
 
 fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
     let mut path = Vec::new();
-    // One at a time: the string may end where memory does.
+    // Byte by byte: the string may end where memory does.
     for place in address..address.saturating_add(PATH_BYTES_MAX) {
         match machine.memory.slice(place, 1)? {
             [0] => return Ok(path),
@@ -221,7 +221,7 @@ pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
     }
 }
 
-/// Nothing here ever waits: what is open is ready.
+/// Reports every open descriptor as ready, since nothing here ever blocks.
 pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     const ENTRY_BYTES: u64 = 8;
     let [address, count, ..] = call;
@@ -254,7 +254,7 @@ impl Linux {
         open.ok_or(Stop::Errno(libc::EBADF))
     }
 
-    /// A descriptor for it, the lowest that is free.
+    /// Adds an entry to the guest's table, and returns the lowest free descriptor.
     pub(super) fn put(&mut self, open: Open) -> Answer {
         if let Some(number) = self.open.iter().position(Option::is_none) {
             self.open[number] = Some(open);
@@ -286,7 +286,7 @@ impl Linux {
         }
     }
 
-    /// The host's descriptor, and where in it the guest's file begins.
+    /// Returns the host's descriptor, and the offset at which the guest's file starts.
     fn host(&self, open: Open) -> Result<(BorrowedFd<'_>, u64), Stop> {
         let files = || self.files.as_ref().ok_or(Stop::Errno(libc::EBADF));
         match open {
@@ -311,7 +311,7 @@ impl Linux {
         service.ok_or(Stop::Errno(libc::EBADF))
     }
 
-    /// Waits for the service's answer; all threads of the guest do.
+    /// Waits for the service's answer. All threads of the guest wait meanwhile.
     fn hear_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
         let place = machine.memory.slice_mut(address, bytes)?;
         let service = self.service()?;
@@ -330,7 +330,7 @@ impl Linux {
         Ok(bytes.saturating_sub(begin))
     }
 
-    /// Reads straight into the guest's memory.
+    /// Reads from a file directly into the guest's memory.
     pub(super) fn read_at(
         &self,
         machine: &mut Machine,
@@ -345,7 +345,7 @@ impl Linux {
         Ok(rustix::io::pread(file, place, offset)? as u64)
     }
 
-    /// Writes to the answer straight from the guest's memory.
+    /// Writes to the answer directly from the guest's memory.
     pub(super) fn write_at(
         &mut self,
         machine: &Machine,

@@ -1,4 +1,5 @@
-//! Calls about memory. All of it is mapped and zero from the beginning; these only keep the books.
+//! System calls on memory. All of it is mapped and zero from the start; these calls only account
+//! for it.
 
 use super::{Answer, Linux, fails};
 use crate::vm::layout::PAGE_BYTES;
@@ -46,7 +47,7 @@ pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 
     Ok(0)
 }
 
-/// Nothing changes, but memory never becomes code.
+/// Changes nothing, but refuses to make memory executable.
 pub(super) fn mprotect(_: &mut Linux, _: &mut Machine, arguments: [u64; 6]) -> Answer {
     match arguments[2] as i32 & libc::PROT_EXEC {
         0 => Ok(0),
@@ -66,7 +67,8 @@ pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64;
     Ok(0)
 }
 
-/// Whole pages from a page's begin on.
+/// Rounds `bytes` up to whole pages. `None` if `address` is not the start of a page, or the range
+/// is empty.
 fn pages(address: u64, bytes: u64) -> Option<Range<u64>> {
     let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
     let end = address.checked_add(bytes)?;

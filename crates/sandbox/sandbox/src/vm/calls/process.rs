@@ -1,4 +1,4 @@
-//! Calls about the process, time and chance.
+//! System calls on the process, time and randomness.
 
 use super::threads::MAIN;
 use super::{Answer, Linux, Next, Stop, fails};
@@ -16,7 +16,8 @@ pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]
     put(machine, address, &[time.tv_sec, time.tv_nsec])
 }
 
-/// Asks for the time once, which is how the host's clock is found: by a call that a helper's filter denies later.
+/// Reads the clock once. The first read locates the vDSO, with a call that a helper's filter denies
+/// later.
 pub(in crate::vm) fn find_clock() {
     let _now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
 }
@@ -35,7 +36,7 @@ fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
     Ok(rustix::time::clock_gettime(clock))
 }
 
-/// The clock that waits are told by.
+/// Returns the time of the clock by which threads wait.
 pub(super) fn monotonic() -> Duration {
     now(rustix::time::ClockId::Monotonic)
 }
@@ -49,7 +50,7 @@ fn now(clock: rustix::time::ClockId) -> Duration {
     Duration::try_from(time).expect("this host's clocks begin before now")
 }
 
-/// A length or a point of time, as the guest has it in memory.
+/// Reads a `timespec` from the guest's memory.
 pub(super) fn time_at(machine: &Machine, address: u64) -> Result<Duration, Stop> {
     let (words, _) = machine.memory.slice(address, 16)?.as_chunks::<8>();
     let [seconds, nanos] = [words[0], words[1]].map(i64::from_le_bytes);
@@ -71,7 +72,7 @@ pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6])
     put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
 }
 
-/// From the host each time: a template holds no generator.
+/// Reads random bytes from the host each time: a generator in the template would repeat its output.
 pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [address, bytes, ..] = call;
     let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
@@ -103,7 +104,7 @@ pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     Ok(0)
 }
 
-/// No signal is ever delivered, so there is nothing to remember.
+/// Ignores the action: no signal is ever delivered.
 pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     forget(machine, call[2], 32)
 }
@@ -146,7 +147,7 @@ pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) 
     }
 }
 
-/// One CPU.
+/// Reports one CPU.
 pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [_, bytes, address, ..] = call;
     if bytes < 8 {
@@ -156,10 +157,10 @@ pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64
     Ok(8)
 }
 
-/// A guest has the memory that its job may take.
+/// Reports as much memory as the job may allocate.
 pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let memory = linux.space.bytes_max() as i64;
-    // Uptime, three loads, memory in all and free, seven more sizes, their unit.
+    // Uptime, three loads, total and free memory, seven more sizes, their unit.
     let mut words = [0; 14];
     (words[4], words[5], words[13]) = (memory, memory, 1);
     put(machine, call[0], &words)
@@ -192,8 +193,9 @@ pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answ
     signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
 }
 
-/// A program that signals itself, as `abort` does, dies of it, unless it is a signal of which nobody dies. Go's runtime
-/// sends one of those to have a thread look up, which a slice's end does as well.
+/// Ends a program that signals itself, as `abort` does, unless the signal's default is to be
+/// ignored. Go's runtime sends such a signal to interrupt a thread, which the end of its slice does
+/// as well.
 fn signalled(is_there: bool, signal: u64) -> Answer {
     const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
     match signal {
@@ -212,7 +214,7 @@ fn put(machine: &mut Machine, address: u64, words: &[i64]) -> Answer {
     Ok(0)
 }
 
-/// Names of calls that programs make and a guest does not have.
+/// Returns the name of a call that programs make and a guest may lack.
 pub(super) fn name(number: u64) -> Option<&'static str> {
     const NAMES: &[(libc::c_long, &str)] = &[
         (libc::SYS_clone, "clone"),

@@ -1,4 +1,4 @@
-//! Requests and answers of a program that is kept, on its standard input and output: the records of
+//! Requests and answers of a persistent program, on its standard input and output: the records of
 //! [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`].
 
 use super::{Answer, Linux, Next, Open, Stop};
@@ -10,15 +10,16 @@ use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};
 #[derive(Clone)]
 pub(super) struct Exchange {
     head: [u8; REQUEST_HEAD_BYTES],
-    /// Of head, environment and body.
+    /// Size of head, environment and body together.
     bytes: u64,
-    /// How much of that the program has read.
+    /// Bytes that the program has read of them.
     read: u64,
     answer: AnswerRecord,
 }
 
 impl Linux {
-    /// Puts a request at the program's standard input: the original, of which so many bytes are environment.
+    /// Makes the original the request at the program's standard input. Its first
+    /// `environment_bytes` bytes are the environment.
     pub(crate) fn ask(&mut self, environment_bytes: u32) -> Result<(), Errno> {
         let original = self.len(Open::Original { begin: 0, at: 0 });
         let original_bytes = original.map_err(|_| Errno::IO)?;
@@ -33,7 +34,8 @@ impl Linux {
         Ok(())
     }
 
-    /// What the call returns that waited for a request, to an address and for no more than so many bytes.
+    /// Completes the read that waited for a request: `wait` is the address and size of its buffer.
+    /// Returns the result of the system call.
     pub(crate) fn hand_over(&mut self, machine: &mut Machine, wait: (u64, u64)) -> i64 {
         match self.read_request(machine, wait) {
             Ok(bytes) => bytes as i64,
@@ -44,7 +46,8 @@ impl Linux {
         }
     }
 
-    /// The next piece of the request. A program that has read it whole waits for the next.
+    /// Reads the next piece of the request. A program that has read all of it waits for the next
+    /// request.
     pub(super) fn read_request(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         const HEAD_BYTES: u64 = REQUEST_HEAD_BYTES as u64;
         let (address, bytes) = place;
@@ -70,7 +73,8 @@ impl Linux {
         Ok(piece)
     }
 
-    /// Takes the next piece of the answer. The guest stops where it is whole, with what its call then returns.
+    /// Takes the next piece of the answer. Once the answer is complete the guest stops, with the
+    /// number that its call is to return.
     pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         let (address, bytes) = place;
         let disorder = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
@@ -98,7 +102,7 @@ impl Linux {
         }
     }
 
-    /// Descriptors of a program that is kept.
+    /// Sets up the descriptors of a persistent program.
     pub(crate) fn speak_records(&mut self) {
         self.open = vec![
             Some(Open::Requests),
@@ -108,7 +112,8 @@ impl Linux {
     }
 }
 
-/// Part after part of a list has become one call's: what was done before counts, and a wait is not begun behind it.
+/// Combines the stop of one part of a vectored call with the `done` bytes of the parts before it.
+/// After some bytes are done, a wait or an error only ends the call early.
 pub(super) fn behind(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

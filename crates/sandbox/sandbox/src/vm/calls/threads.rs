@@ -1,12 +1,13 @@
-//! Threads of a program: one CPU, on which one runs at a time and the others stand in line.
+//! Threads of a program: there is one CPU, on which one thread runs at a time while the others
+//! queue.
 //!
 //! ```text
-//! running ── waits for a time, a futex, an event ─► line ── ready, and first ─► running
+//! running ── waits for a time, a futex, an event ─► queue ── ready, and first ─► running
 //!    └────── its slice is over ───────────────────►
 //! ```
 //!
-//! A thread gives the CPU up by a call that waits, or when its slice is over while another could run. When none can, this
-//! process sleeps until one can; when none ever will, the guest has ended.
+//! A thread gives up the CPU by a call that waits, or at the end of its slice while another could
+//! run. If no thread can run, this process sleeps until one can; if none ever will, the guest ends.
 
 use super::{Answer, Linux, Next, Stop, fails, process};
 use crate::vm::machine::{Machine, Parked};
@@ -14,32 +15,32 @@ use crate::vm::slices;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most threads of a guest at one time; each costs its helper the state of a CPU, some 5 KB.
+/// Most concurrent threads of a guest. Each costs its helper the state of a CPU, some 5 KB.
 pub(crate) const THREADS_MAX: usize = 64;
 
-/// What a thread shares with the one that made it, always.
+/// Flags of `clone` that a thread must have: it shares these with its creator.
 const SHARED: u64 = (libc::CLONE_VM
     | libc::CLONE_FS
     | libc::CLONE_FILES
     | libc::CLONE_SIGHAND
     | libc::CLONE_SYSVSEM
     | libc::CLONE_THREAD) as u64;
-/// What else it may be made with. CLONE_DETACHED means nothing since Linux 2.6, and is still set.
+/// Flags of `clone` that a thread may have. CLONE_DETACHED has no effect since Linux 2.6, and is
+/// still set.
 const OPTIONAL: u64 = (libc::CLONE_SETTLS
     | libc::CLONE_PARENT_SETTID
     | libc::CLONE_CHILD_SETTID
     | libc::CLONE_CHILD_CLEARTID
     | libc::CLONE_DETACHED) as u64;
 
-/// The first thread, which has the process's id.
+/// Id of the first thread, which is also the process's id.
 pub(super) const MAIN: u64 = 1;
 
-/// All threads of a guest.
 #[derive(Clone)]
 pub(super) struct Threads {
-    /// Its state is the machine's.
+    /// Running thread; the machine holds its CPU state.
     running: Thread,
-    /// In line, the next first.
+    /// Queued threads, the next one first.
     line: VecDeque<(Thread, Box<Parked>)>,
     ids: u64,
 }
@@ -47,25 +48,26 @@ pub(super) struct Threads {
 #[derive(Clone)]
 struct Thread {
     id: u64,
-    /// Where to write 0, and whom to wake, when it ends; 0 for nowhere.
+    /// Address at which to write 0 and wake a waiter when the thread ends; 0 for none.
     clear_at: u64,
     wait: Wait,
 }
 
-/// What a thread waits for; what its call returns when that is there.
+/// Event for which a thread waits, with the data for its call's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// For its turn only.
+    /// Waits only for its turn.
     Turn { result: i64 },
-    /// For a time of the monotonic clock.
+    /// Waits for a time of the monotonic clock.
     Time { until: Duration },
-    /// For a wake of this word by one of these bits.
+    /// Waits for a wake of this word by one of these bits.
     Futex {
         address: u64,
         bits: u32,
         until: Option<Duration>,
     },
-    /// For what this descriptor watches: so many events, to this place.
+    /// Waits for events of this epoll instance; `place` is the address and number of the entries to
+    /// write.
     Events {
         descriptor: u64,
         place: (u64, u64),
@@ -96,7 +98,7 @@ impl Threads {
         }
     }
 
-    /// Whether there is another than the one that runs.
+    /// Returns whether there are threads besides the running one.
     pub(super) fn are_several(&self) -> bool {
         !self.line.is_empty()
     }
@@ -109,7 +111,7 @@ impl Threads {
         self.running.id == id || self.line.iter().any(|(thread, _)| thread.id == id)
     }
 
-    /// Wakes those that wait for the word at `address`, so many at most; how many there were.
+    /// Wakes at most `count` threads that wait for the word at `address`, and returns their number.
     fn wake(&mut self, address: u64, count: u64, bits: u32) -> u64 {
         let mut woken = 0;
         for (thread, _) in &mut self.line {
@@ -133,7 +135,7 @@ impl Threads {
 }
 
 impl Linux {
-    /// The present call waits: another thread has its turn, or time passes.
+    /// Lets the present call wait: another thread runs, or time passes.
     pub(super) fn wait(&mut self, machine: &mut Machine, wait: Wait) -> Result<Next, String> {
         self.threads.running.wait = wait;
         if !self.threads.are_several() {
@@ -143,7 +145,7 @@ impl Linux {
         self.next_thread(machine)
     }
 
-    /// One thread needs no line, and nothing of its CPU to be kept.
+    /// Waits with a single thread, without queueing it or saving its CPU state.
     fn wait_alone(&mut self, machine: &mut Machine) -> Result<Next, String> {
         loop {
             let wait = self.threads.running.wait;
@@ -157,7 +159,7 @@ impl Linux {
         }
     }
 
-    /// The running thread's slice is over. It goes on where no other can.
+    /// Ends the running thread's slice. The thread continues if no other can run.
     pub(crate) fn slice_over(&mut self, machine: &mut Machine) -> Result<Next, String> {
         let line = 0..self.threads.line.len();
         let waits = line.map(|index| self.threads.line[index].0.wait);
@@ -178,7 +180,7 @@ impl Linux {
         Ok(())
     }
 
-    /// The CPU is free: for the first in line that can run.
+    /// Gives the CPU to the first queued thread that can run, waiting until there is one.
     fn next_thread(&mut self, machine: &mut Machine) -> Result<Next, String> {
         loop {
             for index in 0..self.threads.line.len() {
@@ -198,7 +200,8 @@ impl Linux {
         }
     }
 
-    /// Sleeps until then. The guest's end, where there is no such time.
+    /// Sleeps until the given time. Without a time no thread will ever run, and the guest's end is
+    /// returned.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
             let why = "waiting for a thread that waits, too";
@@ -209,7 +212,7 @@ impl Linux {
         None
     }
 
-    /// What a call returns that waited so, if it has waited enough.
+    /// Returns the result of a call that waited, if its wait is over.
     fn result_of(&mut self, machine: &mut Machine, wait: Wait) -> Option<i64> {
         if !self.is_ready(wait) {
             return None;
@@ -234,7 +237,7 @@ impl Linux {
         match wait {
             Wait::Turn { .. } => true,
             Wait::Time { until } => over(Some(until)),
-            // Who was woken waits for its turn.
+            // Not woken: `wake` turns the wait of a woken thread into a `Wait::Turn`.
             Wait::Futex { until, .. } => over(until),
             Wait::Events {
                 descriptor, until, ..
@@ -243,7 +246,7 @@ impl Linux {
     }
 }
 
-/// A thread, and no process: anything else is a call that a guest does not have.
+/// Creates a thread. The flags of a new process are refused as an unimplemented call.
 pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [flags, stack, parent_id_at, child_id_at, tls, _] = call;
     let has = |flag: i32| flags & flag as u64 != 0;
@@ -254,7 +257,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     if THREADS_MAX <= linux.threads.line.len() + 1 {
         return fails(libc::EAGAIN);
     }
-    // A stack ends within memory: below its end there is a word at least.
+    // The end of a stack lies within memory: at least one word below it is writable.
     machine.memory.slice_mut(stack.wrapping_sub(8), 8)?;
     let tls = has(libc::CLONE_SETTLS).then_some(tls);
     if tls.is_some_and(|tls| !process::ADDRESSES.contains(&tls)) {
@@ -288,7 +291,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     Ok(id)
 }
 
-/// The end of a thread, and with the last one of the guest.
+/// Ends a thread, and the guest with its last thread.
 pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let clear_at = linux.threads.running.clear_at;
     if clear_at != 0
@@ -325,7 +328,8 @@ pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> An
     }
 }
 
-/// Who waits without an end where nobody can wake has ended; `Linux::wait` finds that out.
+/// Implements `futex`. A thread that waits without a timeout while no other can wake it ends the
+/// guest; `Linux::wait` detects that.
 pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [address, operation, value, timeout, _, bits] = call;
     let operation = operation as i32;

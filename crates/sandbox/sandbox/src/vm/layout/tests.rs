@@ -75,7 +75,7 @@ fn what_has_no_place_is_refused() {
     assert_eq!(refused(&fits, 1 << 39), expected);
 }
 
-/// Every page that the tables map, and with which bits, found as a processor finds it.
+/// Walks the tables as a processor does, and returns every mapped page with its entry.
 fn walk(tables: &[(u64, Vec<u8>)]) -> HashMap<u64, u64> {
     let tables: HashMap<_, _> = tables
         .iter()

@@ -1,4 +1,5 @@
-//! A guest's memory without a guest: what is kept, what is dropped, and what nobody may touch.
+//! A guest's memory without a guest: which pages a wipe keeps and drops, and which addresses are
+//! refused.
 
 use super::{BadAddress, Memory, Template};
 use crate::elf::{Image, Segment};
@@ -11,7 +12,7 @@ fn layout() -> Layout {
     divided(LARGE_BYTES)
 }
 
-/// Code and data behind each other, each of so many bytes.
+/// Returns a layout with code and data after each other, each `bytes` long.
 fn divided(bytes: u64) -> Layout {
     let segment = |begin: u64, execute: bool| Segment {
         memory: begin..begin + bytes,
@@ -33,7 +34,8 @@ fn divided(bytes: u64) -> Layout {
     Layout::new(&image, 8 << 20, chance).expect("it fits")
 }
 
-/// What a boot left: code, data, and something on the stack above and below its pointer.
+/// Returns the template of a boot that wrote code, data, and a word each above and below the stack
+/// pointer.
 fn template(layout: &Layout) -> Template {
     let mut boot = Memory::blank(layout, true).expect("address space");
     let stack = layout.stack_top - 2 * PAGE_BYTES;
@@ -97,7 +99,7 @@ fn addresses_that_are_not_the_programs_are_refused() {
     for (address, bytes) in [
         (0, 1),
         (LARGE_BYTES - 1, 1),
-        // Below the program, and the guard below its stack, of which its page tables have nothing.
+        // Below the program, and in the guard below its stack, which its page tables do not map.
         (LARGE_BYTES, 1),
         (CODE - 1, 1),
         (layout.mappings_top - 1, 2),
@@ -128,7 +130,7 @@ fn addresses_that_are_not_the_programs_are_refused() {
     );
 }
 
-/// What the host writes for a guest must not be more than the guest can write by its page tables.
+/// The host must not write for a guest where the guest's page tables forbid it to write.
 #[test]
 fn code_beside_data_in_one_large_page_is_written_by_nobody() {
     let layout = divided(PAGE_BYTES);
@@ -156,7 +158,7 @@ fn code_beside_data_in_one_large_page_is_written_by_nobody() {
     }
 }
 
-/// N2, with the fault: where a wipe forgets a page, a canary in it is found.
+/// N2, with the fault: if a wipe forgets a page, a canary in that page survives.
 #[test]
 fn n2_a_canary_tells_of_a_wipe_that_forgets() {
     let template = template(&layout());
