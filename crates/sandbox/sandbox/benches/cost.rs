@@ -120,7 +120,7 @@ fn keeper() -> String {
     for task in fs::read_dir("/proc/self/task").expect("procfs") {
         let path = task.expect("procfs").path();
         let name = fs::read_to_string(path.join("comm")).expect("procfs");
-        if name.trim() == "cell keeper" {
+        if name.trim() == "cell supervisor" {
             return path
                 .file_name()
                 .expect("a thread's id")

@@ -203,7 +203,7 @@ impl fmt::Display for Unfit {
         match self {
             Unfit::NotElf => f.write_str("not an ELF file"),
             Unfit::NotX86_64 => f.write_str("not for x86-64"),
-            Unfit::NotExecutable => f.write_str("an ELF file, but no program"),
+            Unfit::NotExecutable => f.write_str("an ELF file, but not an executable"),
             Unfit::NotStatic(name) => write!(f, "not static: it asks for the interpreter {name}"),
             Unfit::Truncated(what) => {
                 write!(f, "truncated: {what} lies beyond the end of the file")

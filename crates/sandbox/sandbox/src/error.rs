@@ -119,7 +119,7 @@ impl fmt::Display for Failure {
             FailureKind::TimedOut => "timed out",
             FailureKind::Unencodable => "unencodable",
             FailureKind::Crashed => "crashed",
-            FailureKind::Lied => "lied",
+            FailureKind::Lied => "protocol violation",
             FailureKind::Host => "host",
             FailureKind::Cancelled => "cancelled",
         };

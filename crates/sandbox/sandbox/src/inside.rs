@@ -54,7 +54,7 @@ pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> Al
         if guest::is_here() {
             guest::serve(warm_up, &work);
         }
-        eprintln!("this program is started by a cell's pool, with a socket as descriptor 3");
+        eprintln!("this program must be started by a sandbox pool, with a socket as descriptor 3");
         std::process::exit(EXIT_USAGE);
     };
     last_words::to_pool();

@@ -168,7 +168,7 @@ impl Keeper {
                 // its hang-up does.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
-                    self.shared.queue().trouble = Some(format!("make a socket: {errno}"));
+                    self.shared.queue().trouble = Some(format!("create a socket: {errno}"));
                     self.not_before = now + PAUSE_MIN;
                     return;
                 }
@@ -239,7 +239,9 @@ impl Keeper {
                 match self.zygotes[index].zygote.report() {
                     Ok(Some((report, pidfd))) => self.take(index, report, pidfd),
                     Ok(None) => break,
-                    Err(Errno::PIPE | Errno::CONNRESET) => self.lose(index, worker("it ended")),
+                    Err(Errno::PIPE | Errno::CONNRESET) => {
+                        self.lose(index, worker("exited unexpectedly"))
+                    }
                     Err(errno) => self.lose(index, worker(&errno.to_string())),
                 }
             }
@@ -299,7 +301,9 @@ impl Keeper {
             }
             Report::Tables(text) => self.tables.push_str(&text),
             // Only a child sends this report, and on its own socket.
-            Report::Rested(_) => self.lose(index, worker("it says what only a child can say")),
+            Report::Rested(_) => {
+                self.lose(index, worker("sent a report that only a child may send"))
+            }
         }
     }
 
@@ -380,7 +384,8 @@ impl Keeper {
         let posture = posture(process, jail, &self.shared);
         let (given, wanted) = (posture.isolation(), limits.min_isolation);
         if given < wanted {
-            let why = format!("this host gives isolation {given}, and min_isolation is {wanted}");
+            let why =
+                format!("this host provides isolation {given}, but min_isolation is {wanted}");
             return self.lose(index, Error::new(ErrorKind::Host, why));
         }
         for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {

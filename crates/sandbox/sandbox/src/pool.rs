@@ -274,7 +274,7 @@ impl Pool {
         let job = crate::probe::empty_job(&pool)?;
         if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
             let action = format!(
-                "an empty job takes {} µs in one on this host",
+                "an empty job takes {} µs in a microVM on this host",
                 job.as_micros()
             );
             return Err(Error::new(ErrorKind::Host, action));
@@ -295,7 +295,7 @@ impl Pool {
         let machine = choice.backend == Backend::Kvm;
         let cast = cast(worker, program, machine, &limits)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|errno| Error::host("make an eventfd", errno))?;
+            .map_err(|errno| Error::host("create an eventfd", errno))?;
         let stays = machine || !limits.ephemeral;
         // Only root can raise a child's priority again. Without root, a deprioritized child is
         // killed after its job: a microVM is replaced without loss, but a persistent program would
@@ -334,9 +334,9 @@ impl Pool {
         let keeper = Keeper::new(Arc::clone(&shared), cast, started);
         // A worker is killed when the thread that started it ends, so one thread starts them all.
         let keeper = std::thread::Builder::new()
-            .name(String::from("cell keeper"))
+            .name(String::from("cell supervisor"))
             .spawn(move || keeper.run())
-            .map_err(|source| Error::host("start the keeper's thread", source))?;
+            .map_err(|source| Error::host("start the supervisor's thread", source))?;
         let pool = Pool {
             shared,
             keeper: Some(keeper),
@@ -346,7 +346,9 @@ impl Pool {
             crashes: None,
             job_ids: AtomicU64::new(1),
         };
-        first.recv().expect("the keeper reports its first zygote")?;
+        first
+            .recv()
+            .expect("the supervisor reports its first zygote")?;
         Ok(pool)
     }
 
@@ -436,10 +438,10 @@ impl Pool {
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
-            .map_err(|errno| Failure::host("make the answer's memory file", errno))?;
+            .map_err(|errno| Failure::host("create the answer's memory file", errno))?;
         let mut seed = [0; 16];
         getrandom(&mut seed, GetRandomFlags::empty())
-            .map_err(|errno| Failure::host("draw a seed", errno))?;
+            .map_err(|errno| Failure::host("generate a random seed", errno))?;
         let job = Job {
             id: self.job_ids.fetch_add(1, Ordering::Relaxed),
             limits,
@@ -453,7 +455,7 @@ impl Pool {
         let line = service.map(|service| Line::new(service, cpu_max));
         let line = line
             .transpose()
-            .map_err(|errno| Failure::host("make a line to the service", errno))?;
+            .map_err(|errno| Failure::host("create the stream to the service", errno))?;
         let (mut line, end) = line.unzip();
         let mut descriptors = vec![original.as_fd(), answer.as_fd()];
         descriptors.extend(end.as_ref().map(AsFd::as_fd));
@@ -644,7 +646,7 @@ impl Pool {
         if until.is_cancelled() {
             slot.end_at_once();
             self.shared.counters.cancelled.add(1);
-            let detail = "the caller no longer wants the answer";
+            let detail = "the caller cancelled the job";
             return Err(Failure::new(FailureKind::Cancelled, detail));
         }
         // A reply has at most DETAIL_BYTES_MAX bytes after its header, fewer than a job's plan may
@@ -654,7 +656,7 @@ impl Pool {
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
             Ok((len, _)) => len,
             Err(Errno::AGAIN | Errno::CONNRESET) => 0,
-            Err(Errno::MSGSIZE) => return Err(self.lie("a packet that is too long")),
+            Err(Errno::MSGSIZE) => return Err(self.lie("packet too long")),
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
@@ -692,7 +694,7 @@ impl Pool {
         // The job's permit ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);
-        Failure::new(FailureKind::TimedOut, "wall time is up")
+        Failure::new(FailureKind::TimedOut, "exceeded its wall time")
     }
 
     fn finish(
@@ -701,7 +703,11 @@ impl Pool {
         answer: Answer,
         acquired: Duration,
     ) -> Result<Finished, Failure> {
-        assert_eq!(reply.status, Status::Done, "`reply` refuses the others");
+        assert_eq!(
+            reply.status,
+            Status::Done,
+            "`refusal` has handled every other status"
+        );
         let body = match answer.seal() {
             Ok(body) => body,
             Err(Errno::BUSY) => return Err(self.lie("the answer is still mapped for writing")),
@@ -729,7 +735,9 @@ impl Drop for Pool {
         self.shared.queue().stopping = true;
         self.shared.wake();
         if let Some(keeper) = self.keeper.take() {
-            keeper.join().expect("the keeper's thread does not panic");
+            keeper
+                .join()
+                .expect("the supervisor's thread does not panic");
         }
     }
 }

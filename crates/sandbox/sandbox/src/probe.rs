@@ -49,7 +49,7 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     let pool = Pool::start(elf, limits)?;
     let start = begin.elapsed();
     let original = memfd_create("original", MemfdFlags::CLOEXEC)
-        .map_err(|errno| Error::host("make a memory file", errno))?;
+        .map_err(|errno| Error::host("create a memory file", errno))?;
     expect_kill(&pool, original.as_fd())?;
     let mut times = Vec::with_capacity(JOBS);
     for _ in 0..JOBS {
@@ -100,7 +100,7 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     // SAFETY: the kernel chooses the addresses, so no existing mapping is replaced.
     let pages = unsafe { libc::mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
     if pages == libc::MAP_FAILED {
-        return Err(Error::host("take memory", Errno::NOMEM));
+        return Err(Error::host("allocate memory", Errno::NOMEM));
     }
     let place = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
     // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment; the
@@ -121,7 +121,7 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
 pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
     const TRIES: u32 = 5;
     let original = memfd_create("original", MemfdFlags::CLOEXEC)
-        .map_err(|errno| Error::host("make a memory file", errno))?;
+        .map_err(|errno| Error::host("create a memory file", errno))?;
     let mut best = Duration::MAX;
     for _ in 0..TRIES {
         let begin = Instant::now();
@@ -139,11 +139,14 @@ fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
         Err(failure) if failure.kind == FailureKind::Crashed => {}
         Err(failure) => return Err(Error::failed(ACTION, &failure)),
         Ok(Finished { .. }) => {
-            return Err(Error::new(ErrorKind::Worker, format!("{ACTION}: answered")));
+            return Err(Error::new(
+                ErrorKind::Worker,
+                format!("{ACTION}: succeeded, but must be killed"),
+            ));
         }
     }
     if pool.stats().kills_filter != kills + 1 {
-        let action = format!("{ACTION}: died, but not for that");
+        let action = format!("{ACTION}: died, but not by the filter");
         return Err(Error::new(ErrorKind::Worker, action));
     }
     Ok(())

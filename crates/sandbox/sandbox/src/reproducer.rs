@@ -60,8 +60,8 @@ impl Crashes {
         mut failure: Failure,
     ) -> Failure {
         let said = match self.kept(runs, backend, task, &failure) {
-            Ok(path) => write!(failure.detail, "; the job is {}", path.display()),
-            Err(err) => write!(failure.detail, "; the job was not kept: {err}"),
+            Ok(path) => write!(failure.detail, "; reproducer: {}", path.display()),
+            Err(err) => write!(failure.detail, "; no reproducer was written: {err}"),
         };
         said.expect("a string takes everything");
         failure
@@ -79,7 +79,9 @@ impl Crashes {
         let bytes_max = self.bytes_max;
         let read = file.take(bytes_max + 1).read_to_end(&mut original)?;
         if bytes_max < read as u64 {
-            return Err(io::Error::other(format!("it is over {bytes_max} bytes")));
+            return Err(io::Error::other(format!(
+                "the original is over {bytes_max} bytes"
+            )));
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update(task.plan).update(&original);
@@ -191,12 +193,12 @@ impl Reproducer {
         while !head.ends_with("\n\n") {
             let left = HEAD_BYTES_MAX.saturating_sub(head.len() as u64);
             if (&mut lines).take(left).read_line(&mut head)? == 0 {
-                return Err(malformed("its head has no end"));
+                return Err(malformed("the head has no end"));
             }
         }
         let mut fields = head.lines();
         if fields.next() != Some(FIRST_LINE) {
-            return Err(malformed("it begins with another line"));
+            return Err(malformed("the first line differs"));
         }
         let mut field = |name: &'static str| {
             let line = fields.next();
@@ -282,7 +284,7 @@ impl Reproducer {
 fn malformed(what: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("not a job that was kept: {what}"),
+        format!("not a reproducer: {what}"),
     )
 }
 

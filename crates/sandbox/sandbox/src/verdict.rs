@@ -28,7 +28,7 @@ pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Fail
     if !libc::WIFSIGNALED(ending.status) {
         counters.crashes.add(1);
         let code = libc::WEXITSTATUS(ending.status);
-        let detail = format!("left without a reply, exit code {code}");
+        let detail = format!("exited without a reply, exit code {code}");
         return Failure::new(FailureKind::Crashed, detail);
     }
     let signal = libc::WTERMSIG(ending.status);
@@ -39,12 +39,15 @@ pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Fail
         libc::SIGKILL if out_of_cpu => {}
         libc::SIGKILL => {
             counters.kills_memory.add(1);
-            let detail = "killed by the kernel, which is out of memory";
+            let detail = "killed by the kernel: the host is out of memory";
             return Failure::new(FailureKind::Host, detail);
         }
         libc::SIGXFSZ => {
             counters.kills_memory.add(1);
-            return Failure::new(FailureKind::TooLarge, "wrote beyond its answer");
+            return Failure::new(
+                FailureKind::TooLarge,
+                "exceeded the size limit of its answer",
+            );
         }
         libc::SIGSYS => {
             counters.kills_filter.add(1);
@@ -56,6 +59,6 @@ pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Fail
         }
     }
     counters.kills_cpu.add(1);
-    let detail = format!("CPU time is up after {cpu_ms} ms");
+    let detail = format!("exceeded its CPU time after {cpu_ms} ms");
     Failure::new(FailureKind::TimedOut, detail)
 }

@@ -103,7 +103,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
     }
     assert_eq!(client.answer().status, 500);
     eventually("the log says where the job is", || {
-        server.has_logged("; the job is ").then_some(())
+        server.has_logged("; reproducer: ").then_some(())
     });
     server.stop();
     let jobs = std::fs::read_dir(&folder).expect("the server made it");

@@ -167,7 +167,9 @@ impl Kept {
             if answer.is_whole() {
                 return match request.is_sent() {
                     true => Ok(answer.body_bytes()),
-                    false => Err(End::Disorder("answered before it had read its request")),
+                    false => Err(End::Disorder(
+                        "answered before it had read the whole request",
+                    )),
                 };
             }
             if cpu_us_max < self.cpu_us()? {
@@ -207,8 +209,9 @@ impl Kept {
         };
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
-        let body =
-            body.map_err(|sandbox_protocol::Excess| End::Disorder("wrote more than its answer"))?;
+        let body = body.map_err(|sandbox_protocol::Excess| {
+            End::Disorder("wrote more than the announced answer")
+        })?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
             return Err(End::TooLarge);
@@ -250,9 +253,15 @@ impl Kept {
                 Err(errno) => (Status::Failed, format!("wait: {errno}")),
             },
             End::Disorder(how) => (Status::Failed, how.to_owned()),
-            End::TooLarge => (Status::TooLarge, "wrote beyond its answer".to_owned()),
-            End::OutOfTime => (Status::TimedOut, "CPU time is up".to_owned()),
-            End::Host(errno) => (Status::Failed, format!("speak with the program: {errno}")),
+            End::TooLarge => (
+                Status::TooLarge,
+                "exceeded the size limit of its answer".to_owned(),
+            ),
+            End::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
+            End::Host(errno) => (
+                Status::Failed,
+                format!("exchange records with the program: {errno}"),
+            ),
         };
         let words = self.last_words();
         let gap = if words.is_empty() { "" } else { ": " };

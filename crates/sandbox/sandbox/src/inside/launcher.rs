@@ -166,8 +166,11 @@ pub(super) fn how_it_ended(status: i32) -> (Status, String) {
         return (Status::Failed, format!("exit code {code}"));
     }
     match libc::WTERMSIG(status) {
-        libc::SIGPROF | libc::SIGXCPU => (Status::TimedOut, "CPU time is up".to_owned()),
-        libc::SIGXFSZ => (Status::TooLarge, "wrote beyond its answer".to_owned()),
+        libc::SIGPROF | libc::SIGXCPU => (Status::TimedOut, "exceeded its CPU time".to_owned()),
+        libc::SIGXFSZ => (
+            Status::TooLarge,
+            "exceeded the size limit of its answer".to_owned(),
+        ),
         signal => (Status::Failed, format!("died by signal {signal}")),
     }
 }

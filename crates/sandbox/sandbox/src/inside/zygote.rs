@@ -77,7 +77,7 @@ impl Zygote {
         let jailed = jail::enter(memory_bytes, &filter, &files)?;
         if !files.is_empty() && !start.machine && jailed.jail.landlock_abi == 0 {
             return Err(
-                "allowed_paths: this kernel has no Landlock to hold a process to them".to_owned(),
+                "allowed_paths: this kernel has no Landlock, which enforces them".to_owned(),
             );
         }
         let signals = signals(control).map_err(refused("signalfd"))?;

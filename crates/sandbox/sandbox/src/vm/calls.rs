@@ -286,7 +286,7 @@ impl Linux {
         if !self.refused.is_empty() {
             let gap = if words.is_empty() { "" } else { "; " };
             words.push_str(gap);
-            words.push_str("calls that a guest does not have:");
+            words.push_str("system calls that a guest does not implement:");
             for (number, count) in &self.refused {
                 let name = process::name(*number);
                 match name {

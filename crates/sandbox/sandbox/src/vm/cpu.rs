@@ -116,7 +116,7 @@ fn read_msrs(vcpu: &VcpuFd) -> Result<Msrs, Refused> {
     let mut msrs = Msrs::from_entries(&entries).expect("ten are not too many");
     match vcpu.get_msrs(&mut msrs).map_err(refused("KVM_GET_MSRS"))? {
         read if read == MSRS.len() => Ok(msrs),
-        read => Err(format!("KVM_GET_MSRS: {:#x} is not there", MSRS[read])),
+        read => Err(format!("KVM_GET_MSRS: {:#x} is missing", MSRS[read])),
     }
 }
 

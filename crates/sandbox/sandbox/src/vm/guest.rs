@@ -95,7 +95,7 @@ impl Guest {
         };
         let state = machine.save()?;
         let template = machine.memory.freeze(&layout, stack);
-        let template = template.map_err(|errno| format!("make a template: {errno}"))?;
+        let template = template.map_err(|errno| format!("create a template: {errno}"))?;
         Ok(Guest {
             image,
             layout,
@@ -207,12 +207,14 @@ impl Running<'_> {
             Next::TooLarge => {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 Ended {
-                    reply: Ok(reply.with_detail("wrote beyond its answer")),
+                    reply: Ok(reply.with_detail("exceeded the size limit of its answer")),
                     // The rest of a record would be read as the start of the next one.
                     sound: self.guest.speaks != Speaks::Records,
                 }
             }
-            Next::Wait { .. } => self.failed(job, "asked for a job before it replied to this"),
+            Next::Wait { .. } => {
+                self.failed(job, "asked for a job before it replied to the current one")
+            }
             Next::Broken(words) => self.failed(job, &String::from_utf8_lossy(&words)),
             Next::Go => unreachable!("`until` goes on"),
         })
@@ -253,7 +255,7 @@ impl Running<'_> {
             .memory
             .slice_mut(address, room.min(bytes.len() as u64));
         let place =
-            place.map_err(|_| "it waits for its job at an address that it has not".to_owned())?;
+            place.map_err(|_| "waits for its job at an address that is not mapped".to_owned())?;
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
         self.machine.answer(bytes as i64)
@@ -272,7 +274,9 @@ impl Running<'_> {
     /// Starts a program with the environment of its job. The inner error belongs to the job.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = environment_bytes(job) else {
-            return Ok(Err("its plan names no environment".to_owned()));
+            return Ok(Err(
+                "the plan does not state the size of the environment".to_owned()
+            ));
         };
         self.linux.speak_streams(u64::from(environment_bytes));
         let environment = match self.linux.environment(environment_bytes) {
@@ -385,7 +389,7 @@ fn push(
     let bytes = stack::build(words, image, layout.bias, layout.stack_top, random);
     let stack = layout.stack_top - bytes.len() as u64;
     let place = machine.memory.slice_mut(stack, bytes.len() as u64);
-    let place = place.map_err(|_| "its arguments do not fit".to_owned())?;
+    let place = place.map_err(|_| "its arguments do not fit on the stack".to_owned())?;
     place.copy_from_slice(&bytes);
     Ok(stack)
 }

@@ -186,7 +186,7 @@ impl Layout {
 
     /// Returns the page tables, each as an address and bytes. The first is the root.
     pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
-        const FIT: &str = "its memory takes more page tables than there is room for";
+        const FIT: &str = "its memory needs more page tables than fit";
         const GIGABYTE: u64 = 1 << 30;
         const TABLE_ENTRIES: usize = 512;
         let mut tables: Vec<[u64; TABLE_ENTRIES]> = vec![[0; TABLE_ENTRIES]; 2];

@@ -114,9 +114,7 @@ impl Machine {
                     return Ok(Exit::Died(format!("by a write to code at {gpa:#x}")));
                 }
                 Ok(exit) => {
-                    return Ok(Exit::Died(format!(
-                        "by an exit that no program makes: {exit:?}"
-                    )));
+                    return Ok(Exit::Died(format!("by an unexpected exit: {exit:?}")));
                 }
                 Err(error) => match error.errno() {
                     libc::EINTR => return Ok(Exit::Interrupted),

@@ -252,7 +252,8 @@ impl Memory {
             page -= if here { 0 } else { pages(range) };
             here
         });
-        let address = range.expect("fewer than all").start + page * PAGE_BYTES;
+        let address =
+            range.expect("`page` is below the sum of all pages").start + page * PAGE_BYTES;
         let canary = Canary {
             address,
             // Odd, so never zero.

@@ -164,15 +164,15 @@ fn lies_are_found() {
         &pool(),
         &lies,
         expect![[r#"
-        wrong-id: cell: lied: WrongJob
-        too-long: cell: lied: WrongLength
-        empty: cell: lied: WrongLength
-        garbage: cell: lied: not a reply: Magic
-        giant: cell: lied: a packet that is too long
+        wrong-id: cell: protocol violation: WrongJob
+        too-long: cell: protocol violation: WrongLength
+        empty: cell: protocol violation: WrongLength
+        garbage: cell: protocol violation: not a reply: Magic
+        giant: cell: protocol violation: packet too long
         terminal-codes: cell: undecodable: ?[2J
-        leave: cell: crashed: left without a reply, exit code 7
-        mapped: cell: lied: the answer is still mapped for writing
-        beyond: cell: too large: wrote beyond its answer
+        leave: cell: crashed: exited without a reply, exit code 7
+        mapped: cell: protocol violation: the answer is still mapped for writing
+        beyond: cell: too large: exceeded the size limit of its answer
     "#]],
     );
 }

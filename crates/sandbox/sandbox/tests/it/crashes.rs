@@ -49,7 +49,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
     let [path] = &kept(&folder)[..] else {
         panic!("one is kept");
     };
-    let expected = format!("died by signal 11; the job is {}", path.display());
+    let expected = format!("died by signal 11; reproducer: {}", path.display());
     assert_eq!(failed.detail, expected);
     let mode = fs::metadata(path)
         .expect("it is there")
@@ -89,14 +89,14 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
     fails(&pool, "segv");
     let failed = fails(&pool, "abort");
     let expected = format!(
-        "died by signal 11; the job was not kept: {} is full",
+        "died by signal 11; no reproducer was written: {} is full",
         folder.display()
     );
     assert_eq!(failed.detail, expected);
     assert_eq!(kept(&folder).len(), 1);
     // A job that failed by the fault of its original is not kept.
     let refused = fails(&pool, "allocate 10000000000");
-    assert!(!refused.detail.contains("the job"), "{refused}");
+    assert!(!refused.detail.contains("reproducer"), "{refused}");
 }
 
 #[test]

@@ -202,9 +202,11 @@ fn n1_a_pool_does_not_start_below_its_least_isolation() {
         assert_eq!(error.kind, ErrorKind::Host);
         error.to_string()
     };
-    let expected = expect!["cell: this host gives isolation filter, and min_isolation is landlock"];
+    let expected =
+        expect!["cell: this host provides isolation filter, but min_isolation is landlock"];
     expected.assert_eq(&refused(Isolation::Landlock));
-    let expected = expect!["cell: this host gives isolation filter, and min_isolation is microvm"];
+    let expected =
+        expect!["cell: this host provides isolation filter, but min_isolation is microvm"];
     expected.assert_eq(&refused(Isolation::MicroVm));
     assert_works(&start(limits(Isolation::Filter)));
 }

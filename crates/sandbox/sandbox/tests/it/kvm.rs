@@ -168,12 +168,12 @@ fn p13_calls_that_no_codec_makes_fail() {
         code: cell: unsupported: Operation not permitted (os error 1)
         x32: cell: unsupported: Function not implemented (os error 38)
         unknown: cell: unsupported: Function not implemented (os error 38)
-        wrong-id: cell: lied: WrongJob
-        too-long: cell: lied: WrongLength
-        empty: cell: lied: WrongLength
-        garbage: cell: lied: not a reply: Magic
+        wrong-id: cell: protocol violation: WrongJob
+        too-long: cell: protocol violation: WrongLength
+        empty: cell: protocol violation: WrongLength
+        garbage: cell: protocol violation: not a reply: Magic
         terminal-codes: cell: undecodable: ?[2J
-        beyond: cell: too large: wrote beyond its answer
+        beyond: cell: too large: exceeded the size limit of its answer
     "#]]
     .assert_eq(&ends);
 }

@@ -132,7 +132,7 @@ fn a_worker_that_does_not_come_up_is_an_error_that_says_so() {
     let other = fs::read("/bin/true").expect("every host has it");
     let (kind, text) = refused(&other);
     assert_eq!(kind, ErrorKind::Worker);
-    let expected = expect!["cell: worker: it ended"];
+    let expected = expect!["cell: worker: exited unexpectedly"];
     expected.assert_eq(&text);
 }
 

@@ -176,8 +176,8 @@ fn a_program_that_fails_is_told_in_one_line() {
             Backend::Kvm => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 6
-                long: cell: too large: wrote beyond its answer
-                loop: cell: timed out: CPU time is up
+                long: cell: too large: exceeded the size limit of its answer
+                loop: cell: timed out: exceeded its CPU time
                 open: answers Err(NotFound) Ok("allowed")
                 write: answers Err(PermissionDenied)
                 fork: answers false
@@ -186,8 +186,8 @@ fn a_program_that_fails_is_told_in_one_line() {
             _ => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 11
-                long: cell: too large: wrote beyond its answer
-                loop: cell: timed out: CPU time is up
+                long: cell: too large: exceeded the size limit of its answer
+                loop: cell: timed out: exceeded its CPU time
                 open: answers Err(PermissionDenied) Ok("allowed")
                 write: answers Err(PermissionDenied)
                 fork: answers false
@@ -288,7 +288,7 @@ fn threads_in_a_microvm_are_bounded() {
     let failed = run(&pool, &["DO=threads-wait"], b"").expect_err("nobody wakes it");
     assert_eq!(
         failed.to_string(),
-        "cell: crashed: died waiting for a thread that waits, too"
+        "cell: crashed: died of a deadlock: every thread waits for another"
     );
     for what in ["threads-loop", "sleep"] {
         let ask = format!("DO={what}");
@@ -431,10 +431,10 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
         expect![[r#"
             fail: cell: crashed: exit code 3: no luck; then 1
             leave: cell: crashed: exit code 0; then 1
-            loop: cell: timed out: CPU time is up; then 1
-            long: cell: too large: wrote beyond its answer; then 1
-            more: cell: crashed: wrote more than its answer; then 1
-            hasty: cell: crashed: answered before it had read its request; then 1
+            loop: cell: timed out: exceeded its CPU time; then 1
+            long: cell: too large: exceeded the size limit of its answer; then 1
+            more: cell: crashed: wrote more than the announced answer; then 1
+            hasty: cell: crashed: answered before it had read the whole request; then 1
         "#]]
         .assert_eq(&told);
     }

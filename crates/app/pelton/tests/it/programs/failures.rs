@@ -31,7 +31,7 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
         let last = server.event("ERROR", "a program has failed");
         assert_eq!(last["program"], "v");
         assert!(server.has_logged("exit code 3: no luck?[31m today"));
-        assert!(server.has_logged("wrote beyond its answer"));
+        assert!(server.has_logged("exceeded the size limit of its answer"));
         assert!(server.memory("VmRSS") < before + (16 << 20));
         assert_eq!(server.get_as("/p.jpg?w=40", "image/webp").status, 200);
         server.stop();
@@ -68,7 +68,7 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         assert!(told.ends_with("ends now   the same\n"), "{told}");
         let (code, _, errors) = replay("pelton.toml");
         assert_eq!(code, Some(2), "{errors}");
-        assert!(errors.contains("not a job that was kept"), "{errors}");
+        assert!(errors.contains("not a reproducer"), "{errors}");
     }
 }
 
@@ -240,7 +240,7 @@ fn unfit_programs_are_refused_by_name() {
             VISITOR,
             "main_arguments = [\"loop\"]\nmax_request_time = \"200ms\"\n",
         );
-        refused(&home, backend, &loops, " time is up");
+        refused(&home, backend, &loops, "exceeded its ");
     }
 }
 

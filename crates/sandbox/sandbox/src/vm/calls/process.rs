@@ -47,7 +47,7 @@ pub(super) fn realtime() -> Duration {
 
 fn now(clock: rustix::time::ClockId) -> Duration {
     let time = rustix::time::clock_gettime(clock);
-    Duration::try_from(time).expect("this host's clocks begin before now")
+    Duration::try_from(time).expect("clocks of this host are not negative")
 }
 
 /// Reads a `timespec` from the guest's memory.

@@ -79,12 +79,12 @@ impl Linux {
         let (address, bytes) = place;
         let disorder = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
         let Some(exchange) = &mut self.exchange else {
-            return disorder("wrote before it was asked");
+            return disorder("wrote without a request");
         };
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return disorder("wrote more than its answer");
+            return disorder("wrote more than the announced answer");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
@@ -97,7 +97,7 @@ impl Linux {
         self.write_at(machine, at, (address + bytes - body_bytes, body_bytes))?;
         match answer.is_whole() {
             false => Ok(bytes),
-            true if unread => disorder("answered before it had read its request"),
+            true if unread => disorder("answered before it had read the whole request"),
             true => Err(Stop::Next(Next::Answered(bytes))),
         }
     }

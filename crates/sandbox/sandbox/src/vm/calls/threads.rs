@@ -204,7 +204,7 @@ impl Linux {
     /// returned.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
-            let why = "waiting for a thread that waits, too";
+            let why = "of a deadlock: every thread waits for another";
             return Some(Next::Died(why.to_owned()));
         };
         let left = until.saturating_sub(process::monotonic());

@@ -71,7 +71,7 @@ fn what_has_no_place_is_refused() {
     );
     assert_eq!(refused(&mixed, 1 << 20), "code and data in one page");
     let fits = image(false, &[(0x40_0000..0x40_1000, false, true)]);
-    let expected = "its memory takes more page tables than there is room for";
+    let expected = "its memory needs more page tables than fit";
     assert_eq!(refused(&fits, 1 << 39), expected);
 }
 
