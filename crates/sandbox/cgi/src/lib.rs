@@ -22,7 +22,8 @@
 //! assert!(variables.split(|byte| *byte == 0).any(|one| one == b"PATH_INFO=/you"));
 //!
 //! let output = b"Status: 201\nContent-Type: text/plain\n\nhello";
-//! let Ok(Answer::Document { status, body_at, .. }) = Answer::parse(output, &Limits::default()) else {
+//! let answer = Answer::parse(output, &Limits::default());
+//! let Ok(Answer::Document { status, body_at, .. }) = answer else {
 //!     panic!("a document");
 //! };
 //! assert_eq!((status, &output[body_at..]), (201, &b"hello"[..]));

@@ -1,7 +1,8 @@
 //! A microVM inside one process: memory, one CPU, and the subset of Linux that its program gets.
 //!
 //! ```text
-//! program (ring 3) ── syscall ─► stub (ring 0): out ─► this process ── result ─► stub: iretq ─► program
+//! program (ring 3) ─ syscall ─► stub (ring 0): out ─► this process
+//! program (ring 3) ◄─ iretq ──── stub (ring 0) ◄── result ────┘
 //! ```
 //!
 //! There is no guest kernel. Ring 0 holds descriptor tables, page tables and a stub of two

@@ -4,9 +4,9 @@
 //! ```text
 //! chunk     backed by                                      at a wipe
 //! system    anonymous, copied from the template            its stack page is dropped, tables stay
-//! code      anonymous huge page, copied, then read-only    stays: no one can have written to it
-//! data      private mapping of the template's memfd        dropped: the next touch reads the template
-//! fresh     anonymous huge page                            dropped: the next touch reads zeros
+//! code      anonymous huge page, copied, then read-only    stays: the guest cannot write it
+//! data      private mapping of the template's memfd        dropped: next read gives the template
+//! fresh     anonymous huge page                            dropped: next read gives zeros
 //! ```
 //!
 //! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices

@@ -131,8 +131,8 @@ fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
         // SAFETY: the kernel reads as much as is mapped, or returns an error.
         let written = unsafe { libc::pwrite(descriptor, address.cast(), bytes, 0) };
         let there = usize::try_from(written).unwrap_or(0) & !(PAGE_BYTES - 1);
-        // SAFETY: the `pwrite` above read that many bytes, nothing unmaps them meanwhile, and there
-        // is no other thread.
+        // SAFETY: the `pwrite` above read that many bytes, nothing unmaps them meanwhile, and this
+        // process has one thread.
         found += hits(unsafe { std::slice::from_raw_parts(address, there) });
         page += there.max(PAGE_BYTES);
     }

@@ -66,7 +66,7 @@ impl Scene {
         out.to_bytes()
     }
 
-    /// Sets a key to a number, a text or a blob, each third with a deadline and each fifth with a tag.
+    /// Sets a key to a number, a text or a blob. Each third has a deadline, each fifth a tag.
     fn set(&mut self, number: usize, rng: &mut fastrand::Rng) {
         let value = match rng.usize(..40) {
             0 => vec![b'b'; 16_384 + rng.usize(..5_000)],

@@ -171,7 +171,8 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
     }
 }
 
-/// A database whose keys went one by one has no slots, and those of keys that are added then belong to no snapshot.
+/// A database whose keys were removed one by one has no slots. Keys that are added during the
+/// snapshot do not belong to it.
 #[test]
 fn keys_that_all_go_while_it_is_written_are_in_it() {
     for keys_after in [0, 50] {

@@ -476,7 +476,7 @@ fn plain_word() {
         "plain-word",
         &[(
             "crates/any/new/src/a.rs",
-            "// Nobody waits.\nconst A: u8 = 0; // told\n// Toldo is a town.\n",
+            "// Nobody waits.\n// There is no key, and it is no longer `told`.\n// Toldo.\n",
         )],
         expect![[r#"
             crates/any/new/src/a.rs:1 says `nobody`: write "no client", "no caller" or "no thread"
