@@ -106,8 +106,14 @@ fn doc_start(tree: &Tree) -> Vec<Finding> {
 }
 
 fn plain_word(tree: &Tree) -> Vec<Finding> {
-    each_comment(tree, |_, text| {
+    each_comment(tree, |before, text| {
+        let continues = before.is_some_and(|before| before.ends_with("there"));
         let text = plain_text(text);
+        let text = if continues {
+            text.replacen("is no", "", 1)
+        } else {
+            text
+        };
         let (word, cure) = WORDS.iter().find(|(word, _)| has_word(&text, word))?;
         Some(format!("says `{word}`: {cure}"))
     })
