@@ -38,7 +38,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
                 }
                 FailureKind::Unencodable
                 | FailureKind::Crashed
-                | FailureKind::Lied
+                | FailureKind::ProtocolViolation
                 | FailureKind::Host
                 | FailureKind::Cancelled => Error::host(what),
             }

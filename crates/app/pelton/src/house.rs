@@ -37,11 +37,11 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error>
     let crashes = crashes(config)?;
     let started = sandbox::Pool::start(worker::ELF, cell_limits(config, jobs));
     let pool = started.map_err(|err| cell_error(&err))?;
-    Ok(pool.keeping(crashes))
+    Ok(pool.keep_reproducers(crashes))
 }
 
 /// Where jobs are kept that fail. Makes the folder.
-pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::Crashes>, Error> {
+pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Error> {
     let cell = &config.cell;
     let Some(folder) = cell.crash_dir.0.clone() else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::Crashes>, Error
         Error::usage(format!("cell.crash_dir: {}: {err}", folder.display()))
             .hint("name a folder that the server may write to, or off")
     })?;
-    Ok(Some(sandbox::Crashes {
+    Ok(Some(sandbox::ReproducerFolder {
         folder,
         files_max: cell.crash_jobs_max,
         bytes_max: cell.crash_bytes_max.0,

@@ -334,7 +334,10 @@ impl Converter {
         failure: &Failure,
         improves: bool,
     ) {
-        if !matches!(failure.kind, FailureKind::Crashed | FailureKind::Lied) {
+        if !matches!(
+            failure.kind,
+            FailureKind::Crashed | FailureKind::ProtocolViolation
+        ) {
             return;
         }
         let death = Death {
@@ -461,7 +464,7 @@ impl Converter {
                 tracing::error!(%path, detail = %failure.detail, "encoder at fault");
                 return Some(Verdict::Unencodable);
             }
-            FailureKind::Crashed | FailureKind::Lied => {
+            FailureKind::Crashed | FailureKind::ProtocolViolation => {
                 tracing::error!(%path, kind = ?failure.kind, detail = %failure.detail, "worker at fault");
                 return Some(Verdict::Faulty);
             }
@@ -596,7 +599,7 @@ fn run_order(
     };
     let is_single = size_px.is_some();
     verified(order, finished, is_single).ok_or_else(|| Failure {
-        kind: FailureKind::Lied,
+        kind: FailureKind::ProtocolViolation,
         detail: "the answer is not the picture that was asked for".to_owned(),
     })
 }

@@ -34,7 +34,7 @@ const FAILURES: [(FailureKind, &str); 9] = [
     (FailureKind::TimedOut, "timed_out"),
     (FailureKind::Unencodable, "unencodable"),
     (FailureKind::Crashed, "crashed"),
-    (FailureKind::Lied, "lied"),
+    (FailureKind::ProtocolViolation, "lied"),
     (FailureKind::Host, "host"),
     (FailureKind::Cancelled, "cancelled"),
 ];

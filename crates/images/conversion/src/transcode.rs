@@ -484,7 +484,7 @@ impl Converter {
         match check_pages(&sealed, plan) {
             Ok(()) => Ok(sealed),
             Err(why) => Err(Failure {
-                kind: FailureKind::Lied,
+                kind: FailureKind::ProtocolViolation,
                 detail: format!("the answer is not the track that was asked for: {why}"),
             }),
         }

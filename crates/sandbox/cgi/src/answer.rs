@@ -15,7 +15,7 @@ pub enum Answer<'a> {
         body_at: usize,
     },
     /// Only the path of another resource of this server, which is to be served instead.
-    Elsewhere(&'a str),
+    LocalRedirect(&'a str),
     /// No head: the whole output is the body.
     Bytes,
 }
@@ -34,7 +34,7 @@ pub enum Malformed {
 }
 
 /// Fields that only the server sets: it knows the body's length, and manages the connection.
-const SERVERS: &[&str] = &[
+const SERVER_FIELDS: &[&str] = &[
     "connection",
     "content-length",
     "date",
@@ -56,9 +56,9 @@ impl<'a> Answer<'a> {
             return Ok(Answer::Bytes);
         };
         let named = |name| only(&fields, name);
-        let status = named("status").map_err(|Twice| Malformed::Status)?;
-        let location = named("location").map_err(|Twice| Malformed::Location)?;
-        let content_type = named("content-type").map_err(|Twice| Malformed::ContentType)?;
+        let status = named("status").map_err(|Duplicate| Malformed::Status)?;
+        let location = named("location").map_err(|Duplicate| Malformed::Location)?;
+        let content_type = named("content-type").map_err(|Duplicate| Malformed::ContentType)?;
         if status.or(location).or(content_type).is_none() {
             return Ok(Answer::Bytes);
         }
@@ -72,14 +72,18 @@ impl<'a> Answer<'a> {
         if let (Some(place), None, None) = (location, status, content_type)
             && is_path(place)
         {
-            return Ok(Answer::Elsewhere(place));
+            return Ok(Answer::LocalRedirect(place));
         }
         if location.is_some_and(|place| place.is_empty() || place.contains(' ')) {
             return Err(Malformed::Location);
         }
         let default = if location.is_some() { 302 } else { 200 };
         let status = status.map_or(Ok(default), code)?;
-        let servers = |name: &str| SERVERS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+        let servers = |name: &str| {
+            SERVER_FIELDS
+                .iter()
+                .any(|ours| ours.eq_ignore_ascii_case(name))
+        };
         let fields = fields.into_iter().filter(|(name, _)| !servers(name));
         Ok(Answer::Document {
             status,
@@ -110,8 +114,8 @@ fn field(line: &[u8]) -> Option<(&str, &str)> {
     let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
     let value = value.trim_matches([' ', '\t']);
     let sound = !name.is_empty() && name.bytes().all(is_token);
-    let tellable = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
-    (sound && value.bytes().all(tellable)).then_some((name, value))
+    let is_allowed = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
+    (sound && value.bytes().all(is_allowed)).then_some((name, value))
 }
 
 /// Returns whether a field's name may contain `byte` (RFC 9110 §5.6.2).
@@ -125,15 +129,15 @@ fn is_path(place: &str) -> bool {
     place.starts_with('/') && !place.starts_with("//") && visible
 }
 
-struct Twice;
+struct Duplicate;
 
-fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, Twice> {
+fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, Duplicate> {
     let mut values = fields
         .iter()
         .filter(|(at, _)| at.eq_ignore_ascii_case(name))
         .map(|(_, value)| *value);
     match (values.next(), values.next()) {
-        (_, Some(_)) => Err(Twice),
+        (_, Some(_)) => Err(Duplicate),
         (value, None) => Ok(value),
     }
 }

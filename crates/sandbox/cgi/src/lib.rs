@@ -35,7 +35,7 @@
 //!
 //! Units and limits: lengths are bytes; [`Limits`] bounds the head of an output.
 //!
-//! Errors: [`Unfit`] is the client's fault, [`Malformed`] the program's.
+//! Errors: [`RequestError`] is the client's fault, [`Malformed`] the program's.
 //!
 //! Threads: plain values. Source: RFC 3875.
 
@@ -50,4 +50,4 @@ mod tests;
 
 pub use answer::{Answer, Malformed};
 pub use limits::Limits;
-pub use request::{Request, Unfit};
+pub use request::{Request, RequestError};

@@ -25,7 +25,7 @@ pub struct Request<'a> {
 
 /// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum RequestError {
     /// The path has `%` without two digits, or decodes to a zero byte or to a slash within a
     /// segment.
     Path,
@@ -34,7 +34,7 @@ pub enum Unfit {
 /// Fields that a program does not get: they concern the connection, have variables of their own, or
 /// are for the server only (RFC 3875 §4.1.18). `Proxy` would become `HTTP_PROXY`, which libraries
 /// read as the user's own setting.
-const WITHHELD: &[&str] = &[
+const HIDDEN_FIELDS: &[&str] = &[
     "authorization",
     "connection",
     "content-length",
@@ -55,11 +55,11 @@ impl Request<'_> {
     /// zero byte.
     ///
     /// # Errors
-    /// [`Unfit`] if the path cannot be decoded.
-    pub fn variables(&self) -> Result<Vec<u8>, Unfit> {
+    /// [`RequestError`] if the path cannot be decoded.
+    pub fn variables(&self) -> Result<Vec<u8>, RequestError> {
         let rest = self.path.strip_prefix(self.script).unwrap_or_default();
-        let path_info = decoded(rest).ok_or(Unfit::Path)?;
-        let script_name = decoded(self.script).ok_or(Unfit::Path)?;
+        let path_info = decoded(rest).ok_or(RequestError::Path)?;
+        let script_name = decoded(self.script).ok_or(RequestError::Path)?;
         let (name, port) = self.authority();
         let query = self.query.unwrap_or_default();
         let mut out = Variables(Vec::with_capacity(1_024));
@@ -121,10 +121,10 @@ impl Request<'_> {
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
-            let tellable = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
             let before = &self.fields[..index];
-            if WITHHELD.iter().any(is)
-                || !name.bytes().all(tellable)
+            if HIDDEN_FIELDS.iter().any(is)
+                || !name.bytes().all(is_allowed)
                 || before.iter().any(|(earlier, _)| is(earlier))
             {
                 continue;

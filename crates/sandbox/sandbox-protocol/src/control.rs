@@ -31,7 +31,7 @@ pub struct Jail {
 
 /// End of a child, from `wait4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct ExitReport {
     /// Wait status.
     pub status: i32,
     /// CPU time of the child's whole life, and of its children that it waited for.
@@ -59,13 +59,13 @@ pub struct Start {
     pub max_work_memory_bytes: u64,
     /// Most children alive at one time.
     pub children: u64,
-    /// Number of [`Command::Word`] that follow.
+    /// Number of [`Command::ProgramText`] that follow.
     pub words: u64,
 }
 
 /// Report of a child that takes several jobs: it is ready for the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rested {
+pub struct ChildReady {
     /// CPU time consumed since the previous report.
     pub cpu_us: u64,
     /// Time that the wipe took.
@@ -80,7 +80,7 @@ pub struct Rested {
 
 /// Kind of a text for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum ProgramText {
     /// Next argument.
     Argument,
     /// Next variable of the environment.
@@ -95,7 +95,7 @@ pub enum Command {
     /// First packet. The program and then `/dev/kvm` accompany it, if the zygote needs them.
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
-    Word(Word, Vec<u8>),
+    ProgramText(ProgramText, Vec<u8>),
     /// Order to fork a child that serves the socket accompanying this packet, once there is room
     /// for one.
     Fork(SlotId),
@@ -111,11 +111,11 @@ pub enum Report {
     /// `fork` failed with this error number.
     Refused(SlotId, i32),
     /// The child ended.
-    Reaped(SlotId, Ending),
+    Reaped(SlotId, ExitReport),
     /// The zygote cannot start.
     Broken(String),
     /// A child is ready for its next job; sent on the child's own socket.
-    Rested(Rested),
+    ChildReady(ChildReady),
     /// Part of a guest's page tables, as text; sent before [`Report::Ready`].
     Tables(String),
 }
@@ -127,7 +127,7 @@ const FORKED: u64 = 4;
 const REFUSED: u64 = 5;
 const REAPED: u64 = 6;
 const BROKEN: u64 = 7;
-const RESTED: u64 = 8;
+const CHILD_READY: u64 = 8;
 const ARGUMENT: u64 = 9;
 const VARIABLE: u64 = 10;
 const PATH: u64 = 11;
@@ -146,9 +146,9 @@ impl Command {
                 start.children,
                 start.words,
             ]),
-            Command::Word(Word::Argument, text) => tagged(ARGUMENT, text),
-            Command::Word(Word::Variable, text) => tagged(VARIABLE, text),
-            Command::Word(Word::Path, text) => tagged(PATH, text),
+            Command::ProgramText(ProgramText::Argument, text) => tagged(ARGUMENT, text),
+            Command::ProgramText(ProgramText::Variable, text) => tagged(VARIABLE, text),
+            Command::ProgramText(ProgramText::Path, text) => tagged(PATH, text),
             Command::Fork(SlotId(slot)) => words(&[FORK, *slot]),
         }
     }
@@ -157,13 +157,13 @@ impl Command {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Command> {
         let words = [
-            (ARGUMENT, Word::Argument),
-            (VARIABLE, Word::Variable),
-            (PATH, Word::Path),
+            (ARGUMENT, ProgramText::Argument),
+            (VARIABLE, ProgramText::Variable),
+            (PATH, ProgramText::Path),
         ];
         for (tag, word) in words {
             if let Some(text) = text(tag, bytes) {
-                return Some(Command::Word(word, text.to_vec()));
+                return Some(Command::ProgramText(word, text.to_vec()));
             }
         }
         match *numbers(bytes)?.as_slice() {
@@ -231,22 +231,22 @@ impl Report {
             ]),
             Report::Forked(SlotId(slot)) => words(&[FORKED, *slot]),
             Report::Refused(SlotId(slot), errno) => words(&[REFUSED, *slot, *errno as u64]),
-            Report::Reaped(SlotId(slot), ending) => words(&[
+            Report::Reaped(SlotId(slot), exit_report) => words(&[
                 REAPED,
                 *slot,
-                ending.status as u64,
-                ending.cpu_us,
-                ending.memory_peak_bytes,
+                exit_report.status as u64,
+                exit_report.cpu_us,
+                exit_report.memory_peak_bytes,
             ]),
             Report::Broken(text) => tagged(BROKEN, text.as_bytes()),
             Report::Tables(text) => tagged(TABLES, text.as_bytes()),
-            Report::Rested(rested) => words(&[
-                RESTED,
-                rested.cpu_us,
-                rested.wipe_us,
-                rested.dirty_bytes,
-                rested.refused_calls,
-                u64::from(rested.leaked),
+            Report::ChildReady(child_ready) => words(&[
+                CHILD_READY,
+                child_ready.cpu_us,
+                child_ready.wipe_us,
+                child_ready.dirty_bytes,
+                child_ready.refused_calls,
+                u64::from(child_ready.leaked),
             ]),
         }
     }
@@ -279,21 +279,26 @@ impl Report {
             [REFUSED, slot, errno] => Some(Report::Refused(SlotId(slot), errno as i32)),
             [REAPED, slot, status, cpu_us, memory_peak_bytes] => Some(Report::Reaped(
                 SlotId(slot),
-                Ending {
+                ExitReport {
                     status: status as i32,
                     cpu_us,
                     memory_peak_bytes,
                 },
             )),
-            [RESTED, cpu_us, wipe_us, dirty_bytes, refused_calls, leaked] => {
-                Some(Report::Rested(Rested {
-                    cpu_us,
-                    wipe_us,
-                    dirty_bytes,
-                    refused_calls,
-                    leaked: leaked != 0,
-                }))
-            }
+            [
+                CHILD_READY,
+                cpu_us,
+                wipe_us,
+                dirty_bytes,
+                refused_calls,
+                leaked,
+            ] => Some(Report::ChildReady(ChildReady {
+                cpu_us,
+                wipe_us,
+                dirty_bytes,
+                refused_calls,
+                leaked: leaked != 0,
+            })),
             _ => None,
         }
     }
@@ -301,7 +306,7 @@ impl Report {
 
 /// Returns the reason of a worker that cannot start, from a report or from plain text.
 #[must_use]
-pub fn broken_words(bytes: &[u8]) -> String {
+pub fn broken_reason(bytes: &[u8]) -> String {
     match Report::from_bytes(bytes) {
         Some(Report::Broken(text)) => text,
         _ => String::from_utf8_lossy(bytes).into_owned(),

@@ -183,7 +183,7 @@ pub struct Reply {
 
 /// Protocol violation: a reply that contradicts its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
+pub enum Violation {
     /// The reply names another job.
     WrongJob,
     /// The reply's status does not exist.
@@ -298,30 +298,30 @@ impl AllegedReply {
     /// Checks the reply against its job.
     ///
     /// # Errors
-    /// The first [`Lie`] found; the worker is at fault.
-    pub fn verify(self, expect: &Expect) -> Result<Reply, Lie> {
+    /// The first [`Violation`] found; the worker is at fault.
+    pub fn verify(self, expect: &Expect) -> Result<Reply, Violation> {
         if self.id != expect.id {
-            return Err(Lie::WrongJob);
+            return Err(Violation::WrongJob);
         }
         let Some(&status) = Status::ALL
             .iter()
             .find(|status| **status as u32 == self.status)
         else {
-            return Err(Lie::UnknownStatus);
+            return Err(Violation::UnknownStatus);
         };
         if status == Status::Done {
             if expect
                 .size_px
                 .is_some_and(|size| size != (self.width_px, self.height_px))
             {
-                return Err(Lie::WrongSize);
+                return Err(Violation::WrongSize);
             }
             let empty = self.answer_bytes == 0 && !expect.may_be_empty;
             if empty || expect.answer_bytes_max < self.answer_bytes {
-                return Err(Lie::WrongLength);
+                return Err(Violation::WrongLength);
             }
         } else if self.answer_bytes != 0 {
-            return Err(Lie::WrongLength);
+            return Err(Violation::WrongLength);
         }
         let detail = self.detail.iter().map(|&byte| printable(byte)).collect();
         Ok(Reply {

@@ -1,6 +1,6 @@
 use crate::{
-    AllegedReply, AnswerRecord, Excess, Expect, Job, JobLimits, Lie, Malformed, PLAN_BYTES_MAX,
-    REPLY_HEADER_BYTES, Status, request_head,
+    AllegedReply, AnswerRecord, Excess, Expect, Job, JobLimits, Malformed, PLAN_BYTES_MAX,
+    REPLY_HEADER_BYTES, Status, Violation, request_head,
 };
 use proptest::prelude::*;
 
@@ -77,13 +77,13 @@ fn an_honest_reply_is_believed() {
 #[test]
 fn every_lie_is_found() {
     let cases = [
-        (done(8, (640, 480), 10), Lie::WrongJob),
-        (done(7, (641, 480), 10), Lie::WrongSize),
-        (done(7, (640, 480), 0), Lie::WrongLength),
-        (done(7, (640, 480), 1_001), Lie::WrongLength),
+        (done(8, (640, 480), 10), Violation::WrongJob),
+        (done(7, (641, 480), 10), Violation::WrongSize),
+        (done(7, (640, 480), 0), Violation::WrongLength),
+        (done(7, (640, 480), 1_001), Violation::WrongLength),
         (
             AllegedReply::new(7, Status::Undecodable, (0, 0), 1),
-            Lie::WrongLength,
+            Violation::WrongLength,
         ),
     ];
     for (alleged, lie) in cases {
@@ -92,7 +92,7 @@ fn every_lie_is_found() {
     let mut bytes = done(7, (640, 480), 10).to_bytes();
     bytes[16] = 99;
     let alleged = AllegedReply::from_bytes(&bytes).expect("framing is intact");
-    assert_eq!(alleged.verify(&EXPECT), Err(Lie::UnknownStatus));
+    assert_eq!(alleged.verify(&EXPECT), Err(Violation::UnknownStatus));
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn server_us() -> u64 {
 /// Returns the CPU time of init and the zygote, without that of the zygote's children.
 fn zygote_us() -> u64 {
     let mut sum = 0;
-    let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", keeper())) else {
+    let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", supervisor())) else {
         return 0;
     };
     for first in text.split_whitespace() {
@@ -116,7 +116,7 @@ fn zygote_us() -> u64 {
 }
 
 /// Returns the id of the supervisor's thread, which started the zygote.
-fn keeper() -> String {
+fn supervisor() -> String {
     for task in fs::read_dir("/proc/self/task").expect("procfs") {
         let path = task.expect("procfs").path();
         let name = fs::read_to_string(path.join("comm")).expect("procfs");

@@ -33,7 +33,7 @@ pub(crate) struct Segment {
 
 /// Reason why a file does not run in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum ElfError {
     NotElf,
     NotX86_64,
     NotExecutable,
@@ -42,7 +42,7 @@ pub(crate) enum Unfit {
     /// The named part lies beyond the end of the file.
     Truncated(&'static str),
     /// The named part has an impossible value.
-    Lies(&'static str),
+    Malformed(&'static str),
     /// A segment is both writable and executable.
     WritableCode,
     NoCode,
@@ -66,26 +66,26 @@ const WRITE: u32 = 2;
 
 impl Image {
     /// Reads and checks the headers of `file`.
-    pub(crate) fn parse(file: &[u8]) -> Result<Image, Unfit> {
+    pub(crate) fn parse(file: &[u8]) -> Result<Image, ElfError> {
         let head = file
             .first_chunk::<HEADER_BYTES>()
             .filter(|head| head.starts_with(b"\x7fELF"))
-            .ok_or(Unfit::NotElf)?;
+            .ok_or(ElfError::NotElf)?;
         // 64 bits, little-endian.
         if head[4..6] != [2, 1] || number16(head, 18) != MACHINE_X86_64 {
-            return Err(Unfit::NotX86_64);
+            return Err(ElfError::NotX86_64);
         }
         let kind = number16(head, 16);
         if kind != TYPE_EXECUTABLE && kind != TYPE_SHARED {
-            return Err(Unfit::NotExecutable);
+            return Err(ElfError::NotExecutable);
         }
         let count = number16(head, 56);
         if usize::from(number16(head, 54)) != PROGRAM_HEADER_BYTES || HEADERS_MAX < count {
-            return Err(Unfit::Lies("its program headers"));
+            return Err(ElfError::Malformed("its program headers"));
         }
         let offset = number64(head, 32);
         let table = range(offset, u64::from(count) * PROGRAM_HEADER_BYTES as u64, file)
-            .ok_or(Unfit::Truncated("its program headers"))?;
+            .ok_or(ElfError::Truncated("its program headers"))?;
         let mut image = Image {
             entry: number64(head, 24),
             relocatable: kind == TYPE_SHARED,
@@ -98,16 +98,16 @@ impl Image {
         image.judge(offset)
     }
 
-    fn take(&mut self, header: &[u8], file: &[u8]) -> Result<(), Unfit> {
+    fn take(&mut self, header: &[u8], file: &[u8]) -> Result<(), ElfError> {
         let bytes = || {
             range(number64(header, 8), number64(header, 32), file)
-                .ok_or(Unfit::Truncated("a segment"))
+                .ok_or(ElfError::Truncated("a segment"))
         };
         match number32(header, 0) {
             INTERPRETER => {
                 let name = file[bytes()?].iter().take(INTERPRETER_BYTES_MAX);
                 let name = name.take_while(|byte| byte.is_ascii_graphic());
-                Err(Unfit::NotStatic(
+                Err(ElfError::NotStatic(
                     name.map(|byte| char::from(*byte)).collect(),
                 ))
             }
@@ -116,9 +116,9 @@ impl Image {
                 let (address, memory_bytes) = (number64(header, 16), number64(header, 40));
                 let end = address.checked_add(memory_bytes);
                 let end = end.filter(|end| *end <= ADDRESS_MAX);
-                let end = end.ok_or(Unfit::Lies("a segment's address"))?;
+                let end = end.ok_or(ElfError::Malformed("a segment's address"))?;
                 if memory_bytes < file.len() as u64 {
-                    return Err(Unfit::Lies("a segment's size in memory"));
+                    return Err(ElfError::Malformed("a segment's size in memory"));
                 }
                 let flags = number32(header, 4);
                 let segment = Segment {
@@ -128,7 +128,7 @@ impl Image {
                     execute: flags & EXECUTE != 0,
                 };
                 if segment.write && segment.execute {
-                    return Err(Unfit::WritableCode);
+                    return Err(ElfError::WritableCode);
                 }
                 if memory_bytes != 0 {
                     self.segments.push(segment);
@@ -139,17 +139,17 @@ impl Image {
         }
     }
 
-    fn judge(mut self, headers_offset: u64) -> Result<Image, Unfit> {
+    fn judge(mut self, headers_offset: u64) -> Result<Image, ElfError> {
         let pairs = self.segments.windows(2);
         if pairs
             .into_iter()
             .any(|pair| pair[1].memory.start < pair[0].memory.end)
         {
-            return Err(Unfit::Lies("the order of its segments"));
+            return Err(ElfError::Malformed("the order of its segments"));
         }
         let runs = |segment: &&Segment| segment.execute && segment.memory.contains(&self.entry);
         if !self.segments.iter().any(|segment| runs(&segment)) {
-            return Err(Unfit::NoCode);
+            return Err(ElfError::NoCode);
         }
         let holds = |segment: &&Segment| {
             let offset = headers_offset as usize;
@@ -198,19 +198,23 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     *field.expect("headers are as long as their last field")
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for ElfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::NotElf => f.write_str("not an ELF file"),
-            Unfit::NotX86_64 => f.write_str("not for x86-64"),
-            Unfit::NotExecutable => f.write_str("an ELF file, but not an executable"),
-            Unfit::NotStatic(name) => write!(f, "not static: it asks for the interpreter {name}"),
-            Unfit::Truncated(what) => {
+            ElfError::NotElf => f.write_str("not an ELF file"),
+            ElfError::NotX86_64 => f.write_str("not for x86-64"),
+            ElfError::NotExecutable => f.write_str("an ELF file, but not an executable"),
+            ElfError::NotStatic(name) => {
+                write!(f, "not static: it asks for the interpreter {name}")
+            }
+            ElfError::Truncated(what) => {
                 write!(f, "truncated: {what} lies beyond the end of the file")
             }
-            Unfit::Lies(what) => write!(f, "malformed: {what} cannot be right"),
-            Unfit::WritableCode => f.write_str("asks for memory both writable and executable"),
-            Unfit::NoCode => f.write_str("malformed: its entry point is in no executable segment"),
+            ElfError::Malformed(what) => write!(f, "malformed: {what} cannot be right"),
+            ElfError::WritableCode => f.write_str("asks for memory both writable and executable"),
+            ElfError::NoCode => {
+                f.write_str("malformed: its entry point is in no executable segment")
+            }
         }
     }
 }

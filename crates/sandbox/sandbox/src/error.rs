@@ -81,7 +81,7 @@ pub enum FailureKind {
     /// own.
     Crashed,
     /// Worker: the reply contradicts the job (a protocol violation).
-    Lied,
+    ProtocolViolation,
     /// Host: no cell was free in time, or the host refused a resource that a cell needs.
     Host,
     /// Caller: it cancelled the job; see [`Pool::run_unless`](crate::Pool::run_unless).
@@ -119,7 +119,7 @@ impl fmt::Display for Failure {
             FailureKind::TimedOut => "timed out",
             FailureKind::Unencodable => "unencodable",
             FailureKind::Crashed => "crashed",
-            FailureKind::Lied => "protocol violation",
+            FailureKind::ProtocolViolation => "protocol violation",
             FailureKind::Host => "host",
             FailureKind::Cancelled => "cancelled",
         };

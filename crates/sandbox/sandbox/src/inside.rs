@@ -12,10 +12,10 @@ pub(crate) mod guest;
 mod heap;
 mod helper;
 mod jail;
-mod kept;
 mod landlock;
-mod last_words;
+mod last_message;
 mod launcher;
+mod persistent;
 mod text;
 mod zygote;
 
@@ -33,7 +33,7 @@ const EXIT_FAILED: i32 = 4;
 
 /// Ends this process because its counterpart in the server is gone.
 pub(crate) fn abandon() -> ! {
-    last_words::exit(EXIT_ABANDONED)
+    last_message::exit(EXIT_ABANDONED)
 }
 
 /// Runs this process as a zygote, and never returns.
@@ -57,10 +57,10 @@ pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> Al
         eprintln!("this program must be started by a sandbox pool, with a socket as descriptor 3");
         std::process::exit(EXIT_USAGE);
     };
-    last_words::to_pool();
+    last_message::to_pool();
     let zygote = match zygote::Zygote::boot(control, warm_up) {
         Ok(zygote) => zygote,
-        Err(refusal) => last_words::fail(&refusal),
+        Err(refusal) => last_message::fail(&refusal),
     };
     zygote.serve(&work)
 }

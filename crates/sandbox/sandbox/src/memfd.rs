@@ -23,7 +23,7 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     }
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
     add_seals(file.as_fd(), seals)?;
-    above(file.as_fd())
+    dup_above(file.as_fd())
 }
 
 /// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable. It
@@ -48,7 +48,7 @@ pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
 }
 
 /// Duplicates a descriptor to a number that no child uses.
-pub(crate) fn above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }
 

@@ -7,7 +7,7 @@
 //! job therefore starts on a core where no other job of its pool started, and may then move
 //! anywhere.
 
-use crate::seen;
+use crate::procfs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::fd::OwnedFd;
@@ -75,7 +75,7 @@ impl Cores {
 
 /// Returns the process id of a child that waits for its job.
 pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
-    seen::id(pidfd)
+    procfs::id(pidfd)
 }
 
 /// Makes a sleeping child wake on this core. Returns false if the kernel refuses; then the kernel

@@ -6,17 +6,17 @@
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
-use crate::keeper::Keeper;
 use crate::limits::Limits;
 use crate::memfd::{Answer, reopen};
 use crate::place::{self, CoreId, Cores};
 use crate::posture::{Backend, Isolation, Posture};
-use crate::program::{Program, cast};
-use crate::reproducer::{self, Crashes};
-use crate::seen;
-use crate::service::{Line, Service};
+use crate::procfs;
+use crate::program::{Program, zygote_source};
+use crate::reproducer::{self, ReproducerFolder};
+use crate::service::{Service, ServiceStream};
 use crate::slot::{self, Slot, UNPOISONED};
 use crate::stats::{Counters, Stats};
+use crate::supervisor::Supervisor;
 use crate::verdict;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::Errno;
@@ -80,11 +80,11 @@ pub struct Finished {
 /// Pool of children that are ready for jobs, with the thread that keeps it filled.
 pub struct Pool {
     shared: Arc<Shared>,
-    keeper: Option<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
     /// Value of the line `runs` in this pool's reproducers.
     runs: String,
     /// Store of jobs that failed, if they are kept.
-    crashes: Option<Crashes>,
+    crashes: Option<ReproducerFolder>,
     job_ids: AtomicU64,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Shared {
     /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,
     /// CPU time after which a job is deprioritized, if it ever is.
-    give_way_time: Option<Duration>,
+    deprioritize_after: Option<Duration>,
     /// Kind of sandbox that runs the jobs. `fell_back` is the reason why it is not a microVM, if
     /// [`Backend::Auto`] wanted one.
     pub(crate) backend: Backend,
@@ -195,12 +195,12 @@ impl Choice {
 }
 
 /// Events that end the wait for a reply.
-struct Until<'a> {
+struct WaitLimits<'a> {
     deadline: Instant,
     cancel: Option<BorrowedFd<'a>>,
 }
 
-impl Until<'_> {
+impl WaitLimits<'_> {
     fn is_cancelled(&self) -> bool {
         let now = Instant::now();
         self.cancel.is_some_and(|cancel| {
@@ -239,7 +239,7 @@ impl Pool {
         match limits.backend {
             Backend::Process => Pool::begin(elf, None, limits, Choice::process()),
             Backend::Kvm => Pool::begin(elf, None, limits, Choice::kvm()),
-            Backend::Auto => match Pool::affordable(elf, limits) {
+            Backend::Auto => match Pool::start_if_fast(elf, limits) {
                 Ok(pool) => Ok(pool),
                 Err(error) if limits.min_isolation == Isolation::MicroVm => Err(error),
                 Err(error) => {
@@ -269,7 +269,7 @@ impl Pool {
 
     /// Starts a pool of microVMs. Fails if they do not run, or if an empty job takes longer than
     /// [`AUTO_JOB_MAX`] and processes would do.
-    fn affordable(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
+    fn start_if_fast(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
         let pool = Pool::begin(elf, None, limits, Choice::kvm())?;
         let job = crate::probe::empty_job(&pool)?;
         if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
@@ -293,7 +293,7 @@ impl Pool {
             return Err(Error::new(ErrorKind::Limits, action));
         }
         let machine = choice.backend == Backend::Kvm;
-        let cast = cast(worker, program, machine, &limits)?;
+        let zygote_source = zygote_source(worker, program, machine, &limits)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::host("create an eventfd", errno))?;
         let stays = machine || !limits.ephemeral;
@@ -301,8 +301,8 @@ impl Pool {
         // killed after its job: a microVM is replaced without loss, but a persistent program would
         // lose its state.
         let comes_back = rustix::process::geteuid().is_root();
-        let gives_way = program.is_some() && (limits.ephemeral || comes_back);
-        let give_way_time = Duration::from_millis(u64::from(limits.give_way_time_ms));
+        let may_deprioritize = program.is_some() && (limits.ephemeral || comes_back);
+        let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
         // A process that a program starts would inherit the affinity to the first core.
         let cores = match program {
             None => Cores::own(),
@@ -311,7 +311,8 @@ impl Pool {
         let shared = Arc::new(Shared {
             limits,
             stays,
-            give_way_time: Some(give_way_time).filter(|time| gives_way && !time.is_zero()),
+            deprioritize_after: Some(deprioritize_after)
+                .filter(|time| may_deprioritize && !time.is_zero()),
             runs_program: program.is_some(),
             backend: choice.backend,
             fell_back: choice.fell_back,
@@ -331,15 +332,15 @@ impl Pool {
             changed: Condvar::new(),
         });
         let (started, first) = mpsc::sync_channel(1);
-        let keeper = Keeper::new(Arc::clone(&shared), cast, started);
+        let supervisor = Supervisor::new(Arc::clone(&shared), zygote_source, started);
         // A worker is killed when the thread that started it ends, so one thread starts them all.
-        let keeper = std::thread::Builder::new()
+        let supervisor = std::thread::Builder::new()
             .name(String::from("cell supervisor"))
-            .spawn(move || keeper.run())
+            .spawn(move || supervisor.run())
             .map_err(|source| Error::host("start the supervisor's thread", source))?;
         let pool = Pool {
             shared,
-            keeper: Some(keeper),
+            supervisor: Some(supervisor),
             runs: program.map_or("worker".to_owned(), |program| {
                 format!("program {}", program.name)
             }),
@@ -364,7 +365,7 @@ impl Pool {
         self.run_with(task, None)
     }
 
-    /// Runs one job like [`Pool::run`], and passes the answer's file to `begun` as soon as a worker
+    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as a worker
     /// has the job. The worker may change the content of this file until the job is done, so it is
     /// not yet trustworthy.
     ///
@@ -376,9 +377,9 @@ impl Pool {
     pub fn run_watched(
         &self,
         task: Task<'_>,
-        begun: &mut dyn FnMut(File),
+        on_start: &mut dyn FnMut(File),
     ) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, None, Some(begun), None))
+        self.kept(&task, self.attempt(task, None, Some(on_start), None))
     }
 
     /// Runs one job like [`Pool::run`], unless `cancel` becomes readable first: then the job is
@@ -414,7 +415,7 @@ impl Pool {
     /// reproducers.
     fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
         match (ended, &self.crashes) {
-            (Err(failure), Some(crashes)) if reproducer::is_fault(failure.kind) => {
+            (Err(failure), Some(crashes)) if reproducer::is_cell_fault(failure.kind) => {
                 Err(crashes.keep(&self.runs, self.shared.backend, task, failure))
             }
             (ended, _) => ended,
@@ -424,7 +425,7 @@ impl Pool {
     /// Returns the same pool, set to keep jobs that crash, violate the protocol, time out or fail
     /// to encode. Each such job is kept once.
     #[must_use]
-    pub fn keeping(mut self, crashes: Option<Crashes>) -> Pool {
+    pub fn keep_reproducers(mut self, crashes: Option<ReproducerFolder>) -> Pool {
         self.crashes = crashes;
         self
     }
@@ -433,7 +434,7 @@ impl Pool {
         &self,
         task: Task<'_>,
         service: Option<&mut dyn Service>,
-        begun: Option<&mut dyn FnMut(File)>,
+        on_start: Option<&mut dyn FnMut(File)>,
         cancel: Option<BorrowedFd<'_>>,
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
@@ -452,7 +453,7 @@ impl Pool {
         let original = reopen(task.original)
             .map_err(|errno| Failure::host("open the original for the worker", errno))?;
         let cpu_max = Duration::from_millis(u64::from(limits.cpu_ms_max));
-        let line = service.map(|service| Line::new(service, cpu_max));
+        let line = service.map(|service| ServiceStream::new(service, cpu_max));
         let line = line
             .transpose()
             .map_err(|errno| Failure::host("create the stream to the service", errno))?;
@@ -462,10 +463,10 @@ impl Pool {
         let (mut slot, permit, acquired) =
             self.hand_over(&job.to_bytes(), &descriptors, task.idle)?;
         drop(end);
-        if let Some(begun) = begun
+        if let Some(on_start) = on_start
             && let Ok(file) = reopen(answer.as_fd())
         {
-            begun(File::from(file));
+            on_start(File::from(file));
         }
         let wall_ms = task.wall_ms_max.min(self.shared.limits.max_request_time_ms);
         let begin = Instant::now();
@@ -476,7 +477,7 @@ impl Pool {
             answer_bytes_max: limits.answer_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
-        let until = Until { deadline, cancel };
+        let until = WaitLimits { deadline, cancel };
         let outcome = self.reply(&mut slot, line.as_mut(), &until, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
@@ -520,7 +521,7 @@ impl Pool {
         drop(queue);
         let counters = &self.shared.counters;
         for pidfd in kept {
-            let peak = seen::memory_peak_bytes(&pidfd);
+            let peak = procfs::memory_peak_bytes(&pidfd);
             counters.memory_peak_bytes.reach(peak);
         }
         counters.read(ready, running)
@@ -611,8 +612,8 @@ impl Pool {
     fn reply(
         &self,
         slot: &mut Slot,
-        mut line: Option<&mut Line<'_>>,
-        until: &Until<'_>,
+        mut line: Option<&mut ServiceStream<'_>>,
+        until: &WaitLimits<'_>,
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
@@ -624,8 +625,8 @@ impl Pool {
             (None, Some(cancel)) => slot.wait_readable_or(cancel, deadline),
         };
         let mut used = None;
-        while let Some(time) = self.shared.give_way_time
-            && slot.gave_way.is_none()
+        while let Some(time) = self.shared.deprioritize_after
+            && slot.reduced_weight.is_none()
         {
             let look = Instant::now() + time;
             if deadline <= look || wait(slot, look).map_err(host)? {
@@ -635,7 +636,7 @@ impl Pool {
             // slow already.
             let now = slot.cpu();
             if used.is_some_and(|used| used + time <= now) {
-                slot.give_way();
+                slot.deprioritize();
                 break;
             }
             used.get_or_insert(now);
@@ -664,8 +665,8 @@ impl Pool {
             if !slot.wait_exited(deadline).map_err(host)? {
                 return Err(self.time_out(slot));
             }
-            let told = slot.end.wait(REAP_TIME_MAX);
-            return Err(verdict::death(told, limits, &self.shared.counters));
+            let exit_outcome = slot.end.wait(REAP_TIME_MAX);
+            return Err(verdict::death(exit_outcome, limits, &self.shared.counters));
         }
         let alleged = AllegedReply::from_bytes(&bytes[..len])
             .map_err(|malformed| self.lie(&format!("not a reply: {malformed:?}")))?;
@@ -678,7 +679,7 @@ impl Pool {
     /// which is its wipe. A child that stays, and whose reply was valid, goes back to the
     /// supervisor until it reports ready.
     fn leave(&self, mut slot: Slot, honest: bool) {
-        if !self.shared.stays || !honest || !slot.take_back_way() {
+        if !self.shared.stays || !honest || !slot.restore_weight() {
             slot.kill();
             return;
         }
@@ -689,7 +690,7 @@ impl Pool {
     fn time_out(&self, slot: &mut Slot) -> Failure {
         // The child must run once more to exit. If its priority cannot be raised, its exit waits
         // for other processes to leave it a CPU.
-        slot.take_back_way();
+        slot.restore_weight();
         slot.end_at_once();
         // The job's permit ends when its memory is free, not when the signal is sent.
         slot.end.wait(REAP_TIME_MAX);
@@ -725,7 +726,7 @@ impl Pool {
 
     fn lie(&self, detail: &str) -> Failure {
         self.shared.counters.lies.add(1);
-        Failure::new(FailureKind::Lied, detail)
+        Failure::new(FailureKind::ProtocolViolation, detail)
     }
 }
 
@@ -734,8 +735,8 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.queue().stopping = true;
         self.shared.wake();
-        if let Some(keeper) = self.keeper.take() {
-            keeper
+        if let Some(supervisor) = self.supervisor.take() {
+            supervisor
                 .join()
                 .expect("the supervisor's thread does not panic");
         }

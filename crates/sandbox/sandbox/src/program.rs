@@ -4,10 +4,10 @@ use crate::elf::Image;
 use crate::error::{Error, ErrorKind};
 use crate::inside::guest::{MARK, MARK_GUEST};
 use crate::limits::Limits;
-use crate::memfd::{above, program as sealed};
-use crate::zygote::{Cast, Said};
+use crate::memfd::{dup_above, program as sealed};
+use crate::zygote::{StartText, ZygoteSource};
 use rustix::fs::{Mode, OFlags, open};
-use sandbox_protocol::control::{TEXT_BYTES_MAX, Word};
+use sandbox_protocol::control::{ProgramText, TEXT_BYTES_MAX};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -34,22 +34,22 @@ pub struct Program {
 const KEPT: &str = "PELTON_REQUESTS=records";
 
 /// Builds the files and texts from which the zygotes of a pool start.
-pub(crate) fn cast(
+pub(crate) fn zygote_source(
     worker: &[u8],
     program: Option<&Program>,
     machine: bool,
     limits: &Limits,
-) -> Result<Cast, Error> {
+) -> Result<ZygoteSource, Error> {
     let copy = |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("copy the worker", errno));
     let device = machine.then(device).transpose()?;
     let Some(program) = program else {
-        let name = (Word::Argument, b"pelton-worker".to_vec(), None);
+        let name = (ProgramText::Argument, b"pelton-worker".to_vec(), None);
         let mark = (
-            Word::Variable,
+            ProgramText::Variable,
             format!("{MARK}={MARK_GUEST}").into_bytes(),
             None,
         );
-        return Ok(Cast {
+        return Ok(ZygoteSource {
             worker: copy(worker)?,
             program: None,
             device,
@@ -68,9 +68,9 @@ pub(crate) fn cast(
     }
     let mut words = program.words()?;
     if !limits.ephemeral {
-        words.push((Word::Variable, KEPT.into(), None));
+        words.push((ProgramText::Variable, KEPT.into(), None));
     }
-    Ok(Cast {
+    Ok(ZygoteSource {
         worker: copy(worker)?,
         program: Some(copy(&program.elf)?),
         device,
@@ -81,7 +81,8 @@ pub(crate) fn cast(
 /// Opens `/dev/kvm` in the server: a helper runs as another user, who may not open it.
 fn device() -> Result<OwnedFd, Error> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let device = open("/dev/kvm", flags, Mode::empty()).and_then(|device| above(device.as_fd()));
+    let device =
+        open("/dev/kvm", flags, Mode::empty()).and_then(|device| dup_above(device.as_fd()));
     device.map_err(|errno| Error::host("open /dev/kvm", errno))
 }
 
@@ -102,20 +103,20 @@ impl Program {
         Error::new(ErrorKind::Worker, format!("{}: {why}", self.name))
     }
 
-    fn words(&self) -> Result<Vec<Said>, Error> {
-        let mut words = vec![(Word::Argument, self.name.clone().into_bytes(), None)];
+    fn words(&self) -> Result<Vec<StartText>, Error> {
+        let mut words = vec![(ProgramText::Argument, self.name.clone().into_bytes(), None)];
         let text = |kind| move |text: &String| (kind, text.clone().into_bytes(), None);
-        words.extend(self.arguments.iter().map(text(Word::Argument)));
-        words.extend(self.environment.iter().map(text(Word::Variable)));
+        words.extend(self.arguments.iter().map(text(ProgramText::Argument)));
+        words.extend(self.environment.iter().map(text(ProgramText::Variable)));
         for path in &self.allowed_paths {
             let file =
                 open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
                     Error::host(format!("{}: open {}", self.name, path.display()), errno)
                 })?;
             let name = path.as_os_str().as_encoded_bytes().to_vec();
-            words.push((Word::Path, name, Some(file)));
+            words.push((ProgramText::Path, name, Some(file)));
         }
-        let fits = |(_, text, _): &Said| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
+        let fits = |(_, text, _): &StartText| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
         if WORDS_MAX < words.len() || !words.iter().all(fits) {
             let why = format!(
                 "more than {WORDS_MAX} arguments, variables and paths, or one longer than {TEXT_BYTES_MAX} bytes"

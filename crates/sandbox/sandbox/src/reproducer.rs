@@ -37,7 +37,7 @@ const HEAD_BYTES_MAX: u64 = 16 << 10;
 
 /// Folder of reproducers, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Crashes {
+pub struct ReproducerFolder {
     /// Folder, which must exist. Its reproducers stay until the operator removes them.
     pub folder: PathBuf,
     /// Most files in the folder; beyond that, no job is kept.
@@ -47,9 +47,9 @@ pub struct Crashes {
 }
 
 /// Held while a thread measures the folder and writes to it.
-static KEEPING: Mutex<()> = Mutex::new(());
+static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
-impl Crashes {
+impl ReproducerFolder {
     /// Keeps the job and returns its failure, whose detail then names the file or says why there is
     /// none. `runs` names the runner of the job.
     pub(crate) fn keep(
@@ -100,7 +100,7 @@ impl Crashes {
             original.len(),
             ended(failure).escape_debug(),
         );
-        let _alone = KEEPING.lock().expect(UNPOISONED);
+        let _alone = WRITE_LOCK.lock().expect(UNPOISONED);
         if path.exists() {
             return Ok(path);
         }
@@ -141,11 +141,11 @@ impl Crashes {
 }
 
 /// Returns whether a job with this failure is kept: true if the fault lies with its cell.
-pub(crate) fn is_fault(kind: FailureKind) -> bool {
+pub(crate) fn is_cell_fault(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Unencodable
         | FailureKind::Crashed
-        | FailureKind::Lied
+        | FailureKind::ProtocolViolation
         | FailureKind::TimedOut => true,
         FailureKind::Undecodable
         | FailureKind::Unsupported

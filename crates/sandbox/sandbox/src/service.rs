@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub const SERVICE_FD: i32 = 3;
 
 /// Most bytes that one read takes from the program.
-const HEARD_BYTES: usize = 16 << 10;
+const READ_BYTES: usize = 16 << 10;
 
 /// Most buffers that one write takes.
 const PARTS_MAX: usize = 16;
@@ -48,29 +48,29 @@ pub trait Service {
 }
 
 /// Server's end of a program's stream.
-pub(crate) struct Line<'a> {
+pub(crate) struct ServiceStream<'a> {
     /// `None` once the stream is closed.
     socket: Option<OwnedFd>,
     service: &'a mut dyn Service,
     /// True while the program may still read answers.
-    hears: bool,
+    peer_reads: bool,
     /// CPU time that the service may still use.
     left: Duration,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ServiceStream<'a> {
     /// Returns the server's end and the program's end of a new stream. `cpu_max` bounds the
     /// service's CPU time.
     pub(crate) fn new(
         service: &'a mut dyn Service,
         cpu_max: Duration,
-    ) -> Result<(Line<'a>, OwnedFd), Errno> {
+    ) -> Result<(ServiceStream<'a>, OwnedFd), Errno> {
         let flags = SocketFlags::CLOEXEC;
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        let line = Line {
+        let line = ServiceStream {
             socket: Some(socket),
             service,
-            hears: true,
+            peer_reads: true,
             left: cpu_max,
         };
         Ok((line, theirs))
@@ -98,7 +98,7 @@ impl<'a> Line<'a> {
             if watched[..2].iter().any(|of| !of.revents().is_empty()) {
                 // A program that has replied reads and writes no more, so the bytes left in the
                 // socket are the last.
-                self.hears = false;
+                self.peer_reads = false;
                 self.serve(Instant::now() + self.left);
                 return Ok(true);
             }
@@ -140,7 +140,7 @@ impl<'a> Line<'a> {
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             let mut none = SendAncillaryBuffer::default();
             let parts = &parts[..filled];
-            let sent = match self.hears {
+            let sent = match self.peer_reads {
                 true => sendmsg(socket, parts, &mut none, flags),
                 false => Err(Errno::PIPE),
             };
@@ -160,7 +160,7 @@ impl<'a> Line<'a> {
         if self.service.is_over() {
             return Err(Errno::PIPE);
         }
-        let mut bytes = [0; HEARD_BYTES];
+        let mut bytes = [0; READ_BYTES];
         match recv(socket, &mut bytes, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => Err(Errno::PIPE),
             Ok((_, heard)) => {

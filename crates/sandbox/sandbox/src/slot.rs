@@ -3,12 +3,12 @@
 //! Nothing here depends on the process behind the socket, so that a helper with a microVM can be
 //! there.
 
-use crate::seen;
+use crate::procfs;
 use crate::weight::Weight;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
-use sandbox_protocol::control::{Ending, SlotId};
+use sandbox_protocol::control::{ExitReport, SlotId};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -25,9 +25,9 @@ pub(crate) struct Slot {
     pub(crate) pidfd: Arc<OwnedFd>,
     /// Process whose affinity chooses the core on which a job starts. `None` if the kernel chooses.
     pub(crate) process: Option<Pid>,
-    pub(crate) end: Arc<End>,
+    pub(crate) end: Arc<PendingExit>,
     /// Weight that the present job has left, if the job was deprioritized.
-    pub(crate) gave_way: Option<Weight>,
+    pub(crate) reduced_weight: Option<Weight>,
 }
 
 impl Slot {
@@ -62,23 +62,23 @@ impl Slot {
 
     /// Returns the CPU time of the child and of its descendants so far.
     pub(crate) fn cpu(&self) -> Duration {
-        seen::cpu(&self.pidfd)
+        procfs::cpu(&self.pidfd)
     }
 
     /// Deprioritizes the child.
-    pub(crate) fn give_way(&mut self) {
-        let weight = Weight::given_way();
+    pub(crate) fn deprioritize(&mut self) {
+        let weight = Weight::deprioritized();
         // Recorded even if the kernel refuses: some threads may have the new weight.
-        self.gave_way = Some(weight);
-        weight.give(&self.pidfd);
+        self.reduced_weight = Some(weight);
+        weight.apply(&self.pidfd);
     }
 
     /// Restores the child's usual weight. Returns whether its next job starts with that weight.
-    pub(crate) fn take_back_way(&mut self) -> bool {
-        match self.gave_way.take() {
+    pub(crate) fn restore_weight(&mut self) -> bool {
+        match self.reduced_weight.take() {
             None => true,
             Some(Weight::Little) => false,
-            Some(_) => Weight::Usual.give(&self.pidfd),
+            Some(_) => Weight::Usual.apply(&self.pidfd),
         }
     }
 
@@ -91,7 +91,7 @@ impl Slot {
     /// until it gets some.
     pub(crate) fn end_at_once(&self) {
         // Where the kernel refuses, the child dies with its present weight.
-        Weight::Usual.give(&self.pidfd);
+        Weight::Usual.apply(&self.pidfd);
         self.kill();
         // Since Linux 5.15, and only for a process that was killed. Before that, the memory is
         // freed when the process exits.
@@ -128,33 +128,33 @@ pub(crate) fn timespec(duration: Duration) -> Timespec {
 
 /// Exit report of a child: set by the supervisor, awaited by the thread that ran the child's job.
 #[derive(Debug, Default)]
-pub(crate) struct End {
-    told: Mutex<Option<Told>>,
+pub(crate) struct PendingExit {
+    outcome: Mutex<Option<ExitOutcome>>,
     changed: Condvar,
 }
 
 /// Known facts about the end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    Reaped(Ending),
+pub(crate) enum ExitOutcome {
+    Reaped(ExitReport),
     /// The zygote that would have reported the end died first.
     Unknown,
 }
 
-impl End {
-    pub(crate) fn tell(&self, told: Told) {
-        *self.told.lock().expect(UNPOISONED) = Some(told);
+impl PendingExit {
+    pub(crate) fn resolve(&self, outcome: ExitOutcome) {
+        *self.outcome.lock().expect(UNPOISONED) = Some(outcome);
         self.changed.notify_all();
     }
 
     /// Waits at most `time` for the report, which usually arrives within a millisecond of the
     /// death.
-    pub(crate) fn wait(&self, time: Duration) -> Told {
-        let told = self.told.lock().expect(UNPOISONED);
-        let (told, _) = self
+    pub(crate) fn wait(&self, time: Duration) -> ExitOutcome {
+        let outcome = self.outcome.lock().expect(UNPOISONED);
+        let (outcome, _) = self
             .changed
-            .wait_timeout_while(told, time, |told| told.is_none())
+            .wait_timeout_while(outcome, time, |outcome| outcome.is_none())
             .expect(UNPOISONED);
-        told.unwrap_or(Told::Unknown)
+        outcome.unwrap_or(ExitOutcome::Unknown)
     }
 }

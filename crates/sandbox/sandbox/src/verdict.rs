@@ -1,7 +1,7 @@
 //! Failures derived from the end of a job: each names the party at fault.
 
 use crate::error::{Failure, FailureKind};
-use crate::slot::Told;
+use crate::slot::ExitOutcome;
 use crate::stats::Counters;
 use sandbox_protocol::{JobLimits, Reply, Status};
 
@@ -20,19 +20,19 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
 }
 
 /// Returns the failure for a child that ended without a reply and was not killed by the server.
-pub(crate) fn death(told: Told, limits: &JobLimits, counters: &Counters) -> Failure {
-    let Told::Reaped(ending) = told else {
+pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counters) -> Failure {
+    let ExitOutcome::Reaped(exit_report) = outcome else {
         counters.crashes.add(1);
         return Failure::new(FailureKind::Crashed, "died together with its zygote");
     };
-    if !libc::WIFSIGNALED(ending.status) {
+    if !libc::WIFSIGNALED(exit_report.status) {
         counters.crashes.add(1);
-        let code = libc::WEXITSTATUS(ending.status);
+        let code = libc::WEXITSTATUS(exit_report.status);
         let detail = format!("exited without a reply, exit code {code}");
         return Failure::new(FailureKind::Crashed, detail);
     }
-    let signal = libc::WTERMSIG(ending.status);
-    let cpu_ms = ending.cpu_us / 1_000;
+    let signal = libc::WTERMSIG(exit_report.status);
+    let cpu_ms = exit_report.cpu_us / 1_000;
     let out_of_cpu = u64::from(limits.cpu_ms_max) <= cpu_ms;
     match signal {
         libc::SIGPROF | libc::SIGXCPU => {}

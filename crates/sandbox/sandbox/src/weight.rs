@@ -1,6 +1,6 @@
 //! Scheduling weight of a child: its share of a CPU for which others compete.
 
-use crate::seen;
+use crate::procfs;
 use crate::syscall::checked;
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, getpriority_process, setpriority_process};
@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 /// Most passes over a child's threads. A thread started during a pass inherits the old weight, so
 /// passes repeat until no thread differs.
-const LOOKS_MAX: u32 = 8;
+const PASSES_MAX: u32 = 8;
 
 /// Nice value with a weight of 15, against 1,024 of other processes (sched(7)).
 const NICE: i32 = 19;
@@ -28,7 +28,7 @@ pub(crate) enum Weight {
 
 impl Weight {
     /// Returns the weight of a deprioritized child.
-    pub(crate) fn given_way() -> Weight {
+    pub(crate) fn deprioritized() -> Weight {
         match geteuid().is_root() {
             true => Weight::Least,
             false => Weight::Little,
@@ -37,14 +37,14 @@ impl Weight {
 
     /// Sets this weight for all threads of a child and of its descendants. Returns false if the
     /// kernel refuses, or if threads keep appearing.
-    pub(crate) fn give(self, pidfd: &OwnedFd) -> bool {
-        for _ in 0..LOOKS_MAX {
-            let mut others = seen::threads(pidfd);
-            others.retain(|thread| !self.is_of(*thread));
+    pub(crate) fn apply(self, pidfd: &OwnedFd) -> bool {
+        for _ in 0..PASSES_MAX {
+            let mut others = procfs::threads(pidfd);
+            others.retain(|thread| !self.applies_to(*thread));
             if others.is_empty() {
                 return true;
             }
-            if !others.into_iter().all(|thread| self.give_one(thread)) {
+            if !others.into_iter().all(|thread| self.apply_to(thread)) {
                 return false;
             }
         }
@@ -52,7 +52,7 @@ impl Weight {
     }
 
     /// Returns whether a thread has this weight, or has ended.
-    fn is_of(self, thread: Pid) -> bool {
+    fn applies_to(self, thread: Pid) -> bool {
         let nice = getpriority_process(Some(thread));
         match (self.policy(), nice) {
             (Some(policy), Ok(_)) => policy_of(thread) == libc::c_long::from(policy),
@@ -61,7 +61,7 @@ impl Weight {
         }
     }
 
-    fn give_one(self, thread: Pid) -> bool {
+    fn apply_to(self, thread: Pid) -> bool {
         let given = match self.policy() {
             Some(policy) => set_policy(thread, policy),
             None => setpriority_process(Some(thread), NICE),

@@ -2,13 +2,13 @@
 
 use crate::channel;
 use crate::limits::Limits;
-use crate::memfd::above;
+use crate::memfd::dup_above;
 use crate::posture::HugePages;
 use crate::spawn::{Process, spawn};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
-use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, SlotId, Start, Word};
+use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, ProgramText, Report, SlotId, Start};
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -20,43 +20,43 @@ pub(crate) struct Zygote {
 }
 
 /// Files and texts from which each zygote of a pool starts.
-pub(crate) struct Cast {
+pub(crate) struct ZygoteSource {
     /// Executable of the worker, which every zygote runs.
     pub(crate) worker: OwnedFd,
     /// Program that the jobs run, if it is not the worker.
     pub(crate) program: Option<OwnedFd>,
     /// Open `/dev/kvm`, if each child hosts a microVM.
     pub(crate) device: Option<OwnedFd>,
-    pub(crate) words: Vec<Said>,
+    pub(crate) words: Vec<StartText>,
 }
 
 /// Text for a program (an argument, a variable or a path), and the open file if it is a path.
-pub(crate) type Said = (Word, Vec<u8>, Option<OwnedFd>);
+pub(crate) type StartText = (ProgramText, Vec<u8>, Option<OwnedFd>);
 
 impl Zygote {
     /// Starts a zygote, which is not ready until it reports so.
-    pub(crate) fn start(cast: &Cast, limits: &Limits) -> Result<Zygote, Errno> {
+    pub(crate) fn start(zygote_source: &ZygoteSource, limits: &Limits) -> Result<Zygote, Errno> {
         let (control, theirs) = channel::pair()?;
-        let theirs = above(theirs.as_fd())?;
+        let theirs = dup_above(theirs.as_fd())?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-        let null = above(null.as_fd())?;
-        let machine = cast.device.is_some();
+        let null = dup_above(null.as_fd())?;
+        let machine = zygote_source.device.is_some();
         // If the host never provides huge pages, copying the code would gain nothing.
         let given = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
-            program: cast.program.is_some(),
+            program: zygote_source.program.is_some(),
             ephemeral: limits.ephemeral,
             hugepages: given(limits.hugepages),
             work_hugepages: given(limits.request_hugepages),
             max_memory_bytes: limits.max_memory_bytes,
             max_work_memory_bytes: limits.max_work_memory_bytes,
             children: limits.children() as u64,
-            words: cast.words.len() as u64,
+            words: zygote_source.words.len() as u64,
         });
-        let worker = cast.worker.as_fd();
-        let program = cast.program.as_ref().map(AsFd::as_fd);
-        let beside: Vec<_> = match &cast.device {
+        let worker = zygote_source.worker.as_fd();
+        let program = zygote_source.program.as_ref().map(AsFd::as_fd);
+        let beside: Vec<_> = match &zygote_source.device {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
@@ -64,8 +64,8 @@ impl Zygote {
         // its reports.
         let flags = SendFlags::DONTWAIT;
         channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
-        for (word, text, file) in &cast.words {
-            let command = Command::Word(*word, text.clone()).to_bytes();
+        for (word, text, file) in &zygote_source.words {
+            let command = Command::ProgramText(*word, text.clone()).to_bytes();
             let file: Vec<_> = file.iter().map(AsFd::as_fd).collect();
             channel::send(control.as_fd(), &command, &file, flags)?;
         }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cgi::Answer;
 use rustix::fs::{MemfdFlags, memfd_create};
-use sandbox::{Backend, Crashes, Failure, FailureKind, Limits, Pool, Program, Service, Task};
+use sandbox::{
+    Backend, Failure, FailureKind, Limits, Pool, Program, ReproducerFolder, Service, Task,
+};
 use sandbox_protocol::JobLimits;
 use store::Embedded;
 
@@ -49,7 +51,7 @@ pub(super) struct Bootable {
     pub(super) entry: Entry,
     pub(super) limits: Limits,
     pub(super) queue_max: u32,
-    pub(super) crashes: Option<Crashes>,
+    pub(super) crashes: Option<ReproducerFolder>,
 }
 
 /// A program that is ready for requests.
@@ -95,7 +97,7 @@ impl Bootable {
         let name = &self.entry.name;
         let deadline = Instant::now() + self.entry.max_boot_time.0;
         let Booted { pool, stamp } = self.start()?;
-        let pool = pool.keeping(self.crashes.clone());
+        let pool = pool.keep_reproducers(self.crashes.clone());
         if self.entry.verbose_pagetables {
             for line in pool.page_tables().lines() {
                 tracing::info!(program = name, "{line}");

@@ -170,7 +170,7 @@ impl Route {
         let output = unit.run(variables, body.bytes.clone(), wall_max).await;
         Said::read(&output.map_err(failed)?.bytes, &visit.body).map_err(|malformed| {
             failed(Failure {
-                kind: FailureKind::Lied,
+                kind: FailureKind::ProtocolViolation,
                 detail: format!("its answer has a head that makes no sense: {malformed:?}"),
             })
         })
@@ -193,7 +193,7 @@ impl Route {
         match request.variables() {
             Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
             Ok(_) => Err(Stop::Refused(431, "more fields than a program can take")),
-            Err(cgi::Unfit::Path) => Err(Stop::Refused(404, "no such path")),
+            Err(cgi::RequestError::Path) => Err(Stop::Refused(404, "no such path")),
         }
     }
 }
@@ -201,7 +201,7 @@ impl Route {
 /// A program's output, understood.
 enum Said {
     Document(u16, Vec<Field>, Body),
-    Elsewhere(String),
+    LocalRedirect(String),
 }
 
 impl Said {
@@ -213,7 +213,7 @@ impl Said {
             Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {
                 Said::bytes(output)
             }
-            Answer::Elsewhere(_) if begins_alike(sent, output) => Said::bytes(output),
+            Answer::LocalRedirect(_) if begins_alike(sent, output) => Said::bytes(output),
             Answer::Document {
                 status,
                 fields,
@@ -234,7 +234,7 @@ impl Said {
                 let others = fields.iter().filter(|field| !is_type(field));
                 Said::Document(status, others.map(owned).collect(), body)
             }
-            Answer::Elsewhere(place) => Said::Elsewhere(place.to_owned()),
+            Answer::LocalRedirect(place) => Said::LocalRedirect(place.to_owned()),
             Answer::Bytes => Said::bytes(output),
         })
     }
@@ -246,7 +246,7 @@ impl Said {
     fn reply(self) -> Reply {
         match self {
             Said::Document(status, fields, body) => document(status, fields, body),
-            Said::Elsewhere(target) => Reply::Internal {
+            Said::LocalRedirect(target) => Reply::Internal {
                 target,
                 fields: Vec::new(),
             },
@@ -312,7 +312,7 @@ fn cause(kind: FailureKind) -> &'static str {
         FailureKind::TimedOut => "timed out",
         FailureKind::TooLarge => "too large",
         FailureKind::Host => "overloaded",
-        FailureKind::Lied => "malformed",
+        FailureKind::ProtocolViolation => "malformed",
         FailureKind::Unencodable
         | FailureKind::Crashed
         | FailureKind::Undecodable

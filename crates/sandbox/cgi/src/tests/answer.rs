@@ -9,7 +9,7 @@ fn check(output: &str, expected: &Expect) {
             fields,
             body_at,
         }) => format!("{status} {fields:?} {:?}", &output[body_at..]),
-        Ok(Answer::Elsewhere(place)) => format!("elsewhere {place}"),
+        Ok(Answer::LocalRedirect(place)) => format!("elsewhere {place}"),
         Ok(Answer::Bytes) => "bytes".to_owned(),
         Err(malformed) => format!("malformed {malformed:?}"),
     };

@@ -1,4 +1,4 @@
-use crate::{Request, Unfit};
+use crate::{Request, RequestError};
 use expect_test::{Expect, expect};
 
 const PLAIN: Request<'_> = Request {
@@ -116,7 +116,7 @@ fn fields_that_would_mislead_a_program_are_withheld() {
 fn paths_that_cannot_be_told_are_refused() {
     for path in ["/x/p/%00", "/x/p/a%2Fb", "/x/p/%", "/x/p/%4", "/x/p/%zz"] {
         let request = Request { path, ..PLAIN };
-        assert_eq!(request.variables(), Err(Unfit::Path), "{path}");
+        assert_eq!(request.variables(), Err(RequestError::Path), "{path}");
     }
 }
 

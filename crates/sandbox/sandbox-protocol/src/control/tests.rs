@@ -1,4 +1,6 @@
-use super::{CONTROL_BYTES_MAX, Command, Ending, Jail, Report, Rested, SlotId, Start, Word};
+use super::{
+    CONTROL_BYTES_MAX, ChildReady, Command, ExitReport, Jail, ProgramText, Report, SlotId, Start,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -15,9 +17,9 @@ fn commands_and_reports_survive_the_socket() {
             children: 4,
             words: 1,
         }),
-        Command::Word(Word::Argument, b"--fast".to_vec()),
-        Command::Word(Word::Variable, b"A=b".to_vec()),
-        Command::Word(Word::Path, b"/etc/motd".to_vec()),
+        Command::ProgramText(ProgramText::Argument, b"--fast".to_vec()),
+        Command::ProgramText(ProgramText::Variable, b"A=b".to_vec()),
+        Command::ProgramText(ProgramText::Path, b"/etc/motd".to_vec()),
         Command::Fork(SlotId(7)),
     ];
     for command in commands {
@@ -30,7 +32,7 @@ fn commands_and_reports_survive_the_socket() {
         no_new_privs: true,
         capabilities: false,
     };
-    let ending = Ending {
+    let exit_report = ExitReport {
         status: 0x8b,
         cpu_us: 1,
         memory_peak_bytes: 2,
@@ -39,10 +41,10 @@ fn commands_and_reports_survive_the_socket() {
         Report::Ready(jail),
         Report::Forked(SlotId(1)),
         Report::Refused(SlotId(2), 11),
-        Report::Reaped(SlotId(3), ending),
+        Report::Reaped(SlotId(3), exit_report),
         Report::Broken(String::from("landlock: no")),
         Report::Tables(String::from("r-x user")),
-        Report::Rested(Rested {
+        Report::ChildReady(ChildReady {
             cpu_us: 1,
             wipe_us: 2,
             dirty_bytes: 3,

@@ -1,4 +1,4 @@
-use super::{ADDRESS_MAX, Image, Segment, Unfit};
+use super::{ADDRESS_MAX, ElfError, Image, Segment};
 use proptest::prelude::*;
 
 const FILE_BYTES: usize = 0x1100;
@@ -59,44 +59,47 @@ fn a_static_program_is_read() {
 #[test]
 fn what_cannot_run_or_lies_is_told_apart() {
     let unfit = |change: Change| Image::parse(&file(change)).expect_err("it is unfit");
-    let cases: [(Change, Unfit); 10] = [
-        (|file| file.clear(), Unfit::NotElf),
-        (|file| file[4] = 1, Unfit::NotX86_64),
-        (|file| file[16] = 1, Unfit::NotExecutable),
+    let cases: [(Change, ElfError); 10] = [
+        (|file| file.clear(), ElfError::NotElf),
+        (|file| file[4] = 1, ElfError::NotX86_64),
+        (|file| file[16] = 1, ElfError::NotExecutable),
         (
             |file| {
                 header(file, 1, 3, 4, [0x1000, 0, 0x18, 0x18]);
                 put(file, 0x1000, b"/lib/ld.so\0");
             },
-            Unfit::NotStatic("/lib/ld.so".to_owned()),
+            ElfError::NotStatic("/lib/ld.so".to_owned()),
         ),
-        (|file| file.truncate(0x1080), Unfit::Truncated("a segment")),
+        (
+            |file| file.truncate(0x1080),
+            ElfError::Truncated("a segment"),
+        ),
         (
             |file| put(file, 32, &u64::MAX.to_le_bytes()),
-            Unfit::Truncated("its program headers"),
+            ElfError::Truncated("its program headers"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_1000, 0x100, 0x80]),
-            Unfit::Lies("a segment's size in memory"),
+            ElfError::Malformed("a segment's size in memory"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, ADDRESS_MAX, 0x100, 0x100]),
-            Unfit::Lies("a segment's address"),
+            ElfError::Malformed("a segment's address"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_0800, 0x100, 0x100]),
-            Unfit::Lies("the order of its segments"),
+            ElfError::Malformed("the order of its segments"),
         ),
         (
             |file| header(file, 1, 1, 7, [0x1000, 0x40_1000, 0x100, 0x100]),
-            Unfit::WritableCode,
+            ElfError::WritableCode,
         ),
     ];
     for (change, expected) in cases {
         assert_eq!(unfit(change), expected);
     }
     let nowhere = |file: &mut Vec<u8>| put(file, 24, &0x40_1000_u64.to_le_bytes());
-    assert_eq!(Image::parse(&file(nowhere)), Err(Unfit::NoCode));
+    assert_eq!(Image::parse(&file(nowhere)), Err(ElfError::NoCode));
 }
 
 proptest! {

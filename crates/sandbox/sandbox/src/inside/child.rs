@@ -3,7 +3,7 @@
 use super::EXIT_ABANDONED;
 use super::filter::Program;
 use super::jail::{close_from, refused, set_limit, set_soft_limit};
-use super::last_words::{self, exit};
+use super::last_message::{self, exit};
 use crate::channel;
 use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
 use crate::spawn::CONTROL_FD;
@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{DupFlags, Errno, dup3};
 use rustix::net::RecvFlags;
 use rustix::process::{Resource, setpgid};
-use sandbox_protocol::control::{Report, Rested};
+use sandbox_protocol::control::{ChildReady, Report};
 use sandbox_protocol::{AllegedReply, Job, JobLimits, MESSAGE_BYTES_MAX, Status};
 use std::fs::File;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -39,7 +39,7 @@ pub(super) fn run(
     rules: &Rules,
     work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
 ) -> ! {
-    let socket = match settle(socket, rules.filter.as_ref()) {
+    let socket = match finish_setup(socket, rules.filter.as_ref()) {
         Ok(socket) => socket,
         // The pool learns of the failure by the end of this process.
         Err(_) => exit(EXIT_ABANDONED),
@@ -47,8 +47,10 @@ pub(super) fn run(
     loop {
         if !rules.ephemeral {
             // No CPU time here: the exit report of this process states all of it.
-            let rested = Report::Rested(Rested::default());
-            if set_timer(0).is_err() || rustix::io::write(&*socket, &rested.to_bytes()).is_err() {
+            let child_ready = Report::ChildReady(ChildReady::default());
+            if set_timer(0).is_err()
+                || rustix::io::write(&*socket, &child_ready.to_bytes()).is_err()
+            {
                 exit(EXIT_ABANDONED);
             }
         }
@@ -63,14 +65,14 @@ pub(super) fn run(
 fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = receive(socket.as_fd(), &mut bytes);
-    last_words::to_job(job.id);
+    last_message::to_job(job.id);
     if let Err(errno) = limit(&job.limits, rules) {
-        last_words::fail(&refused("setrlimit")(errno));
+        last_message::fail(&refused("setrlimit")(errno));
     }
     if (job.idle || !rules.ephemeral)
-        && let Err(errno) = give_way(job.idle)
+        && let Err(errno) = set_idle_priority(job.idle)
     {
-        last_words::fail(&refused("sched_setscheduler")(errno));
+        last_message::fail(&refused("sched_setscheduler")(errno));
     }
     let answer = File::from(files.answer);
     let reply = match job.plan {
@@ -80,7 +82,7 @@ fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -
     };
     let usage = usage();
     let reply = reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage));
-    say(socket.as_fd(), &reply.to_bytes());
+    send_to_pool(socket.as_fd(), &reply.to_bytes());
 }
 
 /// Waits for a job. Exits if the server is gone or sent an invalid message.
@@ -108,14 +110,14 @@ pub(super) fn receive<'a>(
 }
 
 /// Sends a reply or a report to the pool.
-pub(super) fn say(socket: BorrowedFd<'_>, bytes: &[u8]) {
+pub(super) fn send_to_pool(socket: BorrowedFd<'_>, bytes: &[u8]) {
     if rustix::io::write(socket, bytes).is_err() {
         exit(EXIT_ABANDONED);
     }
 }
 
 /// Reduces the child's descriptors to three streams and its socket, and denies it `fork`.
-fn settle(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
+fn finish_setup(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = place(socket)?;
     close_from(JOB_FD + 1)?;
     match filter {
@@ -174,7 +176,7 @@ pub(super) fn limit_denies_fork() -> bool {
 
 /// If `idle`, lets the kernel run this process only on otherwise idle cores (SCHED_IDLE, sched(7));
 /// else restores normal scheduling.
-pub(super) fn give_way(idle: bool) -> Result<(), Errno> {
+pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let policy = if idle {
         libc::SCHED_IDLE

@@ -4,13 +4,13 @@
 use super::EXIT_ABANDONED;
 use super::helper::Host;
 use super::jail::{Control, Refusal};
-use super::last_words::exit;
+use super::last_message::exit;
 use super::zygote::command;
-use crate::memfd::above;
-use crate::vm::guest::{Allowed, Guest, Plan, Speaks, Words};
+use crate::memfd::dup_above;
+use crate::vm::guest::{AllowedFile, Guest, JobProtocol, Plan, StartArguments};
 use kvm_ioctls::Kvm;
 use rustix::net::RecvFlags;
-use sandbox_protocol::control::{Command, Start, Word};
+use sandbox_protocol::control::{Command, ProgramText, Start};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -24,8 +24,8 @@ pub(super) struct Devices {
     /// Open `/dev/kvm`. If it is set, so is `program`: the operator's program or the worker itself.
     pub(super) device: Option<OwnedFd>,
     pub(super) program: Option<OwnedFd>,
-    pub(super) words: Words,
-    pub(super) allowed: Vec<Allowed>,
+    pub(super) words: StartArguments,
+    pub(super) allowed: Vec<AllowedFile>,
 }
 
 impl Devices {
@@ -34,23 +34,24 @@ impl Devices {
         // Moved up, since a child uses the low numbers for other descriptors.
         let mut descriptors = descriptors
             .into_iter()
-            .filter_map(|low| above(low.as_fd()).ok());
+            .filter_map(|low| dup_above(low.as_fd()).ok());
         let program = (start.program || start.machine).then(|| descriptors.next());
         let device = start.machine.then(|| descriptors.next());
         let (Some(program), Some(device)) = (all(program), all(device)) else {
             exit(EXIT_ABANDONED);
         };
-        let (mut words, mut allowed) = (Words::default(), Vec::new());
+        let (mut words, mut allowed) = (StartArguments::default(), Vec::new());
         for _ in 0..start.words {
-            let Ok(Some((Command::Word(kind, word), files))) = command(control, RecvFlags::empty())
+            let Ok(Some((Command::ProgramText(kind, word), files))) =
+                command(control, RecvFlags::empty())
             else {
                 exit(EXIT_ABANDONED);
             };
             match (kind, files.into_iter().next()) {
-                (Word::Argument, None) => words.arguments.push(word),
-                (Word::Variable, None) => words.environment.push(word),
-                (Word::Path, Some(file)) => match above(file.as_fd()) {
-                    Ok(file) => allowed.push(Allowed { name: word, file }),
+                (ProgramText::Argument, None) => words.arguments.push(word),
+                (ProgramText::Variable, None) => words.environment.push(word),
+                (ProgramText::Path, Some(file)) => match dup_above(file.as_fd()) {
+                    Ok(file) => allowed.push(AllowedFile { name: word, file }),
                     Err(_) => exit(EXIT_ABANDONED),
                 },
                 _ => exit(EXIT_ABANDONED),
@@ -74,14 +75,14 @@ impl Devices {
             .rewind()
             .and_then(|()| program.read_to_end(&mut elf));
         read.map_err(|error| format!("read the program: {error}"))?;
-        let speaks = match (start.program, start.ephemeral) {
-            (true, true) => Speaks::Streams,
-            (true, false) => Speaks::Records,
-            (false, _) => Speaks::Jobs,
+        let protocol = match (start.program, start.ephemeral) {
+            (true, true) => JobProtocol::Streams,
+            (true, false) => JobProtocol::Records,
+            (false, _) => JobProtocol::Jobs,
         };
         let plan = Plan {
             elf: &elf,
-            speaks,
+            protocol,
             words: self.words,
             allowed: Rc::from(self.allowed),
             boot_bytes_max: start.max_memory_bytes,

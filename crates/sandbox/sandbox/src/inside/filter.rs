@@ -244,18 +244,18 @@ const LAUNCHER: &[Rule] = &[
 /// whether it exists. Before its version 3, it does not check O_TRUNC either. So only opening for
 /// reading is allowed.
 const FILES: &[Rule] = &[
-    allow(libc::SYS_open, Lacks(1, NOT_READING)),
-    allow(libc::SYS_openat, Lacks(2, NOT_READING)),
+    allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
+    allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),
     answer(libc::SYS_open, NO_ACCESS),
     answer(libc::SYS_openat, NO_ACCESS),
 ];
 
 /// Flags of `open` that ask for more than reading an existing file.
-const NOT_READING: u32 =
+const WRITE_FLAGS: u32 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
 
 /// Calls of a zygote and a launcher that their programs lose.
-const LAUNCHERS_ALONE: &[libc::c_long] = &[
+const LAUNCHER_ONLY: &[libc::c_long] = &[
     libc::SYS_setpgid,
     libc::SYS_prctl,
     libc::SYS_dup3,
@@ -304,21 +304,24 @@ impl Program {
     /// other executable can take its number.
     pub(super) fn of_program(file: i32) -> Program {
         let mut program = vec![load(NUMBER)];
-        for lost in LAUNCHERS_ALONE {
-            program.extend([jump(libc::BPF_JEQ, *lost as u32, 0, 1), give(NO_SUCH_CALL)]);
+        for lost in LAUNCHER_ONLY {
+            program.extend([
+                jump(libc::BPF_JEQ, *lost as u32, 0, 1),
+                return_verdict(NO_SUCH_CALL),
+            ]);
         }
         program.extend([
             jump(libc::BPF_JEQ, libc::SYS_execveat as u32, 0, 4),
             load(low(0)),
             jump(libc::BPF_JEQ, file as u32, 0, 1),
-            give(ALLOW),
-            give(NO_SUCH_CALL),
+            return_verdict(ALLOW),
+            return_verdict(NO_SUCH_CALL),
             jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
-            give(ALLOW),
+            return_verdict(ALLOW),
             load(low(0)),
             jump(libc::BPF_JSET, libc::CLONE_THREAD as u32, 0, 1),
-            give(ALLOW),
-            give(NOT_PERMITTED),
+            return_verdict(ALLOW),
+            return_verdict(NOT_PERMITTED),
         ]);
         Program(program)
     }
@@ -330,8 +333,8 @@ impl Program {
         Program(vec![
             load(NUMBER),
             jump(libc::BPF_JEQ, libc::SYS_clone as u32, 1, 0),
-            give(ALLOW),
-            give(KILL),
+            return_verdict(ALLOW),
+            return_verdict(KILL),
         ])
     }
 
@@ -398,34 +401,37 @@ fn compile<'a>(
     let mut program = vec![
         load(ARCHITECTURE),
         jump(libc::BPF_JEQ, X86_64, 1, 0),
-        give(KILL),
+        return_verdict(KILL),
         load(NUMBER),
         jump(libc::BPF_JGE, X32, 0, 1),
-        give(KILL),
+        return_verdict(KILL),
     ];
     for rule in rules {
         let number = rule.call as u32;
         match rule.when {
-            Always => program.extend([jump(libc::BPF_JEQ, number, 0, 1), give(rule.verdict)]),
+            Always => program.extend([
+                jump(libc::BPF_JEQ, number, 0, 1),
+                return_verdict(rule.verdict),
+            ]),
             Is(argument, value) => program.extend([
                 jump(libc::BPF_JEQ, number, 0, 6),
                 load(high(argument)),
                 jump(libc::BPF_JEQ, 0, 0, 3),
                 load(low(argument)),
                 jump(libc::BPF_JEQ, value, 0, 1),
-                give(rule.verdict),
+                return_verdict(rule.verdict),
                 load(NUMBER),
             ]),
             Lacks(argument, bits) => program.extend([
                 jump(libc::BPF_JEQ, number, 0, 4),
                 load(low(argument)),
                 jump(libc::BPF_JSET, bits, 1, 0),
-                give(rule.verdict),
+                return_verdict(rule.verdict),
                 load(NUMBER),
             ]),
         }
     }
-    program.push(give(otherwise));
+    program.push(return_verdict(otherwise));
     program
 }
 
@@ -445,7 +451,7 @@ fn jump(test: u32, value: u32, then: u8, otherwise: u8) -> libc::sock_filter {
     op(libc::BPF_JMP | test | libc::BPF_K, value, then, otherwise)
 }
 
-fn give(verdict: u32) -> libc::sock_filter {
+fn return_verdict(verdict: u32) -> libc::sock_filter {
     op(libc::BPF_RET | libc::BPF_K, verdict, 0, 0)
 }
 

@@ -3,7 +3,7 @@
 
 use super::child::{JOB_FD, probe_answer};
 use super::heap;
-use super::last_words::{self, exit};
+use super::last_message::{self, exit};
 use super::{EXIT_ABANDONED, EXIT_USAGE};
 use crate::probe::PROBE_ANSWER;
 use sandbox_protocol::{AllegedReply, Job, MESSAGE_BYTES_MAX};
@@ -27,10 +27,10 @@ pub(super) fn serve(
     warm_up: impl FnOnce(),
     work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
 ) -> ! {
-    last_words::to_pool();
-    heap::keep_small();
+    last_message::to_pool();
+    heap::prepare_for_warm_up();
     warm_up();
-    heap::align();
+    heap::prepare_for_jobs();
     // SAFETY: the host serves this number for as long as the guest lives, and nothing closes it.
     let jobs = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
     // SAFETY: the number is the original's, present in the guest's table of descriptors from the
@@ -49,7 +49,7 @@ pub(super) fn serve(
         let Ok(job) = Job::from_bytes(&bytes[..len]) else {
             exit(EXIT_ABANDONED);
         };
-        last_words::to_job(job.id);
+        last_message::to_job(job.id);
         let reply = match job.plan {
             PROBE_ANSWER => probe_answer(&job, &answer),
             _ => work(&job, &original, &answer),

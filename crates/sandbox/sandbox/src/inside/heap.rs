@@ -1,6 +1,6 @@
 //! The worker's allocator.
 
-use super::last_words;
+use super::last_message;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// The system's allocator, except that a job that runs out of memory ends with a reply of
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Heap {
 /// Prepares the heap for warm-up: large blocks get mappings of their own, which disappear when they
 /// are freed. Otherwise they would leave holes in the heap, and a child's first blocks would lie
 /// there, each page a copy of the zygote's.
-pub(super) fn keep_small() {
+pub(super) fn prepare_for_warm_up() {
     const LARGE_BYTES: i32 = 16 << 10;
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
 }
@@ -60,7 +60,7 @@ pub(super) fn keep_small() {
 /// is every page before the first huge one: 2 MB of small pages cost a job 600 µs, one huge page
 /// 150 µs. No huge page spans the heap's previous end, because the kernel extends a heap that was
 /// forked (by init) with a separate mapping.
-pub(super) fn align() {
+pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
     const SMALL_BYTES: usize = 8 << 10;
@@ -127,7 +127,7 @@ fn tune(parameter: i32, value: i32) {
 
 fn checked(block: *mut u8) -> *mut u8 {
     if block.is_null() {
-        last_words::out_of_memory();
+        last_message::out_of_memory();
     }
     block
 }

@@ -4,14 +4,14 @@
 //! helper's own, so the same timer as in a child ends a guest's job, by killing the helper. Memory
 //! is bounded by the guest's slot.
 
-use super::child::{self, give_way};
+use super::child::{self, set_idle_priority};
 use super::filter::Program;
-use super::last_words::exit;
+use super::last_message::exit;
 use super::{EXIT_ABANDONED, EXIT_FAILED};
 use crate::probe::PROBE_FILTER;
-use crate::vm::guest::{Guest, Running, Wiped};
+use crate::vm::guest::{Guest, Running, WipeResult};
 use kvm_ioctls::Kvm;
-use sandbox_protocol::control::{Report, Rested};
+use sandbox_protocol::control::{ChildReady, Report};
 use sandbox_protocol::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -48,13 +48,13 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }
-    let mut rested = Rested::default();
+    let mut child_ready = ChildReady::default();
     let mut cpu_us = 0;
     loop {
         let now = child::cpu_us(&child::usage());
-        rested.cpu_us = now - cpu_us;
+        child_ready.cpu_us = now - cpu_us;
         cpu_us = now;
-        child::say(socket.as_fd(), &Report::Rested(rested).to_bytes());
+        child::send_to_pool(socket.as_fd(), &Report::ChildReady(child_ready).to_bytes());
         if !serve(socket.as_fd(), &mut running) {
             exit(0);
         }
@@ -63,13 +63,13 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         let wiped = if host.ephemeral {
             running.wipe()
         } else {
-            running.keep().map(|()| Wiped::default())
+            running.keep().map(|()| WipeResult::default())
         };
         // If the wipe fails in any way, the machine ends with this process.
         let Ok(wiped) = wiped else {
             exit(EXIT_FAILED);
         };
-        rested = Rested {
+        child_ready = ChildReady {
             cpu_us: 0,
             wipe_us: begin.elapsed().as_micros() as u64,
             dirty_bytes: wiped.dirty_bytes,
@@ -84,16 +84,16 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = child::receive(socket, &mut bytes);
     let before_us = child::cpu_us(&child::usage());
-    if child::set_timer(job.limits.cpu_ms_max).is_err() || give_way(job.idle).is_err() {
+    if child::set_timer(job.limits.cpu_ms_max).is_err() || set_idle_priority(job.idle).is_err() {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
         // This tests the helper's filter, the barrier behind the microVM.
-        child::say(socket, &child::probe_filter(&job).to_bytes());
+        child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
         return false;
     }
-    let (reply, sound) = match running.run(&job, files) {
-        Ok(ended) => (ended.reply, ended.sound),
+    let (reply, is_reusable) = match running.run(&job, files) {
+        Ok(ended) => (ended.reply, ended.is_reusable),
         Err(why) => {
             let reply = AllegedReply::new(job.id, Status::Failed, (0, 0), 0);
             (Ok(reply.with_detail(&format!("machine: {why}"))), false)
@@ -108,12 +108,12 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         // Not a valid reply: the server will report it as a protocol violation.
         Err(bytes) => bytes,
     };
-    child::say(socket, &reply);
-    sound && stopped
+    child::send_to_pool(socket, &reply);
+    is_reusable && stopped
 }
 
 /// Reports that the machine did not start, in place of the report that it is ready, and exits.
 fn refuse(socket: BorrowedFd<'_>, why: &str) -> ! {
-    child::say(socket, &Report::Broken(why.to_owned()).to_bytes());
+    child::send_to_pool(socket, &Report::Broken(why.to_owned()).to_bytes());
     exit(EXIT_FAILED)
 }

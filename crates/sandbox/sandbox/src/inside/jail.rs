@@ -2,7 +2,7 @@
 
 use super::filter::Program;
 use super::landlock;
-use super::last_words::exit;
+use super::last_message::exit;
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
 use rustix::fs::{Mode, OFlags, open};
@@ -53,7 +53,7 @@ pub(super) struct Jailed {
 
 /// Ties this process to the server's life, and closes all inherited descriptors but the standard
 /// streams and the socket. Runs before everything else.
-pub(super) fn begin() -> Result<(), Refusal> {
+pub(super) fn tie_to_server() -> Result<(), Refusal> {
     // The parent is the pool's supervisor thread; when it ends, this process ends, and with it the
     // process namespace.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(refused("PR_SET_PDEATHSIG"))?;
@@ -69,13 +69,13 @@ pub(super) fn enter(
     files: &[BorrowedFd<'_>],
 ) -> Result<Jailed, Refusal> {
     limit(max_memory_bytes).map_err(refused("setrlimit"))?;
-    die_first();
-    never_merge();
+    prefer_oom_kill();
+    disable_page_merging();
     drop_capabilities().map_err(refused("capset"))?;
     set_no_new_privs(true).map_err(refused("PR_SET_NO_NEW_PRIVS"))?;
     let not_dumpable = DumpableBehavior::NotDumpable;
     set_dumpable_behavior(not_dumpable).map_err(refused("PR_SET_DUMPABLE"))?;
-    outlive_the_zygote().map_err(refused("init"))?;
+    split_off_init().map_err(refused("init"))?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let statm = open("/proc/self/statm", flags, Mode::empty());
     let landlock_abi = landlock::deny_all_but(files).map_err(refused("landlock"))?;
@@ -146,7 +146,7 @@ pub(super) fn set_limit(resource: Resource, bound: u64) -> Result<(), Errno> {
 
 /// Makes this process and its children the first choice of the out-of-memory killer. Without
 /// `/proc` the kernel chooses.
-fn die_first() {
+fn prefer_oom_kill() {
     if let Ok(file) = open("/proc/self/oom_score_adj", OFlags::WRONLY, Mode::empty()) {
         let _chosen = rustix::io::write(&file, b"1000");
     }
@@ -154,7 +154,7 @@ fn die_first() {
 
 /// Turns off merging of equal pages: pages merged with another process's are a timing channel. The
 /// setting can be inherited; kernels without it return EINVAL.
-fn never_merge() {
+fn disable_page_merging() {
     const PR_SET_MEMORY_MERGE: i32 = 67;
     // SAFETY: the call takes numbers only.
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
@@ -164,7 +164,7 @@ fn never_merge() {
 /// are now counted apart from others: the kernel counts those of one user in one user namespace.
 /// Call it before capabilities are dropped, since the creator of a user namespace holds all
 /// capabilities in it.
-pub(super) fn count_apart() -> bool {
+pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.
     let made = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
@@ -188,18 +188,18 @@ fn drop_capabilities() -> Result<(), Errno> {
 /// Splits off init. The first process of a process namespace takes all others with it when it dies.
 /// So it only stays alive, and the zygote continues as its child: children that run a job survive
 /// the death of their zygote.
-fn outlive_the_zygote() -> Result<(), Errno> {
+fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());
     }
     // SAFETY: this process has one thread, so the child's copy of every lock is free.
     match checked(unsafe { libc::fork() })? {
         0 => Ok(()),
-        _ => live(),
+        _ => wait_forever(),
     }
 }
 
-fn live() -> ! {
+fn wait_forever() -> ! {
     // SAFETY: SIG_IGN is not a function of ours. It makes the kernel reap orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // The name is for lists of processes.

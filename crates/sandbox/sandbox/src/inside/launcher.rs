@@ -10,13 +10,13 @@
 //! The program ends with its launcher, so that killing the launcher kills the program.
 
 use super::EXIT_ABANDONED;
-use super::child::{self, cpu_us, give_way, memory_peak_bytes, probe_filter, set_timer};
+use super::child::{self, cpu_us, memory_peak_bytes, probe_filter, set_idle_priority, set_timer};
 use super::filter::Program as Filter;
 use super::jail::set_limit;
-use super::last_words::{self, exit};
+use super::last_message::{self, exit};
 use crate::probe::PROBE_FILTER;
 use crate::syscall::checked;
-use crate::vm::guest::{Files, Words, environment_bytes};
+use crate::vm::guest::{Files, StartArguments, environment_bytes};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -34,7 +34,7 @@ const THREADS_MAX: u64 = crate::vm::THREADS_MAX as u64;
 /// Settings that all launchers of a zygote share.
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
-    pub(super) words: Words,
+    pub(super) words: StartArguments,
     /// Address space of a program before it allocates any for its job.
     pub(super) max_memory_bytes: u64,
     /// Further address space that a program may allocate for a job.
@@ -48,7 +48,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    pub(super) fn new(program: OwnedFd, words: Words, start: &control::Start) -> Launch {
+    pub(super) fn new(program: OwnedFd, words: StartArguments, start: &control::Start) -> Launch {
         Launch {
             program,
             words,
@@ -88,22 +88,22 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     };
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = child::receive(socket.as_fd(), &mut bytes);
-    last_words::to_job(job.id);
-    if job.idle && give_way(true).is_err() {
-        last_words::fail("sched_setscheduler");
+    last_message::to_job(job.id);
+    if job.idle && set_idle_priority(true).is_err() {
+        last_message::fail("sched_setscheduler");
     }
     let reply = match job.plan {
         PROBE_FILTER => probe_filter(&job),
-        _ => match launched(launch, &job, &files) {
+        _ => match run_program(launch, &job, &files) {
             Ok(reply) => reply,
-            Err(errno) => last_words::fail(&format!("start the program: {errno}")),
+            Err(errno) => last_message::fail(&format!("start the program: {errno}")),
         },
     };
-    child::say(socket.as_fd(), &reply.to_bytes());
+    child::send_to_pool(socket.as_fd(), &reply.to_bytes());
     exit(0)
 }
 
-fn launched(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedReply, Errno> {
+fn run_program(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedReply, Errno> {
     let Files {
         original,
         answer,
@@ -154,13 +154,13 @@ fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedR
         let reply = AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes);
         return reply.with_detail(words);
     }
-    let (status, how) = how_it_ended(status);
+    let (status, how) = describe_exit(status);
     let gap = if words.is_empty() { "" } else { ": " };
     AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
 }
 
 /// Describes the exit status of a program that ended without an answer.
-pub(super) fn how_it_ended(status: i32) -> (Status, String) {
+pub(super) fn describe_exit(status: i32) -> (Status, String) {
     if !libc::WIFSIGNALED(status) {
         let code = libc::WEXITSTATUS(status);
         return (Status::Failed, format!("exit code {code}"));
@@ -187,7 +187,7 @@ pub(super) fn start(start: &Start) -> Result<i32, Errno> {
 /// Sets limits, streams and filter in the new process, then executes the program. Never returns.
 fn become_program(start: &Start) -> ! {
     const NOT_STARTED: i32 = 127;
-    match arrange(start) {
+    match prepare(start) {
         Ok(()) => {}
         Err(errno) => {
             let text = format!("prepare the program: {errno}");
@@ -215,7 +215,7 @@ fn become_program(start: &Start) -> ! {
     exit(NOT_STARTED)
 }
 
-fn arrange(start: &Start) -> Result<(), Errno> {
+fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The service's stream was received after the original, so its number is not one of the
     // targets.

@@ -114,13 +114,13 @@ fn reserve(bytes: usize) -> Result<usize, Errno> {
 /// Returns the read-only parts of the program.
 fn segments() -> Vec<Segment> {
     let mut segments = Vec::new();
-    // SAFETY: libc calls `look` with `segments`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut segments).cast()) };
+    // SAFETY: libc calls `collect_segments` with `segments`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect_segments), (&raw mut segments).cast()) };
     segments
 }
 
 /// Collects the segments of the first object, which is the program, and stops.
-unsafe extern "C" fn look(
+unsafe extern "C" fn collect_segments(
     object: *mut libc::dl_phdr_info,
     _bytes: libc::size_t,
     segments: *mut c_void,

@@ -7,9 +7,9 @@ use super::filter::Program as Filter;
 use super::heap;
 use super::helper::{self, Host};
 use super::jail::{self, Control, Refusal, refused};
-use super::kept;
-use super::last_words::{self, exit};
+use super::last_message::{self, exit};
 use super::launcher::{self, Launch};
+use super::persistent;
 use super::text;
 use crate::channel;
 use crate::syscall::checked;
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sandbox_protocol::control::{
-    CONTROL_BYTES_MAX, Command, Ending, Report, SlotId, TEXT_BYTES_MAX,
+    CONTROL_BYTES_MAX, Command, ExitReport, Report, SlotId, TEXT_BYTES_MAX,
 };
 use sandbox_protocol::{AllegedReply, Job};
 use std::fs::File;
@@ -34,11 +34,11 @@ pub(super) struct Zygote {
     children_max: usize,
     /// True once the pool orders no more children.
     retired: bool,
-    brood: Brood,
+    child_kind: ChildKind,
 }
 
 /// Kind of children.
-enum Brood {
+enum ChildKind {
     /// Each child runs a job itself.
     Workers(child::Rules),
     /// Each child hosts a microVM.
@@ -51,7 +51,7 @@ impl Zygote {
     /// Jails the process, does the work that its children share and that needs no job, and reports
     /// ready.
     pub(super) fn boot(control: Control, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
-        jail::begin()?;
+        jail::tie_to_server()?;
         let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
         else {
             exit(EXIT_ABANDONED);
@@ -73,7 +73,7 @@ impl Zygote {
         } else {
             start.max_memory_bytes
         };
-        let counted = start.program && !start.machine && jail::count_apart();
+        let counted = start.program && !start.machine && jail::count_separately();
         let jailed = jail::enter(memory_bytes, &filter, &files)?;
         if !files.is_empty() && !start.machine && jailed.jail.landlock_abi == 0 {
             return Err(
@@ -81,27 +81,27 @@ impl Zygote {
             );
         }
         let signals = signals(control).map_err(refused("signalfd"))?;
-        let brood = if start.machine {
+        let child_kind = if start.machine {
             let host = devices.boot(&start)?;
             for text in host.guest.page_tables().as_bytes().chunks(TEXT_BYTES_MAX) {
                 let text = String::from_utf8_lossy(text).into_owned();
                 report(control, &Report::Tables(text), None);
             }
-            Brood::Helpers(Box::new(host))
+            ChildKind::Helpers(Box::new(host))
         } else if let Some(program) = devices.program {
             let mut launch = Launch::new(program, devices.words, &start);
             launch.bounds_threads = counted && child::limit_denies_fork();
-            Brood::Launchers(launch)
+            ChildKind::Launchers(launch)
         } else {
-            heap::keep_small();
+            heap::prepare_for_warm_up();
             warm_up();
             if start.hugepages {
                 // On a host without huge pages, code stays in small pages, as the heap does.
                 let _small = text::enlarge();
             }
-            heap::align();
+            heap::prepare_for_jobs();
             let mapped_bytes = jailed.statm.and_then(jail::mapped_bytes);
-            Brood::Workers(child::Rules {
+            ChildKind::Workers(child::Rules {
                 mapped_bytes: mapped_bytes.unwrap_or(start.max_memory_bytes),
                 filter: (!child::limit_denies_fork()).then(Filter::child),
                 ephemeral: start.ephemeral,
@@ -115,7 +115,7 @@ impl Zygote {
             children: Vec::with_capacity(start.children as usize),
             children_max: start.children as usize,
             retired: false,
-            brood,
+            child_kind,
         })
     }
 
@@ -130,8 +130,8 @@ impl Zygote {
             {
                 self.fork(slot, socket, work);
             }
-            for (slot, ending) in ended {
-                report(self.control, &Report::Reaped(slot, ending), None);
+            for (slot, exit_report) in ended {
+                report(self.control, &Report::Reaped(slot, exit_report), None);
             }
             if self.retired && self.children.is_empty() {
                 exit(0);
@@ -146,7 +146,7 @@ impl Zygote {
         let mut signals = [0; 2 * size_of::<libc::signalfd_siginfo>()];
         match rustix::io::read(&self.signals, &mut signals) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => last_words::fail(&refused("signalfd")(errno)),
+            Err(errno) => last_message::fail(&refused("signalfd")(errno)),
         }
     }
 
@@ -180,11 +180,11 @@ impl Zygote {
         // SAFETY: this process has one thread (`serve` requires that of `warm_up`), so the child's
         // copy of every lock is free. Breaks if a codec's warm-up leaves a thread behind.
         match checked(unsafe { libc::fork() }) {
-            Ok(0) => match &self.brood {
-                Brood::Workers(rules) => child::run(socket, rules, work),
-                Brood::Launchers(launch) if launch.ephemeral => launcher::run(socket, launch),
-                Brood::Launchers(launch) => kept::run(socket, launch),
-                Brood::Helpers(host) => helper::run(socket, host, self.signals.as_fd()),
+            Ok(0) => match &self.child_kind {
+                ChildKind::Workers(rules) => child::run(socket, rules, work),
+                ChildKind::Launchers(launch) if launch.ephemeral => launcher::run(socket, launch),
+                ChildKind::Launchers(launch) => persistent::run(socket, launch),
+                ChildKind::Helpers(host) => helper::run(socket, host, self.signals.as_fd()),
             },
             Err(errno) => report(
                 self.control,
@@ -197,18 +197,18 @@ impl Zygote {
                 // No other code reaps this child, so its id still refers to it.
                 match pidfd_open(pid, PidfdFlags::empty()) {
                     Ok(pidfd) => report(self.control, &Report::Forked(slot), Some(pidfd)),
-                    Err(errno) => last_words::fail(&refused("pidfd_open")(errno)),
+                    Err(errno) => last_message::fail(&refused("pidfd_open")(errno)),
                 }
             }
         }
     }
 
-    fn reap(&mut self) -> Vec<(SlotId, Ending)> {
+    fn reap(&mut self) -> Vec<(SlotId, ExitReport)> {
         let mut ended = Vec::new();
-        while let Some((pid, ending)) = wait() {
+        while let Some((pid, exit_report)) = wait() {
             if let Some(at) = self.children.iter().position(|(child, _)| *child == pid) {
                 let (_, slot) = self.children.swap_remove(at);
-                ended.push((slot, ending));
+                ended.push((slot, exit_report));
             }
         }
         ended
@@ -268,7 +268,7 @@ fn signals(control: Control) -> Result<OwnedFd, Errno> {
 }
 
 /// Reaps one child, if one has ended.
-fn wait() -> Option<(Pid, Ending)> {
+fn wait() -> Option<(Pid, ExitReport)> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the call writes `status` and `usage` of this frame.
@@ -277,10 +277,10 @@ fn wait() -> Option<(Pid, Ending)> {
     // SAFETY: the structure consists of integers, zeroed above, and written by the call if it found
     // a child.
     let usage = unsafe { usage.assume_init() };
-    let ending = Ending {
+    let exit_report = ExitReport {
         status,
         cpu_us: child::cpu_us(&usage),
         memory_peak_bytes: child::memory_peak_bytes(&usage),
     };
-    Some((pid, ending))
+    Some((pid, exit_report))
 }

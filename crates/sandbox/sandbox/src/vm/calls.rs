@@ -11,7 +11,7 @@ mod process;
 mod records;
 mod threads;
 
-pub(super) use process::find_clock;
+pub(super) use process::locate_clock;
 pub(crate) use threads::THREADS_MAX;
 
 use super::layout::Layout;
@@ -82,7 +82,7 @@ impl From<rustix::io::Errno> for Stop {
 }
 
 /// A file that programs may open under this name.
-pub(crate) struct Allowed {
+pub(crate) struct AllowedFile {
     pub(crate) name: Vec<u8>,
     pub(crate) file: OwnedFd,
 }
@@ -135,7 +135,7 @@ pub(crate) struct Files {
 pub(crate) struct Linux {
     space: Space,
     open: Vec<Option<Open>>,
-    allowed: Rc<[Allowed]>,
+    allowed: Rc<[AllowedFile]>,
     files: Option<Rc<Files>>,
     /// Socket that hangs up when the server no longer wants an answer.
     server: Option<BorrowedFd<'static>>,
@@ -155,7 +155,7 @@ pub(crate) struct Linux {
 }
 
 impl Linux {
-    pub(crate) fn new(layout: &Layout, bytes_max: u64, allowed: Rc<[Allowed]>) -> Linux {
+    pub(crate) fn new(layout: &Layout, bytes_max: u64, allowed: Rc<[AllowedFile]>) -> Linux {
         Linux {
             space: Space::new(layout.heap_begin, layout.mappings_top, bytes_max),
             open: vec![Some(Open::Null); 3],
@@ -176,7 +176,7 @@ impl Linux {
     }
 
     /// Sets up the descriptors of a worker: the numbers of two sockets, then original and answer.
-    pub(crate) fn speak_job(&mut self) {
+    pub(crate) fn open_job(&mut self) {
         let original = Open::Original { begin: 0, at: 0 };
         self.open = vec![Some(Open::Null); 3];
         let more = [Open::Control, Open::Job, original, Open::Answer { at: 0 }];
@@ -185,7 +185,7 @@ impl Linux {
 
     /// Sets up the descriptors of an ephemeral program: the original from `begin` on, the answer,
     /// standard error, and the stream to a service if the job has one.
-    pub(crate) fn speak_streams(&mut self, begin: u64) {
+    pub(crate) fn open_streams(&mut self, begin: u64) {
         self.runs_program = true;
         // The program has not started, so the memory allowed before its job is still available too.
         self.space.allow_more(self.boot_bytes_max);
@@ -253,7 +253,7 @@ impl Linux {
 
     /// Returns whether the guest has more than one thread.
     pub(crate) fn has_threads(&self) -> bool {
-        self.threads.are_several()
+        self.threads.has_several()
     }
 
     fn refuse(&mut self, number: u64) {
@@ -281,7 +281,7 @@ impl Linux {
     }
 
     /// Describes a program that failed: its standard error, and its unimplemented calls.
-    pub(crate) fn last_words(&self) -> String {
+    pub(crate) fn last_message(&self) -> String {
         let mut words = String::from_utf8_lossy(&self.errors).trim().to_owned();
         if !self.refused.is_empty() {
             let gap = if words.is_empty() { "" } else { "; " };
@@ -303,7 +303,7 @@ impl Linux {
     }
 
     /// Appends to the standard error for the log, up to its limit.
-    fn hear(&mut self, bytes: &[u8]) {
+    fn log_stderr(&mut self, bytes: &[u8]) {
         let room = DETAIL_BYTES_MAX - self.errors.len();
         self.errors.extend(bytes.iter().take(room));
     }

@@ -4,9 +4,9 @@
 //! persistent program, which asks for a request. The template of an ephemeral program is taken
 //! before its first instruction, since its environment is part of its job.
 
-use super::calls::{Linux, Next, find_clock};
+use super::calls::{Linux, Next, locate_clock};
 use super::cpu::State;
-use super::layout::{Chance, Layout};
+use super::layout::{Layout, LayoutSeed};
 use super::machine::{Exit, Machine};
 use super::memory::{Memory, Template};
 use super::{slices, stack};
@@ -18,15 +18,15 @@ use sandbox_protocol::{AllegedReply, Job, Status};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
-pub(crate) use super::calls::{Allowed, Files};
-pub(crate) use super::stack::Words;
+pub(crate) use super::calls::{AllowedFile, Files};
+pub(crate) use super::stack::StartArguments;
 
 /// Longest environment of one job.
 pub(crate) const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
 
 /// Protocol between a program and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaks {
+pub(crate) enum JobProtocol {
     /// The program asks for jobs, as [`inside::serve`](crate::inside::serve) does.
     Jobs,
     /// The program's input and output are one job: it starts anew for each.
@@ -38,9 +38,9 @@ pub(crate) enum Speaks {
 /// Inputs from which a guest is booted.
 pub(crate) struct Plan<'a> {
     pub(crate) elf: &'a [u8],
-    pub(crate) speaks: Speaks,
-    pub(crate) words: Words,
-    pub(crate) allowed: Rc<[Allowed]>,
+    pub(crate) protocol: JobProtocol,
+    pub(crate) words: StartArguments,
+    pub(crate) allowed: Rc<[AllowedFile]>,
     /// Memory that may be allocated before the first job.
     pub(crate) boot_bytes_max: u64,
     /// Memory that jobs may allocate.
@@ -53,11 +53,11 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Guest {
     image: Image,
     layout: Layout,
-    words: Words,
+    words: StartArguments,
     template: Template,
     state: State,
     linux: Linux,
-    speaks: Speaks,
+    protocol: JobProtocol,
     /// Address and size of the buffer for the job.
     wait: (u64, u64),
     hugepages: bool,
@@ -67,29 +67,29 @@ pub(crate) struct Guest {
 impl Guest {
     /// Boots the program in a temporary machine.
     pub(crate) fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
-        find_clock();
+        locate_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
         let bytes = plan.boot_bytes_max + plan.work_bytes_max;
-        let layout = Layout::new(&image, bytes, chance()?)?;
+        let layout = Layout::new(&image, bytes, seed()?)?;
         let memory = Memory::blank(&layout, plan.hugepages)
             .map_err(|errno| format!("reserve {} bytes: {errno}", layout.bytes))?;
         let mut machine = Machine::new(kvm, memory)?;
         load(&mut machine.memory, &image, plan.elf, layout.bias)?;
         let entry = image.entry + layout.bias;
         let mut linux = Linux::new(&layout, plan.boot_bytes_max, plan.allowed);
-        let (stack, wait) = match plan.speaks {
-            Speaks::Streams => {
+        let (stack, wait) = match plan.protocol {
+            JobProtocol::Streams => {
                 machine.prepare(&layout, entry, layout.stack_top)?;
                 (layout.stack_top, (0, 0))
             }
-            Speaks::Jobs | Speaks::Records => {
+            JobProtocol::Jobs | JobProtocol::Records => {
                 let stack = push(&mut machine, &image, &layout, &plan.words)?;
                 machine.prepare(&layout, entry, stack)?;
-                match plan.speaks {
-                    Speaks::Records => linux.speak_records(),
-                    _ => linux.speak_job(),
+                match plan.protocol {
+                    JobProtocol::Records => linux.open_records(),
+                    _ => linux.open_job(),
                 }
-                let wait = until_wait(&mut machine, &mut linux)?;
+                let wait = run_until_wait(&mut machine, &mut linux)?;
                 (machine.stack_pointer(), wait)
             }
         };
@@ -103,7 +103,7 @@ impl Guest {
             template,
             state,
             linux,
-            speaks: plan.speaks,
+            protocol: plan.protocol,
             wait,
             hugepages: plan.hugepages,
             work_hugepages: plan.work_hugepages,
@@ -154,7 +154,7 @@ const CANARY_EVERY: u64 = 64;
 
 /// Result of a wipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wiped {
+pub(crate) struct WipeResult {
     /// Fresh memory that the job used and that was freed; memory that it never allocated is not
     /// counted.
     pub(crate) dirty_bytes: u64,
@@ -163,26 +163,26 @@ pub(crate) struct Wiped {
 }
 
 /// End of a job.
-pub(crate) struct Ended {
+pub(crate) struct JobOutcome {
     /// Reply: the worker's own, or one that describes a program's end. An `Err` holds the bytes of
     /// an invalid reply.
     pub(crate) reply: Result<AllegedReply, Vec<u8>>,
     /// True if the machine may be used again.
-    pub(crate) sound: bool,
+    pub(crate) is_reusable: bool,
 }
 
 impl Running<'_> {
     /// Runs one job until its reply.
-    pub(crate) fn run(&mut self, job: &Job<'_>, files: Files) -> Result<Ended, String> {
+    pub(crate) fn run(&mut self, job: &Job<'_>, files: Files) -> Result<JobOutcome, String> {
         self.linux.begin(files, &job.limits, self.server);
-        match self.guest.speaks {
-            Speaks::Jobs => self.deliver(&job.to_bytes())?,
-            Speaks::Records => {
+        match self.guest.protocol {
+            JobProtocol::Jobs => self.deliver(&job.to_bytes())?,
+            JobProtocol::Records => {
                 if let Err(why) = self.ask(job)? {
                     return Ok(self.failed(job, &why));
                 }
             }
-            Speaks::Streams => {
+            JobProtocol::Streams => {
                 if let Err(why) = self.launch(job)? {
                     return Ok(self.failed(job, &why));
                 }
@@ -192,24 +192,24 @@ impl Running<'_> {
         Ok(match next {
             Next::Reply(bytes) => {
                 self.replied = bytes.len() as u64;
-                Ended {
+                JobOutcome {
                     reply: AllegedReply::from_bytes(&bytes).map_err(|_| bytes),
-                    sound: true,
+                    is_reusable: true,
                 }
             }
             Next::Answered(bytes) => {
                 self.replied = bytes;
                 self.done(job)
             }
-            Next::Exited(0) if self.guest.speaks == Speaks::Streams => self.done(job),
+            Next::Exited(0) if self.guest.protocol == JobProtocol::Streams => self.done(job),
             Next::Exited(code) => self.failed(job, &format!("exit code {code}")),
             Next::Died(how) => self.failed(job, &format!("died {how}")),
             Next::TooLarge => {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
-                Ended {
+                JobOutcome {
                     reply: Ok(reply.with_detail("exceeded the size limit of its answer")),
                     // The rest of a record would be read as the start of the next one.
-                    sound: self.guest.speaks != Speaks::Records,
+                    is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }
             Next::Wait { .. } => {
@@ -220,22 +220,22 @@ impl Running<'_> {
         })
     }
 
-    fn done(&self, job: &Job<'_>) -> Ended {
+    fn done(&self, job: &Job<'_>) -> JobOutcome {
         let bytes = self.linux.answer_bytes();
         let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
-        Ended {
-            reply: Ok(reply.with_detail(&self.linux.last_words())),
-            sound: true,
+        JobOutcome {
+            reply: Ok(reply.with_detail(&self.linux.last_message())),
+            is_reusable: true,
         }
     }
 
-    fn failed(&self, job: &Job<'_>, how: &str) -> Ended {
-        let words = self.linux.last_words();
+    fn failed(&self, job: &Job<'_>, how: &str) -> JobOutcome {
+        let words = self.linux.last_message();
         let gap = if words.is_empty() { "" } else { ": " };
         let reply = AllegedReply::new(job.id, Status::Failed, (0, 0), 0);
-        Ended {
+        JobOutcome {
             reply: Ok(reply.with_detail(&format!("{how}{gap}{words}"))),
-            sound: false,
+            is_reusable: false,
         }
     }
 
@@ -278,7 +278,7 @@ impl Running<'_> {
                 "the plan does not state the size of the environment".to_owned()
             ));
         };
-        self.linux.speak_streams(u64::from(environment_bytes));
+        self.linux.open_streams(u64::from(environment_bytes));
         let environment = match self.linux.environment(environment_bytes) {
             Ok(environment) => environment,
             Err(errno) => return Ok(Err(format!("read its environment: {errno}"))),
@@ -293,18 +293,18 @@ impl Running<'_> {
 
     /// Restores the machine to the snapshot. At random, a canary checks that the wipe removed the
     /// job's memory.
-    pub(crate) fn wipe(&mut self) -> Result<Wiped, String> {
+    pub(crate) fn wipe(&mut self) -> Result<WipeResult, String> {
         let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
-        let chance = draw()?;
-        let canary = chance
+        let seed = draw()?;
+        let canary = seed
             .is_multiple_of(CANARY_EVERY)
-            .then(|| self.machine.memory.plant(chance / CANARY_EVERY));
+            .then(|| self.machine.memory.plant(seed / CANARY_EVERY));
         self.machine.restore(&self.guest.state)?;
         self.linux = self.guest.linux.clone();
         self.wait = self.guest.wait;
         let leaked = canary.is_some_and(|canary| self.machine.memory.holds(&canary));
-        Ok(Wiped {
+        Ok(WipeResult {
             dirty_bytes,
             leaked,
         })
@@ -314,7 +314,7 @@ impl Running<'_> {
     /// job.
     pub(crate) fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
-        self.wait = until_wait(&mut self.machine, &mut self.linux)?;
+        self.wait = run_until_wait(&mut self.machine, &mut self.linux)?;
         Ok(())
     }
 }
@@ -327,17 +327,17 @@ pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
 }
 
 /// Runs until the guest asks for a job. Returns the address and size of its buffer.
-fn until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
+fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
-        Next::Broken(report) => Err(sandbox_protocol::control::broken_words(&report)),
+        Next::Broken(report) => Err(sandbox_protocol::control::broken_reason(&report)),
         Next::Exited(code) => Err(format!(
             "ended before it asked for a job, exit code {code} {}",
-            linux.last_words()
+            linux.last_message()
         )),
         Next::Died(how) => Err(format!(
             "died before it asked for a job, {how} {}",
-            linux.last_words()
+            linux.last_message()
         )),
         Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {
             Err("answered before it asked for a job".to_owned())
@@ -381,7 +381,7 @@ fn push(
     machine: &mut Machine,
     image: &Image,
     layout: &Layout,
-    words: &Words,
+    words: &StartArguments,
 ) -> Result<u64, String> {
     let mut random = [0; 16];
     getrandom(&mut random, GetRandomFlags::empty())
@@ -394,9 +394,9 @@ fn push(
     Ok(stack)
 }
 
-fn chance() -> Result<Chance, String> {
+fn seed() -> Result<LayoutSeed, String> {
     let number = draw()?;
-    Ok(Chance {
+    Ok(LayoutSeed {
         bias: number as u16,
         heap: (number >> 16) as u16,
         stack: (number >> 32) as u16,

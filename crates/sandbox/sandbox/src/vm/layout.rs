@@ -76,7 +76,7 @@ pub(crate) struct Layout {
 
 /// Fresh random numbers, so that no two templates share a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chance {
+pub(crate) struct LayoutSeed {
     pub(crate) bias: u16,
     pub(crate) heap: u16,
     pub(crate) stack: u16,
@@ -84,10 +84,14 @@ pub(crate) struct Chance {
 
 impl Layout {
     /// Divides the memory for a program, with `memory_bytes` beyond its image and stack.
-    pub(crate) fn new(image: &Image, memory_bytes: u64, chance: Chance) -> Result<Layout, String> {
+    pub(crate) fn new(
+        image: &Image,
+        memory_bytes: u64,
+        seed: LayoutSeed,
+    ) -> Result<Layout, String> {
         let memory = image.memory();
         let bias = if image.relocatable {
-            let place = IMAGE_MIN + u64::from(chance.bias % 256) * LARGE_BYTES;
+            let place = IMAGE_MIN + u64::from(seed.bias % 256) * LARGE_BYTES;
             place - memory.start / LARGE_BYTES * LARGE_BYTES
         } else {
             0
@@ -99,7 +103,7 @@ impl Layout {
             ));
         }
         let image_end = (memory.end + bias).next_multiple_of(PAGE_BYTES);
-        let heap_begin = image_end + u64::from(chance.heap % 256) * PAGE_BYTES;
+        let heap_begin = image_end + u64::from(seed.heap % 256) * PAGE_BYTES;
         let mappings_top = (heap_begin + memory_bytes).next_multiple_of(LARGE_BYTES);
         let stack_begin = mappings_top + LARGE_BYTES;
         let boundary = stack_begin + STACK_BYTES;
@@ -126,7 +130,7 @@ impl Layout {
             bias,
             heap_begin,
             mappings_top,
-            stack_top: boundary + STACK_HEAD_BYTES - u64::from(chance.stack % 1024) * 16,
+            stack_top: boundary + STACK_HEAD_BYTES - u64::from(seed.stack % 1024) * 16,
             bytes,
             regions,
         })
@@ -186,7 +190,7 @@ impl Layout {
 
     /// Returns the page tables, each as an address and bytes. The first is the root.
     pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
-        const FIT: &str = "its memory needs more page tables than fit";
+        const TOO_MANY_TABLES: &str = "its memory needs more page tables than fit";
         const GIGABYTE: u64 = 1 << 30;
         const TABLE_ENTRIES: usize = 512;
         let mut tables: Vec<[u64; TABLE_ENTRIES]> = vec![[0; TABLE_ENTRIES]; 2];
@@ -214,7 +218,7 @@ impl Layout {
                     }
                 }
                 if TABLES.end <= place(tables.len()) {
-                    return Err(FIT.to_owned());
+                    return Err(TOO_MANY_TABLES.to_owned());
                 }
             }
         }

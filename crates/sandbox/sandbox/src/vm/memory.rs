@@ -220,7 +220,7 @@ impl Memory {
 
     /// Makes whole pages zero. Fresh pages are returned to the kernel; other pages are overwritten,
     /// since dropping them would show the template again.
-    pub(crate) fn drop_fresh(&mut self, pages: Range<u64>) -> Result<(), Errno> {
+    pub(crate) fn zero_pages(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {
             self.advise(pages, libc::MADV_DONTNEED)
@@ -241,12 +241,12 @@ impl Memory {
         wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
     }
 
-    /// Writes a canary into a page that a wipe drops. `chance` selects the page.
-    pub(crate) fn plant(&mut self, chance: u64) -> Canary {
+    /// Writes a canary into a page that a wipe drops. `seed` selects the page.
+    pub(crate) fn plant(&mut self, seed: u64) -> Canary {
         let pages = |range: &Range<u64>| (range.end - range.start) / PAGE_BYTES;
         let all: u64 = self.wiped.iter().map(pages).sum();
         assert_ne!(all, 0, "a template has data at least");
-        let mut page = chance % all;
+        let mut page = seed % all;
         let range = self.wiped.iter().find(|range| {
             let here = page < pages(range);
             page -= if here { 0 } else { pages(range) };
@@ -257,7 +257,7 @@ impl Memory {
         let canary = Canary {
             address,
             // Odd, so never zero.
-            word: chance | 1,
+            word: seed | 1,
         };
         *self.word(canary.address) = canary.word;
         canary

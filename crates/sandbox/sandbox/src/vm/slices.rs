@@ -15,7 +15,7 @@ const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// Starts to interrupt a running guest once per slice.
 pub(super) fn begin() {
-    hear();
+    install_handler();
     set(SLICE);
 }
 
@@ -42,7 +42,7 @@ pub(super) fn sleep(time: Duration, server: Option<BorrowedFd<'_>>) {
 
 /// Installs a handler for the timer's signal that does nothing: the signal only interrupts the
 /// guest.
-fn hear() {
+fn install_handler() {
     extern "C" fn nothing(_: i32) {}
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: the structure consists of integers and a null pointer, for which zero is valid: no

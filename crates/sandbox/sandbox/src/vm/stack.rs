@@ -11,7 +11,7 @@ use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct StartArguments {
     pub(crate) arguments: Vec<Vec<u8>>,
     /// Variables as `NAME=value`.
     pub(crate) environment: Vec<Vec<u8>>,
@@ -20,7 +20,7 @@ pub(crate) struct Words {
 /// Builds the bytes of the stack, which end at `top`. The stack pointer is the address of the
 /// first.
 pub(super) fn build(
-    words: &Words,
+    words: &StartArguments,
     image: &Image,
     bias: u64,
     top: u64,

@@ -4,7 +4,7 @@ use crate::host::{Without, alone};
 use crate::life::descendants;
 use crate::programs::{PROGRAM_PATH, program_pool, run as run_program};
 use crate::{JOB_LIMITS, run_in, start};
-use sandbox::{Backend, Crashes, Failure, Limits, Pool, Reproducer};
+use sandbox::{Backend, Failure, Limits, Pool, Reproducer, ReproducerFolder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn keeping(pool: Pool, name: &str, files_max: u32) -> (Pool, PathBuf) {
+fn keep_reproducers(pool: Pool, name: &str, files_max: u32) -> (Pool, PathBuf) {
     let folder = folder(name);
-    let crashes = Crashes {
+    let crashes = ReproducerFolder {
         folder: folder.clone(),
         files_max,
         bytes_max: 1 << 20,
     };
-    (pool.keeping(Some(crashes)), folder)
+    (pool.keep_reproducers(Some(crashes)), folder)
 }
 
 fn kept(folder: &Path) -> Vec<PathBuf> {
@@ -44,7 +44,7 @@ fn fails(pool: &Pool, plan: &str) -> Failure {
 
 #[test]
 fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
-    let (pool, folder) = keeping(start(Limits::default()), "worker", 2);
+    let (pool, folder) = keep_reproducers(start(Limits::default()), "worker", 2);
     let failed = fails(&pool, "segv");
     let [path] = &kept(&folder)[..] else {
         panic!("one is kept");
@@ -85,7 +85,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
 
 #[test]
 fn p15_no_more_is_kept_than_the_folder_may_hold() {
-    let (pool, folder) = keeping(start(Limits::default()), "full", 1);
+    let (pool, folder) = keep_reproducers(start(Limits::default()), "full", 1);
     fails(&pool, "segv");
     let failed = fails(&pool, "abort");
     let expected = format!(
@@ -101,7 +101,7 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
 
 #[test]
 fn p15_requests_of_programs_are_kept_with_their_environment() {
-    let (pool, folder) = keeping(program_pool(Limits::default()), "program", 8);
+    let (pool, folder) = keep_reproducers(program_pool(Limits::default()), "program", 8);
     run_program(&pool, &["DO=fail", "WHO=client"], b"body").expect_err("it fails");
     let [path] = &kept(&folder)[..] else {
         panic!("one is kept");

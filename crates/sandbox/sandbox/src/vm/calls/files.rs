@@ -53,7 +53,7 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
         }
         Open::Errors => {
             let heard = machine.memory.slice(address, bytes)?;
-            linux.hear(heard);
+            linux.log_stderr(heard);
             Ok(bytes)
         }
         Open::Answer { at } => {
@@ -104,7 +104,7 @@ fn each_part(
         }
         let part = match one(linux, machine, [descriptor, address, bytes, 0, 0, 0]) {
             Ok(part) => part,
-            Err(stop) => return records::behind(done, stop),
+            Err(stop) => return records::combine_parts(done, stop),
         };
         done += part;
         if part < bytes {

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6]) -> Answer {
     let (end, dropped) = linux.space.set_break(end);
     if !dropped.is_empty() {
-        machine.memory.drop_fresh(dropped)?;
+        machine.memory.zero_pages(dropped)?;
     }
     Ok(end)
 }
@@ -33,7 +33,7 @@ pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]
     if !linux.space.is_mapping(&range) || !linux.space.take(&range) {
         return fails(libc::ENOMEM);
     }
-    machine.memory.drop_fresh(range)?;
+    machine.memory.zero_pages(range)?;
     Ok(address)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 
     let [address, bytes, ..] = arguments;
     let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
     if linux.space.is_mapping(&range) {
-        machine.memory.drop_fresh(range.clone())?;
+        machine.memory.zero_pages(range.clone())?;
         linux.space.unmap(range);
     }
     Ok(0)
@@ -62,7 +62,7 @@ pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64;
         if !linux.space.is_mapping(&range) {
             return fails(libc::ENOMEM);
         }
-        machine.memory.drop_fresh(range)?;
+        machine.memory.zero_pages(range)?;
     }
     Ok(0)
 }

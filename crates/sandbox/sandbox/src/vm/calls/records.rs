@@ -77,14 +77,14 @@ impl Linux {
     /// number that its call is to return.
     pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         let (address, bytes) = place;
-        let disorder = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
+        let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
         let Some(exchange) = &mut self.exchange else {
-            return disorder("wrote without a request");
+            return violation("wrote without a request");
         };
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return disorder("wrote more than the announced answer");
+            return violation("wrote more than the announced answer");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
@@ -97,13 +97,13 @@ impl Linux {
         self.write_at(machine, at, (address + bytes - body_bytes, body_bytes))?;
         match answer.is_whole() {
             false => Ok(bytes),
-            true if unread => disorder("answered before it had read the whole request"),
+            true if unread => violation("answered before it had read the whole request"),
             true => Err(Stop::Next(Next::Answered(bytes))),
         }
     }
 
     /// Sets up the descriptors of a persistent program.
-    pub(crate) fn speak_records(&mut self) {
+    pub(crate) fn open_records(&mut self) {
         self.open = vec![
             Some(Open::Requests),
             Some(Open::Answers),
@@ -114,7 +114,7 @@ impl Linux {
 
 /// Combines the stop of one part of a vectored call with the `done` bytes of the parts before it.
 /// After some bytes are done, a wait or an error only ends the call early.
-pub(super) fn behind(done: u64, stop: Stop) -> Answer {
+pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),
         Stop::Next(Next::Wait { .. }) if 0 < done => Ok(done),

@@ -41,7 +41,7 @@ pub(super) struct Threads {
     /// Running thread; the machine holds its CPU state.
     running: Thread,
     /// Queued threads, the next one first.
-    line: VecDeque<(Thread, Box<Parked>)>,
+    queue: VecDeque<(Thread, Box<Parked>)>,
     ids: u64,
 }
 
@@ -93,14 +93,14 @@ impl Threads {
                 clear_at: 0,
                 wait: Wait::Turn { result: 0 },
             },
-            line: VecDeque::new(),
+            queue: VecDeque::new(),
             ids: MAIN,
         }
     }
 
     /// Returns whether there are threads besides the running one.
-    pub(super) fn are_several(&self) -> bool {
-        !self.line.is_empty()
+    pub(super) fn has_several(&self) -> bool {
+        !self.queue.is_empty()
     }
 
     pub(super) fn running_id(&self) -> u64 {
@@ -108,13 +108,13 @@ impl Threads {
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
-        self.running.id == id || self.line.iter().any(|(thread, _)| thread.id == id)
+        self.running.id == id || self.queue.iter().any(|(thread, _)| thread.id == id)
     }
 
     /// Wakes at most `count` threads that wait for the word at `address`, and returns their number.
     fn wake(&mut self, address: u64, count: u64, bits: u32) -> u64 {
         let mut woken = 0;
-        for (thread, _) in &mut self.line {
+        for (thread, _) in &mut self.queue {
             if woken == count {
                 break;
             }
@@ -138,10 +138,10 @@ impl Linux {
     /// Lets the present call wait: another thread runs, or time passes.
     pub(super) fn wait(&mut self, machine: &mut Machine, wait: Wait) -> Result<Next, String> {
         self.threads.running.wait = wait;
-        if !self.threads.are_several() {
+        if !self.threads.has_several() {
             return self.wait_alone(machine);
         }
-        self.stand_in_line(machine, true)?;
+        self.enqueue(machine, true)?;
         self.next_thread(machine)
     }
 
@@ -161,38 +161,38 @@ impl Linux {
 
     /// Ends the running thread's slice. The thread continues if no other can run.
     pub(crate) fn slice_over(&mut self, machine: &mut Machine) -> Result<Next, String> {
-        let line = 0..self.threads.line.len();
-        let waits = line.map(|index| self.threads.line[index].0.wait);
+        let queue = 0..self.threads.queue.len();
+        let waits = queue.map(|index| self.threads.queue[index].0.wait);
         let waits: Vec<Wait> = waits.collect();
         let ready = waits.into_iter().any(|wait| self.is_ready(wait));
         if !ready || !machine.is_in_program()? {
             return Ok(Next::Go);
         }
         self.threads.running.wait = Wait::Turn { result: 0 };
-        self.stand_in_line(machine, false)?;
+        self.enqueue(machine, false)?;
         self.next_thread(machine)
     }
 
-    fn stand_in_line(&mut self, machine: &mut Machine, at_call: bool) -> Result<(), String> {
+    fn enqueue(&mut self, machine: &mut Machine, at_call: bool) -> Result<(), String> {
         let parked = Box::new(machine.park(at_call)?);
         let thread = self.threads.running.clone();
-        self.threads.line.push_back((thread, parked));
+        self.threads.queue.push_back((thread, parked));
         Ok(())
     }
 
     /// Gives the CPU to the first queued thread that can run, waiting until there is one.
     fn next_thread(&mut self, machine: &mut Machine) -> Result<Next, String> {
         loop {
-            for index in 0..self.threads.line.len() {
-                let wait = self.threads.line[index].0.wait;
+            for index in 0..self.threads.queue.len() {
+                let wait = self.threads.queue[index].0.wait;
                 if let Some(result) = self.result_of(machine, wait) {
-                    let (thread, parked) = self.threads.line.remove(index).expect("in range");
+                    let (thread, parked) = self.threads.queue.remove(index).expect("in range");
                     machine.unpark(&parked, result)?;
                     self.threads.running = thread;
                     return Ok(Next::Go);
                 }
             }
-            let untils = self.threads.line.iter();
+            let untils = self.threads.queue.iter();
             let until = untils.filter_map(|(thread, _)| thread.wait.until()).min();
             if let Some(end) = self.pass_time(until) {
                 return Ok(end);
@@ -254,7 +254,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
         linux.refuse(libc::SYS_clone as u64);
         return fails(libc::ENOSYS);
     }
-    if THREADS_MAX <= linux.threads.line.len() + 1 {
+    if THREADS_MAX <= linux.threads.queue.len() + 1 {
         return fails(libc::EAGAIN);
     }
     // The end of a stack lies within memory: at least one word below it is writable.
@@ -286,7 +286,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
         },
         wait: Wait::Turn { result: 0 },
     };
-    linux.threads.line.push_back((thread, Box::new(parked)));
+    linux.threads.queue.push_back((thread, Box::new(parked)));
     slices::begin();
     Ok(id)
 }
@@ -300,13 +300,13 @@ pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
         word.fill(0);
         linux.threads.wake(clear_at, 1, u32::MAX);
     }
-    if !linux.threads.are_several() {
+    if !linux.threads.has_several() {
         return process::exit(linux, machine, call);
     }
     let next = linux
         .next_thread(machine)
         .map_err(|_| Stop::Errno(libc::EAGAIN))?;
-    if !linux.threads.are_several() {
+    if !linux.threads.has_several() {
         slices::end();
     }
     Err(Stop::Next(next))
@@ -322,7 +322,7 @@ pub(super) fn set_tid_address(linux: &mut Linux, _: &mut Machine, call: [u64; 6]
 }
 
 pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> Answer {
-    match linux.threads.are_several() {
+    match linux.threads.has_several() {
         true => Err(Stop::Wait(Wait::Turn { result: 0 })),
         false => Ok(0),
     }

@@ -1,11 +1,11 @@
-use super::{Chance, LARGE_BYTES, Layout, PAGE_BYTES, SYSTEM};
+use super::{LARGE_BYTES, Layout, LayoutSeed, PAGE_BYTES, SYSTEM};
 use crate::elf::{Image, Segment};
 use expect_test::expect;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
-const NO_CHANCE: Chance = Chance {
+const NO_CHANCE: LayoutSeed = LayoutSeed {
     bias: 0,
     heap: 0,
     stack: 0,
@@ -119,7 +119,7 @@ proptest! {
         relocatable in any::<bool>(),
         sizes in prop::collection::vec((1_u64..0x30_0000, 0_u64..0x1_0000, 0_u8..3), 1..6),
         memory_bytes in 1_u64..64 << 20,
-        chance in any::<(u16, u16, u16)>(),
+        seed in any::<(u16, u16, u16)>(),
     ) {
         let mut at = 0x40_0000;
         let segments: Vec<_> = sizes
@@ -130,9 +130,9 @@ proptest! {
                 (begin..begin + bytes, kind == 1, kind == 2)
             })
             .collect();
-        let (bias, heap, stack) = chance;
+        let (bias, heap, stack) = seed;
         let image = image(relocatable, &segments);
-        let layout = Layout::new(&image, memory_bytes, Chance { bias, heap, stack }).expect("it fits");
+        let layout = Layout::new(&image, memory_bytes, LayoutSeed { bias, heap, stack }).expect("it fits");
         let pages = walk(&layout.tables().expect("few tables"));
         for (memory, write, execute) in &segments {
             let begin = (memory.start + layout.bias) / PAGE_BYTES * PAGE_BYTES;

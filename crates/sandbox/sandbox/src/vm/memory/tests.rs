@@ -3,7 +3,7 @@
 
 use super::{BadAddress, Memory, Template};
 use crate::elf::{Image, Segment};
-use crate::vm::layout::{Chance, LARGE_BYTES, Layout, PAGE_BYTES};
+use crate::vm::layout::{LARGE_BYTES, Layout, LayoutSeed, PAGE_BYTES};
 
 const CODE: u64 = 2 * LARGE_BYTES;
 const DATA: u64 = 3 * LARGE_BYTES;
@@ -26,12 +26,12 @@ fn divided(bytes: u64) -> Layout {
         segments: vec![segment(CODE, true), segment(CODE + bytes, false)],
         headers: (0, 0),
     };
-    let chance = Chance {
+    let seed = LayoutSeed {
         bias: 0,
         heap: 0,
         stack: 0,
     };
-    Layout::new(&image, 8 << 20, chance).expect("it fits")
+    Layout::new(&image, 8 << 20, seed).expect("it fits")
 }
 
 /// Returns the template of a boot that wrote code, data, and a word each above and below the stack
@@ -154,7 +154,7 @@ fn code_beside_data_in_one_large_page_is_written_by_nobody() {
             assert!(memory.slice(address, bytes).is_ok(), "{address:#x}");
         }
         assert!(memory.slice_mut(data, PAGE_BYTES).is_ok());
-        assert!(memory.drop_fresh(CODE..data).is_err() || memory.boots);
+        assert!(memory.zero_pages(CODE..data).is_err() || memory.boots);
     }
 }
 
@@ -162,9 +162,9 @@ fn code_beside_data_in_one_large_page_is_written_by_nobody() {
 #[test]
 fn n2_a_canary_tells_of_a_wipe_that_forgets() {
     let template = template(&layout());
-    for chance in (0..4_000).step_by(7) {
+    for seed in (0..4_000).step_by(7) {
         let mut memory = Memory::of(&template, false, false).expect("address space");
-        let canary = memory.plant(chance);
+        let canary = memory.plant(seed);
         assert!(memory.holds(&canary));
         let all = std::mem::take(&mut memory.wiped);
         memory.wipe().expect("nothing to drop");

@@ -1,10 +1,10 @@
-use super::{Words, build};
+use super::{StartArguments, build};
 use crate::elf::Image;
 
 #[test]
 fn a_program_finds_its_words() {
     const TOP: u64 = 0x10_0000;
-    let words = Words {
+    let words = StartArguments {
         arguments: vec![b"name".to_vec(), b"--flag".to_vec()],
         environment: vec![b"A=b".to_vec()],
     };

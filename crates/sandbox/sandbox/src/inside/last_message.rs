@@ -9,14 +9,14 @@ use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
 /// Current job, and the reply for the case that its memory runs out, built while there is memory.
-struct Words {
+struct LastMessage {
     job_id: u64,
     too_large: Vec<u8>,
 }
 
 /// Set in a child once it has a job. A worker has one thread, which never panics while it holds
 /// this lock.
-static WORDS: Mutex<Option<Words>> = Mutex::new(None);
+static WORDS: Mutex<Option<LastMessage>> = Mutex::new(None);
 
 /// Makes panics end the process, after a report to the pool or, in a child, a reply to its job.
 pub(super) fn to_pool() {
@@ -27,7 +27,7 @@ pub(super) fn to_pool() {
 pub(super) fn to_job(job_id: u64) {
     let detail = "out of memory";
     let reply = AllegedReply::new(job_id, Status::TooLarge, (0, 0), 0).with_detail(detail);
-    let words = Words {
+    let words = LastMessage {
         job_id,
         too_large: reply.to_bytes(),
     };

@@ -21,10 +21,10 @@ pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
 pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     let mut nanos = 0;
     visit(pidfd, &mut |task| {
-        let told = std::fs::read_to_string(task.join("schedstat"));
-        let own = told
+        let text = std::fs::read_to_string(task.join("schedstat"));
+        let own = text
             .ok()
-            .and_then(|told| told.split(' ').next()?.parse::<u64>().ok());
+            .and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
         nanos += own.unwrap_or(0);
     });
     Duration::from_nanos(nanos)

@@ -14,8 +14,8 @@
 use super::EXIT_FAILED;
 use super::child;
 use super::filter::Program as Filter;
-use super::last_words::{self, exit};
-use super::launcher::{Launch, Start, Strings, how_it_ended, start, wait};
+use super::last_message::{self, exit};
+use super::launcher::{Launch, Start, Strings, describe_exit, start, wait};
 use crate::probe::PROBE_FILTER;
 use crate::slot::timespec;
 use crate::vm::guest::{Files, environment_bytes};
@@ -23,7 +23,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
 use rustix::io::{Errno, pread, pwrite};
 use rustix::pipe::{PipeFlags, pipe_with};
-use sandbox_protocol::control::{Report, Rested};
+use sandbox_protocol::control::{ChildReady, Report};
 use sandbox_protocol::{
     AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status,
 };
@@ -35,12 +35,12 @@ use std::time::Duration;
 const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked; no other mechanism ends a program that uses
 /// too much with several threads.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes of one read or write.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// A running persistent program, with the launcher's ends of its pipes.
-struct Kept {
+struct PersistentProgram {
     pid: i32,
     requests: OwnedFd,
     answers: OwnedFd,
@@ -54,27 +54,29 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
         exit(super::EXIT_ABANDONED);
     };
-    let mut kept = match Kept::start(launch) {
-        Ok(kept) => kept,
+    let mut persistent = match PersistentProgram::start(launch) {
+        Ok(persistent) => persistent,
         Err(errno) => {
             let why = format!("start the program: {errno}");
-            child::say(socket.as_fd(), &Report::Broken(why).to_bytes());
+            child::send_to_pool(socket.as_fd(), &Report::Broken(why).to_bytes());
             exit(EXIT_FAILED);
         }
     };
-    let mut told_us = 0;
+    let mut reported_us = 0;
     loop {
-        let now_us = kept.cpu_us().unwrap_or(told_us);
-        let rested = Rested {
-            cpu_us: now_us - told_us,
-            ..Rested::default()
+        let now_us = persistent.cpu_us().unwrap_or(reported_us);
+        let child_ready = ChildReady {
+            cpu_us: now_us - reported_us,
+            ..ChildReady::default()
         };
-        told_us = now_us;
-        child::say(socket.as_fd(), &Report::Rested(rested).to_bytes());
-        if !kept.waits(socket.as_fd()) && (kept.answered || !readable(socket.as_fd(), LINGER)) {
+        reported_us = now_us;
+        child::send_to_pool(socket.as_fd(), &Report::ChildReady(child_ready).to_bytes());
+        if !persistent.waits(socket.as_fd())
+            && (persistent.answered || !readable(socket.as_fd(), LINGER))
+        {
             exit(EXIT_FAILED);
         }
-        if !kept.serve(socket.as_fd()) {
+        if !persistent.serve(socket.as_fd()) {
             exit(0);
         }
     }
@@ -86,8 +88,8 @@ fn readable(descriptor: BorrowedFd<'_>, time: Duration) -> bool {
     poll(&mut watched, Some(&timespec(time))).is_ok_and(|ready| 0 < ready)
 }
 
-impl Kept {
-    fn start(launch: &Launch) -> Result<Kept, Errno> {
+impl PersistentProgram {
+    fn start(launch: &Launch) -> Result<PersistentProgram, Errno> {
         let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
         let (words, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
@@ -108,7 +110,7 @@ impl Kept {
             threads_max: launch.threads_max(),
             once: None,
         })?;
-        Ok(Kept {
+        Ok(PersistentProgram {
             pid,
             requests,
             answers,
@@ -131,14 +133,14 @@ impl Kept {
     fn serve(&mut self, socket: BorrowedFd<'_>) -> bool {
         let mut bytes = [0; sandbox_protocol::MESSAGE_BYTES_MAX];
         let (job, files) = child::receive(socket, &mut bytes);
-        last_words::to_job(job.id);
+        last_message::to_job(job.id);
         if job.plan == PROBE_FILTER {
-            child::say(socket, &child::probe_filter(&job).to_bytes());
+            child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
             return false;
         }
         // If the CPU clock cannot be read, the job fails: nothing would end a program that uses too
         // much CPU time.
-        let begin_us = self.cpu_us().map_err(End::from);
+        let begin_us = self.cpu_us().map_err(ExchangeError::from);
         let exchanged = begin_us.and_then(|begin_us| {
             let bytes = self.exchange(&job, &files, begin_us)?;
             Ok((bytes, self.cpu_us()? - begin_us))
@@ -147,18 +149,18 @@ impl Kept {
             Ok((bytes, spent_us)) => {
                 self.answered = true;
                 let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
-                let reply = reply.with_detail(&self.last_words());
+                let reply = reply.with_detail(&self.last_message());
                 (reply.with_usage(0, spent_us), true)
             }
             // The reply to a job without an answer states no resource usage.
             Err(end) => (self.told(&job, end), false),
         };
-        child::say(socket, &reply.to_bytes());
+        child::send_to_pool(socket, &reply.to_bytes());
         sound
     }
 
     /// Sends the request and receives the answer. Returns the answer's length.
-    fn exchange(&self, job: &Job<'_>, files: &Files, begin_us: u64) -> Result<u64, End> {
+    fn exchange(&self, job: &Job<'_>, files: &Files, begin_us: u64) -> Result<u64, ExchangeError> {
         let mut request = Request::new(job, files)?;
         let mut answer = AnswerRecord::default();
         let mut piece = vec![0; PIECE_BYTES];
@@ -167,20 +169,20 @@ impl Kept {
             if answer.is_whole() {
                 return match request.is_sent() {
                     true => Ok(answer.body_bytes()),
-                    false => Err(End::Disorder(
+                    false => Err(ExchangeError::ProtocolViolation(
                         "answered before it had read the whole request",
                     )),
                 };
             }
             if cpu_us_max < self.cpu_us()? {
-                return Err(End::OutOfTime);
+                return Err(ExchangeError::OutOfTime);
             }
             let mut watched = [
                 PollFd::new(&self.answers, PollFlags::IN),
                 PollFd::new(&self.requests, PollFlags::OUT),
             ];
             let count = if request.is_sent() { 1 } else { 2 };
-            match poll(&mut watched[..count], Some(&timespec(LOOK))) {
+            match poll(&mut watched[..count], Some(&timespec(CHECK_INTERVAL))) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -200,9 +202,9 @@ impl Kept {
         piece: &mut [u8],
         job: &Job<'_>,
         files: &Files,
-    ) -> Result<(), End> {
+    ) -> Result<(), ExchangeError> {
         let len = match rustix::io::read(&self.answers, &mut *piece) {
-            Ok(0) => return Err(End::Over),
+            Ok(0) => return Err(ExchangeError::Over),
             Ok(len) => len,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
             Err(errno) => return Err(errno.into()),
@@ -210,11 +212,11 @@ impl Kept {
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
         let body = body.map_err(|sandbox_protocol::Excess| {
-            End::Disorder("wrote more than the announced answer")
+            ExchangeError::ProtocolViolation("wrote more than the announced answer")
         })?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
-            return Err(End::TooLarge);
+            return Err(ExchangeError::TooLarge);
         }
         let mut done = 0;
         while done < body.len() {
@@ -238,7 +240,7 @@ impl Kept {
 
     /// Returns the first part of the program's standard error since the last call. The rest is
     /// dropped.
-    fn last_words(&self) -> String {
+    fn last_message(&self) -> String {
         let mut heard = vec![0; PIECE_BYTES];
         let len = rustix::io::read(&self.words, &mut heard).unwrap_or(0);
         let words = &heard[..len.min(DETAIL_BYTES_MAX)];
@@ -246,42 +248,42 @@ impl Kept {
     }
 
     /// Builds the reply to a job that the program did not answer.
-    fn told(&self, job: &Job<'_>, end: End) -> AllegedReply {
+    fn told(&self, job: &Job<'_>, end: ExchangeError) -> AllegedReply {
         let (status, how) = match end {
-            End::Over => match wait(self.pid) {
-                Ok((status, _)) => how_it_ended(status),
+            ExchangeError::Over => match wait(self.pid) {
+                Ok((status, _)) => describe_exit(status),
                 Err(errno) => (Status::Failed, format!("wait: {errno}")),
             },
-            End::Disorder(how) => (Status::Failed, how.to_owned()),
-            End::TooLarge => (
+            ExchangeError::ProtocolViolation(how) => (Status::Failed, how.to_owned()),
+            ExchangeError::TooLarge => (
                 Status::TooLarge,
                 "exceeded the size limit of its answer".to_owned(),
             ),
-            End::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
-            End::Host(errno) => (
+            ExchangeError::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
+            ExchangeError::Host(errno) => (
                 Status::Failed,
                 format!("exchange records with the program: {errno}"),
             ),
         };
-        let words = self.last_words();
+        let words = self.last_message();
         let gap = if words.is_empty() { "" } else { ": " };
         AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
     }
 }
 
 /// Reason why a program did not answer.
-enum End {
+enum ExchangeError {
     /// The program closed its standard output, most likely by its end.
     Over,
-    Disorder(&'static str),
+    ProtocolViolation(&'static str),
     TooLarge,
     OutOfTime,
     Host(Errno),
 }
 
-impl From<Errno> for End {
-    fn from(errno: Errno) -> End {
-        End::Host(errno)
+impl From<Errno> for ExchangeError {
+    fn from(errno: Errno) -> ExchangeError {
+        ExchangeError::Host(errno)
     }
 }
 

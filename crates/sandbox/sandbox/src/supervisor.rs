@@ -10,13 +10,13 @@ use crate::error::{Error, ErrorKind};
 use crate::place;
 use crate::pool::Shared;
 use crate::posture::{HugePages, Posture};
-use crate::slot::{End, Slot, Told, kill, timespec};
+use crate::slot::{ExitOutcome, PendingExit, Slot, kill, timespec};
 use crate::spawn::Process;
-use crate::zygote::{Cast, Zygote};
+use crate::zygote::{Zygote, ZygoteSource};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use sandbox_protocol::control::{CONTROL_BYTES_MAX, Jail, Report, Rested, SlotId};
+use sandbox_protocol::control::{CONTROL_BYTES_MAX, ChildReady, Jail, Report, SlotId};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, mpsc};
@@ -29,15 +29,15 @@ const PAUSE_MIN: Duration = Duration::from_millis(10);
 /// that many jobs.
 const ORDERED_AHEAD: usize = 2;
 
-pub(crate) struct Keeper {
+pub(crate) struct Supervisor {
     shared: Arc<Shared>,
-    cast: Cast,
+    zygote_source: ZygoteSource,
     /// Sender for the outcome of the first zygote's start; taken when it is ready or has failed.
     started: Option<mpsc::SyncSender<Result<(), Error>>>,
-    zygotes: Vec<Tended>,
+    zygotes: Vec<TrackedZygote>,
     children: HashMap<SlotId, Child>,
     /// Children that have yet to report that they are ready for a job, each with its deadline.
-    resting: Vec<(Slot, Instant)>,
+    unready: Vec<(Slot, Instant)>,
     /// Page tables of the guest that is booting.
     tables: String,
     slots: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Keeper {
     not_before: Instant,
 }
 
-struct Tended {
+struct TrackedZygote {
     zygote: Zygote,
     generation: u64,
     state: State,
@@ -67,26 +67,26 @@ struct Child {
     socket: Option<OwnedFd>,
     /// Set once the child is forked.
     pidfd: Option<Arc<OwnedFd>>,
-    end: Arc<End>,
+    end: Arc<PendingExit>,
     /// CPU time that the child has reported so far.
     cpu_us: u64,
     /// Number of times that the child has reported ready; 0 before its first job.
     jobs: u64,
 }
 
-impl Keeper {
+impl Supervisor {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        cast: Cast,
+        zygote_source: ZygoteSource,
         started: mpsc::SyncSender<Result<(), Error>>,
-    ) -> Keeper {
-        Keeper {
+    ) -> Supervisor {
+        Supervisor {
             shared,
-            cast,
+            zygote_source,
             started: Some(started),
             zygotes: Vec::new(),
             children: HashMap::new(),
-            resting: Vec::new(),
+            unready: Vec::new(),
             tables: String::new(),
             slots: 0,
             generations: 0,
@@ -99,15 +99,15 @@ impl Keeper {
     pub(crate) fn run(mut self) {
         while !self.shared.queue().stopping {
             let now = Instant::now();
-            self.bury(now);
+            self.drop_unneeded(now);
             if self.not_before <= now {
                 self.boot(now);
                 self.refill(now);
             }
             self.wait(now);
-            self.hear();
-            self.tend();
-            self.mourn();
+            self.read_reports();
+            self.take_returned();
+            self.reap_orphans();
         }
         self.shared.queue().ready.clear();
         for pidfd in self
@@ -127,15 +127,15 @@ impl Keeper {
             State::Serving { forks } => forks < enough,
             State::Retired | State::Dead => false,
         };
-        if self.zygotes.iter().any(|tended| fresh(tended.state)) {
+        if self.zygotes.iter().any(|tracked| fresh(tracked.state)) {
             return;
         }
-        match Zygote::start(&self.cast, &self.shared.limits) {
+        match Zygote::start(&self.zygote_source, &self.shared.limits) {
             Ok(zygote) => {
                 let longest = u64::from(self.shared.limits.max_boot_time_ms);
                 let deadline = now + Duration::from_millis(longest);
                 self.generations += 1;
-                self.zygotes.push(Tended {
+                self.zygotes.push(TrackedZygote {
                     zygote,
                     generation: self.generations,
                     state: State::Booting { deadline },
@@ -149,18 +149,18 @@ impl Keeper {
     /// that ended without waiting for a new command.
     fn refill(&mut self, now: Instant) {
         let wanted = self.shared.limits.children() + ORDERED_AHEAD;
-        let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
+        let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
             return;
         };
         // Children that stay never end by themselves, so older generations must not count: they
         // would leave no room for the new generation.
-        let (stays, newest) = (self.shared.stays, tended.generation);
+        let (stays, newest) = (self.shared.stays, tracked.generation);
         let counts = |child: &&Child| !stays || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
             self.slots += 1;
             let slot = SlotId(self.slots);
             let forked = channel::pair().and_then(|(socket, theirs)| {
-                tended.zygote.fork(slot, theirs.as_fd()).map(|()| socket)
+                tracked.zygote.fork(slot, theirs.as_fd()).map(|()| socket)
             });
             let socket = match forked {
                 Ok(socket) => socket,
@@ -173,11 +173,11 @@ impl Keeper {
                     return;
                 }
             };
-            if let State::Serving { forks } = &mut tended.state {
+            if let State::Serving { forks } = &mut tracked.state {
                 *forks += 1;
             }
             let child = Child {
-                generation: tended.generation,
+                generation: tracked.generation,
                 socket: Some(socket),
                 pidfd: None,
                 end: Arc::default(),
@@ -195,23 +195,26 @@ impl Keeper {
         let controls = self
             .zygotes
             .iter()
-            .filter(|tended| tended.state != State::Dead);
-        let controls = controls.map(|tended| tended.zygote.control());
+            .filter(|tracked| tracked.state != State::Dead);
+        let controls = controls.map(|tracked| tracked.zygote.control());
         let orphans = self.orphans().map(|(_, pidfd)| pidfd);
-        let resting = self.resting.iter().map(|(slot, _)| slot.socket.as_fd());
+        let unready = self.unready.iter().map(|(slot, _)| slot.socket.as_fd());
         let mut watched: Vec<_> = [wake]
             .into_iter()
             .chain(controls)
             .chain(orphans)
-            .chain(resting)
+            .chain(unready)
             .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
             .collect();
-        let boots = self.zygotes.iter().filter_map(|tended| match tended.state {
-            State::Booting { deadline } => Some(deadline),
-            _ => None,
-        });
+        let boots = self
+            .zygotes
+            .iter()
+            .filter_map(|tracked| match tracked.state {
+                State::Booting { deadline } => Some(deadline),
+                _ => None,
+            });
         let pause = Some(self.not_before).filter(|time| now < *time);
-        let rests = self.resting.iter().map(|(_, deadline)| *deadline);
+        let rests = self.unready.iter().map(|(_, deadline)| *deadline);
         let next = boots.chain(pause).chain(rests).min();
         let timeout = next.map(|time| timespec(time.saturating_duration_since(now)));
         match poll(&mut watched, timeout.as_ref()) {
@@ -224,7 +227,7 @@ impl Keeper {
     fn orphans(&self) -> impl Iterator<Item = (SlotId, BorrowedFd<'_>)> {
         let dead = |generation| {
             let mut zygotes = self.zygotes.iter();
-            zygotes.any(|tended| tended.generation == generation && tended.state == State::Dead)
+            zygotes.any(|tracked| tracked.generation == generation && tracked.state == State::Dead)
         };
         self.children
             .iter()
@@ -233,16 +236,16 @@ impl Keeper {
     }
 
     /// Processes all pending reports of the zygotes.
-    fn hear(&mut self) {
+    fn read_reports(&mut self) {
         for index in 0..self.zygotes.len() {
             while self.zygotes[index].state != State::Dead {
                 match self.zygotes[index].zygote.report() {
                     Ok(Some((report, pidfd))) => self.take(index, report, pidfd),
                     Ok(None) => break,
                     Err(Errno::PIPE | Errno::CONNRESET) => {
-                        self.lose(index, worker("exited unexpectedly"))
+                        self.mark_dead(index, worker("exited unexpectedly"))
                     }
-                    Err(errno) => self.lose(index, worker(&errno.to_string())),
+                    Err(errno) => self.mark_dead(index, worker(&errno.to_string())),
                 }
             }
         }
@@ -251,7 +254,7 @@ impl Keeper {
     fn take(&mut self, index: usize, report: Report, pidfd: Option<OwnedFd>) {
         match report {
             Report::Ready(jail) => self.serve(index, jail),
-            Report::Broken(text) => self.lose(index, worker(&text)),
+            Report::Broken(text) => self.mark_dead(index, worker(&text)),
             Report::Forked(id) => {
                 let Some(child) = self.children.get_mut(&id) else {
                     return;
@@ -267,10 +270,10 @@ impl Keeper {
                         process: placed.and_then(|pidfd| place::process(pidfd)),
                         pidfd,
                         end: Arc::clone(&child.end),
-                        gave_way: None,
+                        reduced_weight: None,
                     };
                     if self.shared.stays {
-                        self.rest(slot);
+                        self.await_ready(slot);
                     } else {
                         self.shared.push(slot);
                     }
@@ -282,13 +285,13 @@ impl Keeper {
                 self.shared.queue().trouble = Some(format!("fork: {errno}"));
                 self.back_off();
             }
-            Report::Reaped(id, ending) => {
+            Report::Reaped(id, exit_report) => {
                 self.shared.withdraw(id);
-                self.resting.retain(|(slot, _)| slot.id != id);
-                let mut told_us = 0;
+                self.unready.retain(|(slot, _)| slot.id != id);
+                let mut reported_us = 0;
                 if let Some(child) = self.children.remove(&id) {
-                    child.end.tell(Told::Reaped(ending));
-                    told_us = child.cpu_us;
+                    child.end.resolve(ExitOutcome::Reaped(exit_report));
+                    reported_us = child.cpu_us;
                 }
                 if !self.shared.stays {
                     self.shared.counters.wipes.add(1);
@@ -296,39 +299,39 @@ impl Keeper {
                 self.shared
                     .counters
                     .cpu_us
-                    .add(ending.cpu_us.saturating_sub(told_us));
+                    .add(exit_report.cpu_us.saturating_sub(reported_us));
                 self.pause = PAUSE_MIN;
             }
             Report::Tables(text) => self.tables.push_str(&text),
             // Only a child sends this report, and on its own socket.
-            Report::Rested(_) => {
-                self.lose(index, worker("sent a report that only a child may send"))
+            Report::ChildReady(_) => {
+                self.mark_dead(index, worker("sent a report that only a child may send"))
             }
         }
     }
 
     /// Puts the child on the list of those that have yet to report ready.
-    fn rest(&mut self, slot: Slot) {
+    fn await_ready(&mut self, slot: Slot) {
         let longest = self.shared.limits.max_boot_time_ms;
         let deadline = Instant::now() + Duration::from_millis(u64::from(longest));
-        self.resting.push((slot, deadline));
+        self.unready.push((slot, deadline));
     }
 
     /// Takes in children that finished a job, and queues those that have reported ready for the
     /// next.
-    fn tend(&mut self) {
+    fn take_returned(&mut self) {
         let mut woken = [0; 8];
         // An eventfd with nothing to read is fine too.
         let _woken = rustix::io::read(&self.shared.wake, &mut woken);
         let returned = std::mem::take(&mut self.shared.queue().returned);
-        returned.into_iter().for_each(|slot| self.rest(slot));
+        returned.into_iter().for_each(|slot| self.await_ready(slot));
         let now = Instant::now();
-        for (slot, deadline) in std::mem::take(&mut self.resting) {
+        for (slot, deadline) in std::mem::take(&mut self.unready) {
             let mut bytes = [0; CONTROL_BYTES_MAX];
             let heard = channel::receive(slot.socket.as_fd(), &mut bytes, RecvFlags::DONTWAIT);
             match heard.map(|(len, _)| Report::from_bytes(&bytes[..len])) {
-                Ok(Some(Report::Rested(rested))) => self.offer(slot, &rested),
-                Err(Errno::AGAIN) if now < deadline => self.resting.push((slot, deadline)),
+                Ok(Some(Report::ChildReady(child_ready))) => self.offer(slot, &child_ready),
+                Err(Errno::AGAIN) if now < deadline => self.unready.push((slot, deadline)),
                 Ok(Some(Report::Broken(text))) => {
                     slot.kill();
                     self.shared.queue().trouble = Some(worker(&text).to_string());
@@ -342,36 +345,36 @@ impl Keeper {
     }
 
     /// Queues a child that reported ready, unless its generation is retired.
-    fn offer(&mut self, slot: Slot, rested: &Rested) {
+    fn offer(&mut self, slot: Slot, child_ready: &ChildReady) {
         let counters = &self.shared.counters;
-        counters.cpu_us.add(rested.cpu_us);
+        counters.cpu_us.add(child_ready.cpu_us);
         let Some(child) = self.children.get_mut(&slot.id) else {
             return slot.kill();
         };
-        child.cpu_us += rested.cpu_us;
+        child.cpu_us += child_ready.cpu_us;
         if 0 < child.jobs {
-            counters.refused_calls.add(rested.refused_calls);
+            counters.refused_calls.add(child_ready.refused_calls);
         }
         if 0 < child.jobs && self.shared.limits.ephemeral {
             counters.wipes.add(1);
-            counters.wipe_us.add(rested.wipe_us);
-            counters.dirty_bytes.add(rested.dirty_bytes);
+            counters.wipe_us.add(child_ready.wipe_us);
+            counters.dirty_bytes.add(child_ready.dirty_bytes);
         }
         child.jobs += 1;
-        if rested.leaked {
+        if child_ready.leaked {
             counters.wipe_leaks.add(1);
             return slot.kill();
         }
-        let Some(tended) = self.zygotes.iter_mut().find(|tended| tended.serves()) else {
+        let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
             return self.shared.push_again(slot);
         };
-        if slot.generation != tended.generation {
+        if slot.generation != tracked.generation {
             return slot.kill();
         }
-        if let State::Serving { forks } = &mut tended.state {
+        if let State::Serving { forks } = &mut tracked.state {
             *forks += 1;
         }
-        let newest = tended.generation;
+        let newest = tracked.generation;
         self.shared.push_again(slot);
         // The new generation has a ready child, so idle children of earlier generations can go.
         self.shared.retire_before(newest);
@@ -386,14 +389,14 @@ impl Keeper {
         if given < wanted {
             let why =
                 format!("this host provides isolation {given}, but min_isolation is {wanted}");
-            return self.lose(index, Error::new(ErrorKind::Host, why));
+            return self.mark_dead(index, Error::new(ErrorKind::Host, why));
         }
-        for tended in self.zygotes.iter_mut().filter(|tended| tended.serves()) {
-            // If the zygote hung up already, `hear` finds that too.
-            if tended.zygote.retire().is_ok() {
+        for tracked in self.zygotes.iter_mut().filter(|tracked| tracked.serves()) {
+            // If the zygote hung up already, `read_reports` finds that too.
+            if tracked.zygote.retire().is_ok() {
                 self.shared.counters.zygote_renewals.add(1);
             }
-            tended.state = State::Retired;
+            tracked.state = State::Retired;
         }
         self.zygotes[index].state = State::Serving { forks: 0 };
         let mut queue = self.shared.queue();
@@ -408,10 +411,10 @@ impl Keeper {
 
     /// Marks a zygote as dead. Its forked children live on where they can; its pending forks go to
     /// the next zygote.
-    fn lose(&mut self, index: usize, error: Error) {
-        let tended = &mut self.zygotes[index];
-        let generation = tended.generation;
-        let state = std::mem::replace(&mut tended.state, State::Dead);
+    fn mark_dead(&mut self, index: usize, error: Error) {
+        let tracked = &mut self.zygotes[index];
+        let generation = tracked.generation;
+        let state = std::mem::replace(&mut tracked.state, State::Dead);
         self.children
             .retain(|_, child| child.generation != generation || child.pidfd.is_some());
         let childless = !self
@@ -426,7 +429,7 @@ impl Keeper {
     }
 
     /// Removes orphans that ended: with their zygote dead, no process reports their end.
-    fn mourn(&mut self) {
+    fn reap_orphans(&mut self) {
         let ended = |pidfd: BorrowedFd<'_>| {
             let mut watched = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
             poll(&mut watched, Some(&timespec(Duration::ZERO))).is_ok_and(|ready| 0 < ready)
@@ -436,25 +439,25 @@ impl Keeper {
         for id in gone {
             self.shared.withdraw(id);
             if let Some(child) = self.children.remove(&id) {
-                child.end.tell(Told::Unknown);
+                child.end.resolve(ExitOutcome::Unknown);
             }
             self.shared.counters.wipes.add(1);
         }
     }
 
     /// Drops dead zygotes without children, and gives up zygotes that boot for too long.
-    fn bury(&mut self, now: Instant) {
+    fn drop_unneeded(&mut self, now: Instant) {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
-        if let Some(index) = self.zygotes.iter().position(|tended| late(tended.state)) {
+        if let Some(index) = self.zygotes.iter().position(|tracked| late(tracked.state)) {
             let longest = self.shared.limits.max_boot_time_ms;
             let why = format!("not ready within max_boot_time, {longest} ms");
-            self.lose(index, worker(&why));
+            self.mark_dead(index, worker(&why));
         }
         let children = &self.children;
-        self.zygotes.retain(|tended| {
+        self.zygotes.retain(|tracked| {
             let mut children = children.values();
-            tended.state != State::Dead
-                || children.any(|child| child.generation == tended.generation)
+            tracked.state != State::Dead
+                || children.any(|child| child.generation == tracked.generation)
         });
     }
 
@@ -478,7 +481,7 @@ impl Keeper {
     }
 }
 
-impl Tended {
+impl TrackedZygote {
     fn serves(&self) -> bool {
         matches!(self.state, State::Serving { .. })
     }
