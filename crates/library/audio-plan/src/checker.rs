@@ -24,7 +24,7 @@ const LAST: u8 = 4;
 
 /// Violation that a correct worker cannot cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
+pub enum StreamViolation {
     /// The bytes do not start with a page.
     NoPage,
     /// The checksum of a page does not match its bytes.
@@ -37,7 +37,7 @@ pub enum Lie {
     /// The stream plays longer than the track, or its time goes back.
     Time,
     /// The stream has no last page.
-    Cut,
+    Truncated,
 }
 
 /// Incremental verifier of a worker's output. [`Checker::take`] returns how many of the bytes are
@@ -72,8 +72,8 @@ impl Checker {
     /// The caller passes the remaining bytes again, together with more.
     ///
     /// # Errors
-    /// The first [`Lie`].
-    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, Lie> {
+    /// The first [`StreamViolation`].
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, StreamViolation> {
         let mut taken = 0;
         loop {
             match self.take_page(&bytes[taken..])? {
@@ -87,14 +87,14 @@ impl Checker {
     /// the verifier must not be used any more.
     ///
     /// # Errors
-    /// The first [`Lie`].
-    pub fn take_page(&mut self, bytes: &[u8]) -> Result<usize, Lie> {
+    /// The first [`StreamViolation`].
+    pub fn take_page(&mut self, bytes: &[u8]) -> Result<usize, StreamViolation> {
         match page(bytes)? {
             Some(page) => {
-                self.judge(&page)?;
+                self.check_page(&page)?;
                 Ok(page.bytes.len())
             }
-            None if PAGE_BYTES_MAX <= bytes.len() => Err(Lie::NoPage),
+            None if PAGE_BYTES_MAX <= bytes.len() => Err(StreamViolation::NoPage),
             None => Ok(0),
         }
     }
@@ -102,17 +102,17 @@ impl Checker {
     /// Returns the samples per channel that the stream plays, after all bytes were verified.
     ///
     /// # Errors
-    /// [`Lie::Cut`] if the last page is missing.
-    pub fn finish(&self) -> Result<u64, Lie> {
+    /// [`StreamViolation::Truncated`] if the last page is missing.
+    pub fn finish(&self) -> Result<u64, StreamViolation> {
         match self.ended {
             true => Ok(self.granule - self.pre_skip),
-            false => Err(Lie::Cut),
+            false => Err(StreamViolation::Truncated),
         }
     }
 
-    fn judge(&mut self, page: &Page<'_>) -> Result<(), Lie> {
+    fn check_page(&mut self, page: &Page<'_>) -> Result<(), StreamViolation> {
         if page_crc(page.bytes) != page.u32_at(22) {
-            return Err(Lie::Checksum);
+            return Err(StreamViolation::Checksum);
         }
         let flags = page.bytes[5];
         let serial = page.u32_at(14);
@@ -123,42 +123,43 @@ impl Checker {
             && flags < 8
             && !self.ended;
         if !is_next {
-            return Err(Lie::Order);
+            return Err(StreamViolation::Order);
         }
         match self.pages {
             0 => self.head(page)?,
             1 if page.data.starts_with(b"OpusTags") => {}
-            1 => return Err(Lie::Head),
+            1 => return Err(StreamViolation::Head),
             _ => self.time(page.u64_at(6))?,
         }
         self.serial = serial;
         self.pages += 1;
         self.ended = flags & LAST != 0;
         match self.ended && self.granule < self.pre_skip {
-            true => Err(Lie::Time),
+            true => Err(StreamViolation::Time),
             false => Ok(()),
         }
     }
 
-    fn head(&mut self, page: &Page<'_>) -> Result<(), Lie> {
-        let head: &[u8; OPUS_HEAD_BYTES] = page.data.try_into().map_err(|_| Lie::Head)?;
+    fn head(&mut self, page: &Page<'_>) -> Result<(), StreamViolation> {
+        let head: &[u8; OPUS_HEAD_BYTES] =
+            page.data.try_into().map_err(|_| StreamViolation::Head)?;
         let is_ours =
             head.starts_with(b"OpusHead\x01") && head[9] == self.channels && head[18] == 0;
         if !is_ours {
-            return Err(Lie::Head);
+            return Err(StreamViolation::Head);
         }
         self.pre_skip = u64::from(u16::from_le_bytes([head[10], head[11]]));
         Ok(())
     }
 
-    fn time(&mut self, granule: u64) -> Result<(), Lie> {
+    fn time(&mut self, granule: u64) -> Result<(), StreamViolation> {
         /// RFC 3533 §6: no packet ends on this page.
         const NO_TIME: u64 = u64::MAX;
         if granule == NO_TIME {
             return Ok(());
         }
         if granule < self.granule || self.samples_max + self.pre_skip < granule {
-            return Err(Lie::Time);
+            return Err(StreamViolation::Time);
         }
         self.granule = granule;
         Ok(())
@@ -183,11 +184,11 @@ impl Page<'_> {
 }
 
 /// Returns the page at the start of `bytes`; `None` if more bytes are needed.
-fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, Lie> {
+fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     const MAGIC: &[u8] = b"OggS\0";
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
-        return Err(Lie::NoPage);
+        return Err(StreamViolation::NoPage);
     }
     let Some(&segments) = bytes.get(HEAD_BYTES - 1) else {
         return Ok(None);

@@ -7,7 +7,7 @@ use crate::source::{Codec, Source};
 const BIT_RATE_KBPS_MIN: u32 = 6;
 const BIT_RATE_KBPS_MAX: u32 = 510;
 /// Bit rate if only a format is requested: transparent to most listeners in stereo.
-const BIT_RATE_KBPS_USUAL: u32 = 128;
+const BIT_RATE_KBPS_DEFAULT: u32 = 128;
 
 /// Format that a player requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Format {
 
 /// Request of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct AudioRequest {
     /// Requested format.
     pub format: Format,
     /// Maximum bit rate; 0 means unlimited.
@@ -65,9 +65,9 @@ impl Default for Limits {
 
 /// Reason for sending the file as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum RawReason {
     /// The player requested the file, or the file already satisfies the request.
-    Wanted,
+    AsRequested,
     /// There is no decoder for the file.
     Undecodable,
     /// The track is longer than [`Limits::duration_ms_max`], or its length is unknown.
@@ -78,16 +78,16 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send the file.
-    Raw(Why),
+    Raw(RawReason),
     /// Transcode by this plan.
-    Make(Plan),
+    Transcode(Plan),
     /// Send nothing: the start position is after the track's end.
-    Behind,
+    AfterEnd,
 }
 
 /// Chooses the response to `wish` for `source`. The caller adds texts and gains to the plan.
 #[must_use]
-pub fn decide(wish: &Wish, source: &Source, limits: &Limits) -> Decision {
+pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
     let exceeds = wish.bit_rate_kbps_max != 0 && wish.bit_rate_kbps_max < source.bit_rate_kbps;
     let is_wanted = match wish.format {
         Format::Raw => false,
@@ -95,18 +95,18 @@ pub fn decide(wish: &Wish, source: &Source, limits: &Limits) -> Decision {
         Format::Any | Format::Other => exceeds || wish.start_ms != 0,
     };
     if !is_wanted {
-        return Decision::Raw(Why::Wanted);
+        return Decision::Raw(RawReason::AsRequested);
     }
     let Some(codec) = source.codec else {
-        return Decision::Raw(Why::Undecodable);
+        return Decision::Raw(RawReason::Undecodable);
     };
     if source.duration_ms == 0 || limits.duration_ms_max < source.duration_ms {
-        return Decision::Raw(Why::TooLong);
+        return Decision::Raw(RawReason::TooLong);
     }
     if source.duration_ms <= wish.start_ms {
-        return Decision::Behind;
+        return Decision::AfterEnd;
     }
-    Decision::Make(Plan {
+    Decision::Transcode(Plan {
         codec,
         channels: source.channels.clamp(1, 2),
         bit_rate_bps: bit_rate_kbps(wish, source, codec) * 1_000,
@@ -121,9 +121,9 @@ pub fn decide(wish: &Wish, source: &Source, limits: &Limits) -> Decision {
 
 /// Returns the bit rate: at most the requested one, and at most that of a lossy file, since more
 /// bits would only reproduce its artefacts.
-fn bit_rate_kbps(wish: &Wish, source: &Source, codec: Codec) -> u32 {
+fn bit_rate_kbps(wish: &AudioRequest, source: &Source, codec: Codec) -> u32 {
     let asked = match wish.bit_rate_kbps_max {
-        0 => BIT_RATE_KBPS_USUAL,
+        0 => BIT_RATE_KBPS_DEFAULT,
         asked => asked,
     };
     let there = match source.bit_rate_kbps {

@@ -16,7 +16,7 @@
 //! Units and limits: times are milliseconds, rates bits or kilobits per second, as names say;
 //! [`Limits`] bounds the tracks that are transcoded. [`packets`] reads the tables of an MP4 file in
 //! memory. [`Checker`] verifies a worker's output incrementally, in complete pages. Errors:
-//! [`MalformedPlan`] is the sender's fault, [`Lie`] the worker's, [`Malformed`] a file's. Threads:
+//! [`MalformedPlan`] is the sender's fault, [`StreamViolation`] the worker's, [`Malformed`] a file's. Threads:
 //! none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus in Ogg).
 
 #![forbid(unsafe_code)]
@@ -27,8 +27,8 @@ mod mp4;
 mod plan;
 mod source;
 
-pub use checker::{Checker, Lie, page_crc};
-pub use decide::{Decision, Format, Limits, Why, Wish, decide};
+pub use checker::{Checker, StreamViolation, page_crc};
+pub use decide::{AudioRequest, Decision, Format, Limits, RawReason, decide};
 pub use mp4::{Malformed, Packets, packets};
 pub use plan::{Cost, Gain, MalformedPlan, Plan, TEXT_BYTES_MAX};
 pub use source::{Codec, Source};

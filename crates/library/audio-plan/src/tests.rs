@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use crate::{
-    Checker, Codec, Decision, Format, Gain, Lie, Limits, MalformedPlan, Plan, Source, Why, Wish,
-    decide, page_crc,
+    AudioRequest, Checker, Codec, Decision, Format, Gain, Limits, MalformedPlan, Plan, RawReason,
+    Source, StreamViolation, decide, page_crc,
 };
 
 fn plan() -> Plan {
@@ -39,15 +39,15 @@ fn gets(
         duration_ms: 200_000,
         channels,
     };
-    let wish = Wish {
+    let wish = AudioRequest {
         format: Format::named(format),
         bit_rate_kbps_max: max,
         start_ms,
     };
     match decide(&wish, &source, &Limits::default()) {
         Decision::Raw(why) => format!("raw, {why:?}"),
-        Decision::Behind => "behind".to_owned(),
-        Decision::Make(plan) => format!(
+        Decision::AfterEnd => "behind".to_owned(),
+        Decision::Transcode(plan) => format!(
             "{} kb/s, {} ch, from {}",
             plan.bit_rate_bps / 1_000,
             plan.channels,
@@ -114,7 +114,7 @@ fn players_get_what_they_ask_for_or_the_file() {
 
 #[test]
 fn tracks_of_no_or_too_great_length_are_not_made() {
-    let wish = Wish {
+    let wish = AudioRequest {
         format: Format::Opus,
         bit_rate_kbps_max: 0,
         start_ms: 0,
@@ -127,7 +127,7 @@ fn tracks_of_no_or_too_great_length_are_not_made() {
             channels: 2,
         };
         let got = decide(&wish, &source, &Limits::default());
-        assert_eq!(got, Decision::Raw(Why::TooLong), "{duration_ms}");
+        assert_eq!(got, Decision::Raw(RawReason::TooLong), "{duration_ms}");
     }
 }
 
@@ -204,7 +204,7 @@ fn track() -> Vec<Vec<u8>> {
     ]
 }
 
-fn check(pages: &[Vec<u8>]) -> Result<u64, Lie> {
+fn check(pages: &[Vec<u8>]) -> Result<u64, StreamViolation> {
     let bytes = pages.concat();
     let mut checker = Checker::new(&plan());
     assert_eq!(checker.take(&bytes)?, bytes.len());
@@ -225,29 +225,59 @@ fn every_lie_about_a_track_is_found() {
     };
     let mono = [&HEAD[..9], b"\x01", &HEAD[10..]].concat();
     let mapped = [&HEAD[..18], b"\x01"].concat();
-    assert_eq!(with(0, page(2, 0, 0, &[&mono])), Err(Lie::Head));
-    assert_eq!(with(0, page(2, 0, 0, &[&mapped])), Err(Lie::Head));
-    assert_eq!(with(0, page(2, 0, 0, &[b"\x01vorbis"])), Err(Lie::Head));
-    assert_eq!(with(1, page(0, 0, 1, &[b"OpusTag"])), Err(Lie::Head));
-    assert_eq!(with(0, page(0, 0, 0, &[HEAD])), Err(Lie::Order));
-    assert_eq!(with(2, page(2, 0, 2, &[HEAD])), Err(Lie::Order));
-    assert_eq!(with(2, page(0, 1_920, 3, &[b"abc"])), Err(Lie::Order));
-    assert_eq!(with(2, page(4, 1_920, 2, &[b"abc"])), Err(Lie::Order));
-    assert_eq!(with(2, page(8, 1_920, 2, &[b"abc"])), Err(Lie::Order));
-    assert_eq!(with(3, page(4, 1_919, 3, &[b"ghi"])), Err(Lie::Time));
-    assert_eq!(with(3, page(4, 1 << 40, 3, &[b"ghi"])), Err(Lie::Time));
-    assert_eq!(with(3, page(0, 2_712, 3, &[b"ghi"])), Err(Lie::Cut));
+    assert_eq!(with(0, page(2, 0, 0, &[&mono])), Err(StreamViolation::Head));
+    assert_eq!(
+        with(0, page(2, 0, 0, &[&mapped])),
+        Err(StreamViolation::Head)
+    );
+    assert_eq!(
+        with(0, page(2, 0, 0, &[b"\x01vorbis"])),
+        Err(StreamViolation::Head)
+    );
+    assert_eq!(
+        with(1, page(0, 0, 1, &[b"OpusTag"])),
+        Err(StreamViolation::Head)
+    );
+    assert_eq!(with(0, page(0, 0, 0, &[HEAD])), Err(StreamViolation::Order));
+    assert_eq!(with(2, page(2, 0, 2, &[HEAD])), Err(StreamViolation::Order));
+    assert_eq!(
+        with(2, page(0, 1_920, 3, &[b"abc"])),
+        Err(StreamViolation::Order)
+    );
+    assert_eq!(
+        with(2, page(4, 1_920, 2, &[b"abc"])),
+        Err(StreamViolation::Order)
+    );
+    assert_eq!(
+        with(2, page(8, 1_920, 2, &[b"abc"])),
+        Err(StreamViolation::Order)
+    );
+    assert_eq!(
+        with(3, page(4, 1_919, 3, &[b"ghi"])),
+        Err(StreamViolation::Time)
+    );
+    assert_eq!(
+        with(3, page(4, 1 << 40, 3, &[b"ghi"])),
+        Err(StreamViolation::Time)
+    );
+    assert_eq!(
+        with(3, page(0, 2_712, 3, &[b"ghi"])),
+        Err(StreamViolation::Truncated)
+    );
     let mut short = track();
     short[2] = page(0, 10, 2, &[b"abc"]);
     short[3] = page(4, 20, 3, &[b"ghi"]);
-    assert_eq!(check(&short), Err(Lie::Time));
+    assert_eq!(check(&short), Err(StreamViolation::Time));
     for at in [5, 30, 60] {
         let mut bytes = track().concat();
         bytes[at] ^= 1;
         let verdict = Checker::new(&plan()).take(&bytes);
-        assert_eq!(verdict, Err(Lie::Checksum), "{at}");
+        assert_eq!(verdict, Err(StreamViolation::Checksum), "{at}");
     }
-    assert_eq!(Checker::new(&plan()).take(b"RIFF"), Err(Lie::NoPage));
+    assert_eq!(
+        Checker::new(&plan()).take(b"RIFF"),
+        Err(StreamViolation::NoPage)
+    );
 }
 
 #[test]

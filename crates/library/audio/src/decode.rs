@@ -21,7 +21,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// Meaning of the channels in a frame, by the convention of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ChannelOrder {
     /// Left, right, centre, low, back, side: WAV, FLAC, and AIFF with two channels.
     Wave,
     /// Centre between left and right, low last: Vorbis and Opus.
@@ -32,21 +32,21 @@ pub(crate) enum Order {
 
 /// Format of a decoder's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct FrameFormat {
     pub(crate) rate_hz: u32,
     pub(crate) channels: u8,
-    pub(crate) order: Order,
+    pub(crate) order: ChannelOrder,
 }
 
-impl Shape {
-    fn new(rate_hz: u32, channels: u32, order: Order) -> Result<Shape, Error> {
+impl FrameFormat {
+    fn new(rate_hz: u32, channels: u32, order: ChannelOrder) -> Result<FrameFormat, Error> {
         if !(RATE_HZ_MIN..=RATE_HZ_MAX).contains(&rate_hz) {
             return Err(Error::unsupported(format!("sample rate of {rate_hz} Hz")));
         }
         if !(1..=u32::from(CHANNELS_MAX)).contains(&channels) {
             return Err(Error::unsupported(format!("{channels} channels")));
         }
-        Ok(Shape {
+        Ok(FrameFormat {
             rate_hz,
             channels: channels as u8,
             order,
@@ -58,7 +58,7 @@ impl Shape {
 pub(crate) trait Decoder {
     /// Returns the format of the latest frames, and before the first call of `next`, that of the
     /// first ones. The format may change within a file.
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> FrameFormat;
 
     /// Appends the next frames with interleaved channels, all of one format. Returns `false`, with
     /// nothing appended, at the end.

@@ -18,7 +18,7 @@
 //!
 //! Errors by fault: the file's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
 //! [`ErrorKind::TooLarge`]), ours ([`ErrorKind::Failed`]). Damage after the first block ends the
-//! track there and is not an error: [`Made::remarks`].
+//! track there and is not an error: [`Transcoded::remarks`].
 //!
 //! Threads: none started. The same plan and original give the same bytes. Sources: RFC 7845 (Opus
 //! in Ogg), ISO 14496-12 (MP4), the headers of libopus 1.6 (contracts of its functions), Oppenheim
@@ -35,7 +35,7 @@ mod transcode;
 
 pub use error::{Error, ErrorKind};
 pub use mp4::MOOV_BYTES_MAX;
-pub use transcode::{Made, transcode, warm_up};
+pub use transcode::{Transcoded, transcode, warm_up};
 
 /// Maximum number of channels of an original.
 pub const CHANNELS_MAX: u8 = 8;

@@ -1,10 +1,10 @@
 //! Downmix to one or two channels.
 
-use crate::decode::{Order, Shape};
+use crate::decode::{ChannelOrder, FrameFormat};
 
 /// Position of a channel's loudspeaker.
 #[derive(Clone, Copy)]
-enum Place {
+enum Speaker {
     Left,
     Right,
     Centre,
@@ -16,11 +16,11 @@ enum Place {
     FarCentre,
 }
 
-use Place::{Centre, FarCentre, FarLeft, FarRight, Left, Low, Right};
+use Speaker::{Centre, FarCentre, FarLeft, FarRight, Left, Low, Right};
 
-impl Place {
+impl Speaker {
     /// Returns the weights for the left and the right output: ITU-R BS.775-3, table 2.
-    const fn heard(self) -> (f32, f32) {
+    const fn stereo_weights(self) -> (f32, f32) {
         const HALF_POWER: f32 = std::f32::consts::FRAC_1_SQRT_2;
         match self {
             Left => (1.0, 0.0),
@@ -36,31 +36,31 @@ impl Place {
 
 /// Returns the positions of a format's channels: RFC 9639 §9.1.3, the Vorbis I specification
 /// §4.3.9, and the order of ALAC's channel layouts.
-const fn places(order: Order, channels: u8) -> &'static [Place] {
+const fn speakers(order: ChannelOrder, channels: u8) -> &'static [Speaker] {
     match (order, channels) {
         (_, 1) => &[Centre],
         (_, 2) => &[Left, Right],
-        (Order::Wave, 3) => &[Left, Right, Centre],
-        (Order::Vorbis, 3) => &[Left, Centre, Right],
-        (Order::Alac, 3) => &[Centre, Left, Right],
-        (Order::Wave | Order::Vorbis, 4) => &[Left, Right, FarLeft, FarRight],
-        (Order::Alac, 4) => &[Centre, Left, Right, FarCentre],
-        (Order::Wave, 5) => &[Left, Right, Centre, FarLeft, FarRight],
-        (Order::Vorbis, 5) => &[Left, Centre, Right, FarLeft, FarRight],
-        (Order::Alac, 5) => &[Centre, Left, Right, FarLeft, FarRight],
-        (Order::Wave, 6) => &[Left, Right, Centre, Low, FarLeft, FarRight],
-        (Order::Vorbis, 6) => &[Left, Centre, Right, FarLeft, FarRight, Low],
-        (Order::Alac, 6) => &[Centre, Left, Right, FarLeft, FarRight, Low],
-        (Order::Wave, 7) => &[Left, Right, Centre, Low, FarCentre, FarLeft, FarRight],
-        (Order::Vorbis, 7) => &[Left, Centre, Right, FarLeft, FarRight, FarCentre, Low],
-        (Order::Alac, 7) => &[Centre, Left, Right, FarLeft, FarRight, FarCentre, Low],
-        (Order::Wave, _) => &[
+        (ChannelOrder::Wave, 3) => &[Left, Right, Centre],
+        (ChannelOrder::Vorbis, 3) => &[Left, Centre, Right],
+        (ChannelOrder::Alac, 3) => &[Centre, Left, Right],
+        (ChannelOrder::Wave | ChannelOrder::Vorbis, 4) => &[Left, Right, FarLeft, FarRight],
+        (ChannelOrder::Alac, 4) => &[Centre, Left, Right, FarCentre],
+        (ChannelOrder::Wave, 5) => &[Left, Right, Centre, FarLeft, FarRight],
+        (ChannelOrder::Vorbis, 5) => &[Left, Centre, Right, FarLeft, FarRight],
+        (ChannelOrder::Alac, 5) => &[Centre, Left, Right, FarLeft, FarRight],
+        (ChannelOrder::Wave, 6) => &[Left, Right, Centre, Low, FarLeft, FarRight],
+        (ChannelOrder::Vorbis, 6) => &[Left, Centre, Right, FarLeft, FarRight, Low],
+        (ChannelOrder::Alac, 6) => &[Centre, Left, Right, FarLeft, FarRight, Low],
+        (ChannelOrder::Wave, 7) => &[Left, Right, Centre, Low, FarCentre, FarLeft, FarRight],
+        (ChannelOrder::Vorbis, 7) => &[Left, Centre, Right, FarLeft, FarRight, FarCentre, Low],
+        (ChannelOrder::Alac, 7) => &[Centre, Left, Right, FarLeft, FarRight, FarCentre, Low],
+        (ChannelOrder::Wave, _) => &[
             Left, Right, Centre, Low, FarLeft, FarRight, FarLeft, FarRight,
         ],
-        (Order::Vorbis, _) => &[
+        (ChannelOrder::Vorbis, _) => &[
             Left, Centre, Right, FarLeft, FarRight, FarLeft, FarRight, Low,
         ],
-        (Order::Alac, _) => &[
+        (ChannelOrder::Alac, _) => &[
             Centre, FarLeft, FarRight, Left, Right, FarLeft, FarRight, Low,
         ],
     }
@@ -74,24 +74,24 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    pub(crate) fn new(shape: Shape, channels: u8) -> Mix {
-        let places = places(shape.order, shape.channels);
+    pub(crate) fn new(shape: FrameFormat, channels: u8) -> Mix {
+        let speakers = speakers(shape.order, shape.channels);
         let weights = match (shape.channels, channels) {
             // One or two channels map directly to the output, without the weights of loudspeakers
             // in a room.
             (1, _) => vec![[1.0, 1.0]],
             (2, 1) => vec![[0.5, 0.0], [0.5, 0.0]],
             (_, 1) => {
-                let heard = places.iter().map(|place| place.heard());
+                let stereo_weights = speakers.iter().map(|speaker| speaker.stereo_weights());
                 scaled(
-                    heard
+                    stereo_weights
                         .map(|(left, right)| [(left + right) / 2.0, 0.0])
                         .collect(),
                 )
             }
             _ => {
-                let heard = places.iter().map(|place| place.heard());
-                scaled(heard.map(|(left, right)| [left, right]).collect())
+                let stereo_weights = speakers.iter().map(|speaker| speaker.stereo_weights());
+                scaled(stereo_weights.map(|(left, right)| [left, right]).collect())
             }
         };
         Mix {
@@ -105,9 +105,9 @@ impl Mix {
         assert_eq!(out.len(), self.channels, "one buffer per channel");
         for frame in block.chunks_exact(self.weights.len()) {
             for (column, out) in out.iter_mut().enumerate() {
-                let heard = frame.iter().zip(&self.weights);
+                let stereo_weights = frame.iter().zip(&self.weights);
                 out.push(
-                    heard
+                    stereo_weights
                         .map(|(sample, weights)| sample * weights[column])
                         .sum(),
                 );

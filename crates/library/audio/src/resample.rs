@@ -27,9 +27,9 @@ pub(crate) struct Resampler {
     channels: Vec<Vec<f32>>,
     /// Samples that were removed from the front of the buffers.
     dropped: u64,
-    /// Samples per channel received (`came`) and produced (`made`).
-    came: u64,
-    made: u64,
+    /// Samples per channel received (`received`) and produced (`produced`).
+    received: u64,
+    produced: u64,
 }
 
 struct Filter {
@@ -51,8 +51,8 @@ impl Resampler {
             filter,
             channels: vec![vec![0.0; before]; channels.into()],
             dropped: 0,
-            came: 0,
-            made: 0,
+            received: 0,
+            produced: 0,
         })
     }
 
@@ -74,17 +74,17 @@ impl Resampler {
             return;
         };
         let before = filter.taps as u64 / 2 - 1;
-        self.came = self.dropped + self.channels[0].len() as u64 - before;
+        self.received = self.dropped + self.channels[0].len() as u64 - before;
         let mut wanted = u64::MAX;
         if over {
-            wanted = (self.came * filter.up).div_ceil(filter.down);
+            wanted = (self.received * filter.up).div_ceil(filter.down);
             for channel in &mut self.channels {
                 channel.resize(channel.len() + filter.taps, 0.0);
             }
         }
         let there = self.dropped + self.channels[0].len() as u64;
-        while self.made < wanted {
-            let place = self.made * filter.down;
+        while self.produced < wanted {
+            let place = self.produced * filter.down;
             let (at, phase) = (place / filter.up, (place % filter.up) as usize);
             if there < at + filter.taps as u64 {
                 break;
@@ -93,10 +93,10 @@ impl Resampler {
             let row = &filter.rows[phase * filter.taps..][..filter.taps];
             let channels = self.channels.iter();
             out.extend(channels.map(|channel| dot(&channel[begin..][..filter.taps], row)));
-            self.made += 1;
+            self.produced += 1;
         }
         // Remove the input that no later output needs.
-        let next = self.made * filter.down / filter.up;
+        let next = self.produced * filter.down / filter.up;
         let gone = (next - self.dropped).min(self.channels[0].len() as u64);
         for channel in &mut self.channels {
             channel.drain(..gone as usize);

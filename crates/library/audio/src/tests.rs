@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use audio_plan::{Checker, Codec, Gain, Plan};
 
-use crate::{Error, Made, transcode};
+use crate::{Error, Transcoded, transcode};
 
 /// Returns a plan for a whole track of this many seconds.
 fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
@@ -27,7 +27,7 @@ fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
 }
 
 /// Transcodes `original` by `plan`, and verifies the output as the server does.
-fn made(plan: &Plan, original: &[u8]) -> Result<Made<Vec<u8>>, Error> {
+fn made(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
     let made = transcode(plan, Cursor::new(original), Vec::new())?;
     let mut checker = Checker::new(plan);
     assert_eq!(checker.take(&made.sink), Ok(made.sink.len()));

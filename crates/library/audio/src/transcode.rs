@@ -12,7 +12,7 @@ use crate::resample::Resampler;
 
 /// Result of a transcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made<W> {
+pub struct Transcoded<W> {
     /// Sink with the complete output.
     pub sink: W,
     /// Frames of the output, at 48 kHz.
@@ -30,7 +30,7 @@ pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
     sink: W,
-) -> Result<Made<W>, Error> {
+) -> Result<Transcoded<W>, Error> {
     let mut decoder = decode::open(plan.codec, original)?;
     let mut block = Vec::new();
     skip(decoder.as_mut(), plan, &mut block)?;
@@ -58,10 +58,10 @@ pub fn transcode<W: Write>(
                 over = true;
             }
         }
-        let has_turned = decoder.shape() != shape;
+        let has_format_changed = decoder.shape() != shape;
         frames.clear();
-        resampler.run(over || has_turned, &mut frames);
-        if has_turned {
+        resampler.run(over || has_format_changed, &mut frames);
+        if has_format_changed {
             shape = decoder.shape();
             mix = Mix::new(shape, plan.channels);
             resampler = Resampler::new(shape.rate_hz, plan.channels)?;
@@ -78,7 +78,7 @@ pub fn transcode<W: Write>(
         return Err(Error::undecodable("no audio frames"));
     }
     let frames = file.frames();
-    Ok(Made {
+    Ok(Transcoded {
         sink: file.finish()?,
         frames,
         remarks,
@@ -98,12 +98,13 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
         if !decoder.next(block)? {
             return Err(Error::undecodable("track ends before the requested start"));
         }
-        let turned = decoder.shape();
-        if turned.rate_hz != shape.rate_hz {
-            let scaled = u128::from(left) * u128::from(turned.rate_hz) / u128::from(shape.rate_hz);
+        let new_shape = decoder.shape();
+        if new_shape.rate_hz != shape.rate_hz {
+            let scaled =
+                u128::from(left) * u128::from(new_shape.rate_hz) / u128::from(shape.rate_hz);
             left = u64::try_from(scaled).unwrap_or(u64::MAX);
         }
-        shape = turned;
+        shape = new_shape;
         let channels = usize::from(shape.channels);
         let frames = (block.len() / channels) as u64;
         if left <= frames {

@@ -3,7 +3,7 @@
 
 mod profile;
 
-use audio_plan::{Decision, Format, Gain, Plan, Source, Wish, decide};
+use audio_plan::{AudioRequest, Decision, Format, Gain, Plan, Source, decide};
 use catalog::{Content, Track};
 use tags::{Codec, Container, Media};
 
@@ -121,14 +121,15 @@ impl Call<'_> {
         media: &Media,
         track: &Track<'_>,
     ) {
-        let wish = Wish {
+        let wish = AudioRequest {
             format: Format::Any,
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
             start_ms: 0,
         };
         // Most have no limit, and need no decision.
         if wish.bit_rate_kbps_max != 0
-            && let Decision::Make(_) = decide(&wish, &source(media, track), &self.sound_limits())
+            && let Decision::Transcode(_) =
+                decide(&wish, &source(media, track), &self.sound_limits())
         {
             out.text("transcodedContentType", CONTENT_TYPE);
             out.text("transcodedSuffix", audio_plan::SUFFIX);
@@ -164,15 +165,15 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
         pieces: !wants_length,
         raw: true,
     };
-    let wish = Wish {
+    let wish = AudioRequest {
         format: Format::named(call.params.first("format").unwrap_or("")),
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
         start_ms: call.offset_ms("timeOffset")?,
     };
     match decide(&wish, &heard.source(), &call.sound_limits()) {
         Decision::Raw(_) => Ok(heard.raw()),
-        Decision::Make(plan) => Ok(call.transcoded(&heard, plan, will_do)),
-        Decision::Behind => Err(Fault::bad("timeOffset")),
+        Decision::Transcode(plan) => Ok(call.transcoded(&heard, plan, will_do)),
+        Decision::AfterEnd => Err(Fault::bad("timeOffset")),
     }
 }
 
@@ -182,14 +183,14 @@ pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Re
     let client = Client::parse(call.body).map_err(|why| Fault::bad_body(&why))?;
     let stream = Stream::of(&heard.media, &heard.track);
     let verdict = profile::judge(&client, &stream, |kbps| {
-        let wish = Wish {
+        let wish = AudioRequest {
             format: Format::Opus,
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
             start_ms: 0,
         };
         match decide(&wish, &heard.source(), &call.sound_limits()) {
-            Decision::Make(plan) => Some(plan),
-            Decision::Raw(_) | Decision::Behind => None,
+            Decision::Transcode(plan) => Some(plan),
+            Decision::Raw(_) | Decision::AfterEnd => None,
         }
     });
     out.object("transcodeDecision", |out| {
@@ -248,13 +249,13 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
         "2" => 2,
         _ => return Err(malformed()),
     };
-    let wish = Wish {
+    let wish = AudioRequest {
         format: Format::Opus,
         bit_rate_kbps_max,
         start_ms: call.offset_ms("offset")?,
     };
     match decide(&wish, &heard.source(), &call.sound_limits()) {
-        Decision::Make(plan) => {
+        Decision::Transcode(plan) => {
             let channels = channels.min(plan.channels);
             let will_do = WillDo {
                 pieces: true,
@@ -262,9 +263,9 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
             };
             Ok(call.transcoded(&heard, Plan { channels, ..plan }, will_do))
         }
-        Decision::Raw(audio_plan::Why::Wanted) => Ok(heard.raw()),
+        Decision::Raw(audio_plan::RawReason::AsRequested) => Ok(heard.raw()),
         Decision::Raw(_) => Err(Fault::bad("mediaId")),
-        Decision::Behind => Err(Fault::bad("offset")),
+        Decision::AfterEnd => Err(Fault::bad("offset")),
     }
 }
 

@@ -153,13 +153,13 @@ fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
 }
 
 /// Access to the elements of a collection for random choice: `pick` returns one, `all` returns all.
-struct Source<P, A> {
+struct RandomSource<P, A> {
     pick: P,
     all: A,
     len: usize,
 }
 
-impl<P, A> Source<P, A>
+impl<P, A> RandomSource<P, A>
 where
     P: FnMut(&mut fastrand::Rng) -> Key,
     A: FnOnce() -> Vec<Key>,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use resp::Out;
 
 use crate::db::{Entry, NEVER};
-use crate::evict::Until;
+use crate::evict::WriteTime;
 use crate::fault::Fault;
 use crate::hash::Growth;
 use crate::keyspace::{Keyspace, Outcome};
@@ -113,14 +113,14 @@ impl<'a> Context<'a> {
         let db = &self.ks.dbs[self.db];
         let slot = db.dict.find_hashed(hash, key)?;
         if db.is_gone(slot, self.now) {
-            return self.bury(slot, key);
+            return self.remove_expired(slot, key);
         }
         Some(slot)
     }
 
     /// Removes a key that is due, or whose cache tag was dropped. During a replay, due keys stay:
     /// the journal itself contains the removals.
-    fn bury(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
+    fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {
             self.ks.drop_tagged(self.db, slot);
@@ -143,25 +143,25 @@ impl<'a> Context<'a> {
 
     /// Returns an entry without updating its last use (for TYPE, TTL and the like). Counts a hit or
     /// a miss.
-    pub(crate) fn look(&mut self, key: &[u8]) -> Option<&Entry> {
+    pub(crate) fn entry_untouched(&mut self, key: &[u8]) -> Option<&Entry> {
         let Some(slot) = self.find(key) else {
-            self.missed(key);
+            self.record_miss(key);
             return None;
         };
         self.ks.stats.hits += 1;
         Some(self.ks.dbs[self.db].dict.at(slot))
     }
 
-    fn missed(&mut self, key: &[u8]) {
+    fn record_miss(&mut self, key: &[u8]) {
         self.ks.stats.misses += 1;
-        self.ks.note(self.db, Class::KeyMiss, "keymiss", key);
+        self.ks.emit_event(self.db, Class::KeyMiss, "keymiss", key);
     }
 
     /// Returns a value. Counts a hit or a miss, and updates the key's last use.
     #[inline]
     pub(crate) fn read(&mut self, key: &[u8]) -> Option<&Value> {
         let Some(slot) = self.find(key) else {
-            self.missed(key);
+            self.record_miss(key);
             return None;
         };
         self.ks.stats.hits += 1;
@@ -208,7 +208,7 @@ impl<'a> Context<'a> {
         change: impl FnOnce(&mut T) -> R,
     ) -> Result<R, Fault> {
         self.ks.used(self.db, slot, self.now);
-        self.ks.about_to_change(self.db, slot);
+        self.ks.before_change(self.db, slot);
         self.ks.dbs[self.db].change(slot, |value| {
             T::of_mut(value).map(change).ok_or(Fault::WRONG_TYPE)
         })
@@ -232,7 +232,7 @@ impl<'a> Context<'a> {
     pub(crate) fn insert(&mut self, key: &[u8], value: Value, deadline_ms: i64) -> u32 {
         let now = self.now;
         let hash = self.hash(key);
-        let until = Until { deadline_ms, now };
+        let until = WriteTime { deadline_ms, now };
         self.ks.insert(self.db, (hash, key), value, until)
     }
 
@@ -245,7 +245,7 @@ impl<'a> Context<'a> {
             };
             return self.insert(key, value, deadline_ms);
         };
-        self.ks.about_to_go(self.db, slot);
+        self.ks.before_removal(self.db, slot);
         let db = &mut self.ks.dbs[self.db];
         let old = db.change(slot, |old| std::mem::replace(old, value));
         match deadline {
@@ -262,14 +262,14 @@ impl<'a> Context<'a> {
     /// Sets the deadline of an existing key, or removes it with [`NEVER`]. Returns the previous
     /// deadline.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
-        self.ks.about_to_go(self.db, slot);
+        self.ks.before_removal(self.db, slot);
         self.ks.dbs[self.db].set_deadline(slot, deadline_ms)
     }
 
     /// Removes a key that exists and is not due. Returns its slot and entry.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         let slot = self.find(key)?;
-        self.ks.about_to_go(self.db, slot);
+        self.ks.before_removal(self.db, slot);
         let hash = self.hash(key);
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
@@ -295,15 +295,15 @@ impl<'a> Context<'a> {
     pub(crate) fn changed(&mut self, key: &[u8], class: Class, event: &'static str) {
         self.dirty += 1;
         self.ks.touch(self.db, key);
-        self.ks.note(self.db, class, event, key);
+        self.ks.emit_event(self.db, class, event, key);
         // An empty string stays; an empty collection does not.
-        if class != Class::String && self.abandon(key) {
-            self.ks.note(self.db, Class::Generic, "del", key);
+        if class != Class::String && self.remove_if_empty(key) {
+            self.ks.emit_event(self.db, Class::Generic, "del", key);
         }
     }
 
     /// Removes the key if it holds an empty collection. Returns whether it did.
-    pub(crate) fn abandon(&mut self, key: &[u8]) -> bool {
+    pub(crate) fn remove_if_empty(&mut self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         let db = &mut self.ks.dbs[self.db];
         let found = db.dict.find_hashed(hash, key);

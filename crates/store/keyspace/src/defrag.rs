@@ -40,23 +40,23 @@ struct Position {
 
 impl Keyspace {
     /// Starts a pass over all data; restarts a pass in progress.
-    pub fn defrag_begin(&mut self) {
+    pub fn start_defrag(&mut self) {
         self.defrag = Defrag(Some(Position::default()));
     }
 
     /// Returns whether a pass is in progress.
     #[must_use]
-    pub fn defrag_under_way(&self) -> bool {
+    pub fn is_defragmenting(&self) -> bool {
         self.defrag.0.is_some()
     }
 
     /// Moves up to `elements_max` elements, or none while a snapshot is in progress. Returns
     /// whether the pass continues.
-    pub fn defrag_next(&mut self, elements_max: usize) -> bool {
+    pub fn continue_defrag(&mut self, elements_max: usize) -> bool {
         let Some(mut at) = self.defrag.0.take() else {
             return false;
         };
-        if !self.snapshot_under_way() {
+        if !self.has_snapshot() {
             let mut left = elements_max;
             while 0 < left && at.db < self.dbs.len() {
                 self.move_one(&mut at, &mut left);
@@ -98,7 +98,7 @@ impl crate::db::Db {
             if vacant < slots.div_ceil(VACANT_PART_MIN) {
                 return true;
             }
-            self.dict.begin_compaction();
+            self.dict.start_compaction();
         }
         while 0 < *left {
             *left -= 1;

@@ -356,7 +356,7 @@ impl<T: Item> Dict<T> {
 
     /// Starts a compaction, which [`Dict::compact`] continues. Only the compaction reuses slots
     /// that are vacant now.
-    pub(crate) fn begin_compaction(&mut self) {
+    pub(crate) fn start_compaction(&mut self) {
         self.hole = 0;
         self.free = Vec::new();
     }

@@ -20,7 +20,7 @@ const RELEASED_BYTES_MIN: usize = 1 << 20;
 
 /// Values and databases that wait to be freed. They no longer count as data.
 #[derive(Debug, Default)]
-pub(crate) struct Discarded {
+pub(crate) struct LazyFreeQueue {
     values: Vec<Value>,
     dbs: Vec<Db>,
 }
@@ -37,7 +37,7 @@ impl Keyspace {
     }
 
     /// Queues a whole database for later turns.
-    pub(crate) fn discard_db(&mut self, db: Db) {
+    pub(crate) fn free_db_lazily(&mut self, db: Db) {
         if !db.is_empty() {
             self.discarded.dbs.push(db);
         }
@@ -54,14 +54,14 @@ impl Keyspace {
         let mut left = elements_max;
         while 0 < left {
             if let Some(value) = self.discarded.values.last_mut() {
-                if value.shed(&mut left) {
+                if value.free_some(&mut left) {
                     self.discarded.values.pop();
                 }
             } else if let Some(db) = self.discarded.dbs.last_mut() {
                 // A large value joins the queue of values, and is freed before the next key.
-                match db.shed(&mut left) {
+                match db.free_some(&mut left) {
                     Some(value) => self.discard(value),
-                    None => _ = self.discarded.dbs.pop_if(|db| db.is_bare()),
+                    None => _ = self.discarded.dbs.pop_if(|db| db.is_freed()),
                 }
             } else {
                 return true;
@@ -97,20 +97,20 @@ impl Value {
 
     /// Frees up to `left` elements of a removed value. Returns whether the rest may be dropped at
     /// once.
-    fn shed(&mut self, left: &mut usize) -> bool {
+    fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Str(_) => true,
-            Self::List(list) => list.shed(left),
-            Self::Hash(hash) => hash.shed(left),
-            Self::Set(set) => set.shed(left),
-            Self::Zset(zset) => zset.shed(left),
+            Self::List(list) => list.free_some(left),
+            Self::Hash(hash) => hash.free_some(left),
+            Self::Set(set) => set.free_some(left),
+            Self::Zset(zset) => zset.free_some(left),
         }
     }
 }
 
 impl<T: Item> Dict<T> {
     /// Frees up to `left` items of a removed table. Returns whether none are left.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             match self.pop_slot() {
                 None => return true,
@@ -125,7 +125,7 @@ impl<T: Item> Dict<T> {
 impl Db {
     /// Frees up to `left` keys of a removed database. Returns the first large value, which is freed
     /// element by element.
-    fn shed(&mut self, left: &mut usize) -> Option<Value> {
+    fn free_some(&mut self, left: &mut usize) -> Option<Value> {
         while 0 < *left {
             *left -= 1;
             match self.dict.pop_slot() {
@@ -133,7 +133,7 @@ impl Db {
                     return Some(entry.value);
                 }
                 Some(entry) => drop(entry),
-                None if self.due.pop_first().is_some() || self.tags.shed() => {}
+                None if self.due.pop_first().is_some() || self.tags.free_some() => {}
                 None => break,
             }
         }
@@ -141,11 +141,11 @@ impl Db {
     }
 
     fn is_empty(&self) -> bool {
-        self.dict.is_empty() && self.tags.is_bare()
+        self.dict.is_empty() && self.tags.is_freed()
     }
 
-    /// Returns whether [`Db::shed`] has freed everything.
-    fn is_bare(&self) -> bool {
-        self.dict.slots() == 0 && self.due.is_empty() && self.tags.is_bare()
+    /// Returns whether [`Db::free_some`] has freed everything.
+    fn is_freed(&self) -> bool {
+        self.dict.slots() == 0 && self.due.is_empty() && self.tags.is_freed()
     }
 }

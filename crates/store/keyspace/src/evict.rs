@@ -105,7 +105,7 @@ pub(crate) struct Sampled {
 
 /// Deadline of a new key, and the current time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Until {
+pub(crate) struct WriteTime {
     pub(crate) deadline_ms: i64,
     pub(crate) now: i64,
 }
@@ -165,20 +165,20 @@ impl Keyspace {
         db: usize,
         key: (u64, &[u8]),
         value: Value,
-        until: Until,
+        until: WriteTime,
     ) -> u32 {
         let stamp = self.first_stamp(until.now) | self.epoch();
-        let takes_much = self.limits.policy == Policy::AllKeysSieve && self.takes_much(&value);
+        let is_large = self.limits.policy == Policy::AllKeysSieve && self.is_large(&value);
         let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
-        if takes_much && self.probation.len() < PROBATION_MAX {
+        if is_large && self.probation.len() < PROBATION_MAX {
             self.probation.push_back((db, slot));
         }
-        self.appeared(db, key.1);
+        self.key_created(db, key.1);
         slot
     }
 
     /// Returns whether a value takes more than a sixteenth of its memory limit.
-    fn takes_much(&self, value: &Value) -> bool {
+    fn is_large(&self, value: &Value) -> bool {
         let blobs_max = self.limits.maxmemory_blob_bytes;
         let room = match value.blob_bytes() {
             0 => self.limits.maxmemory_bytes,
@@ -190,20 +190,20 @@ impl Keyspace {
     }
 
     /// Returns the part of the data that exceeds its limit, if any.
-    fn overdrawn(&self) -> Option<Share> {
+    fn exceeded_share(&self) -> Option<Share> {
         let passes = |bytes: usize, max: u64| max != 0 && max < bytes as u64;
         let (max, blobs_max) = (
             self.limits.maxmemory_bytes,
             self.limits.maxmemory_blob_bytes,
         );
         if blobs_max == 0 {
-            let used = self.used_bytes() + self.beside_bytes;
+            let used = self.used_bytes() + self.non_data_bytes;
             return passes(used, max).then_some(Share::All);
         }
         let blob_bytes = self.blob_bytes();
         if passes(blob_bytes, blobs_max) {
             Some(Share::Blobs)
-        } else if max != 0 && passes(self.used_bytes() - blob_bytes + self.beside_bytes, max) {
+        } else if max != 0 && passes(self.used_bytes() - blob_bytes + self.non_data_bytes, max) {
             Some(Share::Small)
         } else {
             None
@@ -217,7 +217,7 @@ impl Keyspace {
             return true;
         }
         for _ in 0..self.limits.evict_keys_per_turn {
-            let Some(share) = self.overdrawn() else {
+            let Some(share) = self.exceeded_share() else {
                 return true;
             };
             let Some((db, slot)) = self.victim(share, now_ms as i64) else {
@@ -229,7 +229,7 @@ impl Keyspace {
     }
 
     fn evict(&mut self, db: usize, slot: u32) {
-        self.about_to_go(db, slot);
+        self.before_removal(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.stats.evicted += 1;
@@ -248,7 +248,7 @@ impl Keyspace {
                 });
                 first.min().map(|(_, db, slot)| (db, slot))
             }
-            Policy::AllKeysSieve => self.unproven(share).or_else(|| match share {
+            Policy::AllKeysSieve => self.unused_on_probation(share).or_else(|| match share {
                 Share::Blobs => self.sieve_blobs(),
                 Share::All | Share::Small => self.sieve(share),
             }),
@@ -301,12 +301,12 @@ impl Keyspace {
 
     /// Returns a large new key that was not used since its creation. A slot on probation may hold
     /// another key by now; that key must meet the same conditions.
-    fn unproven(&mut self, share: Share) -> Option<(usize, u32)> {
+    fn unused_on_probation(&mut self, share: Share) -> Option<(usize, u32)> {
         while let Some((db, slot)) = self.probation.pop_front() {
             if let Some(entry) = self.dbs[db].dict.peek(slot)
                 && entry.access & VISITED == 0
                 && share.has(entry)
-                && self.takes_much(&entry.value)
+                && self.is_large(&entry.value)
             {
                 return Some((db, slot));
             }

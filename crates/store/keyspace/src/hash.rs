@@ -271,10 +271,10 @@ impl Hash {
 
     /// Frees up to `left` fields of a removed hash. Returns whether the rest may be dropped at
     /// once.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
-            Self::Table(table) => table.shed(left),
+            Self::Table(table) => table.free_some(left),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::context::{Context, Journal};
 use crate::db::{Db, NEVER};
 use crate::defrag::Defrag;
 use crate::dict::Seed;
-use crate::discard::Discarded;
+use crate::discard::LazyFreeQueue;
 use crate::evict::Sampled;
 use crate::fault::Fault;
 use crate::notify::{Class, Event, Notify};
@@ -39,7 +39,7 @@ pub struct Keyspace {
     pub(crate) active_expire: bool,
     pub(crate) stats: Stats,
     /// Bytes that count for `maxmemory` although they are not data, such as client buffers.
-    pub(crate) beside_bytes: usize,
+    pub(crate) non_data_bytes: usize,
     /// SIEVE: the database and slot that the hand examines next, among all keys (`hand`) and among
     /// keys with blobs (`blob_hand`).
     pub(crate) hand: (usize, u32),
@@ -49,7 +49,7 @@ pub struct Keyspace {
     /// Keys that were sampled for an eviction, the best candidate last.
     pub(crate) pool: Vec<Sampled>,
     pub(crate) snapshots: Snapshots,
-    pub(crate) discarded: Discarded,
+    pub(crate) discarded: LazyFreeQueue,
     pub(crate) defrag: Defrag,
     /// Freezes the buffers of blobs received in a RESTORE payload, and of large blobs that are
     /// freed.
@@ -154,13 +154,13 @@ impl Keyspace {
             journaling: false,
             active_expire: true,
             stats: Stats::default(),
-            beside_bytes: 0,
+            non_data_bytes: 0,
             hand: (0, 0),
             blob_hand: (0, 0),
             probation: VecDeque::new(),
             pool: Vec::new(),
             snapshots: Snapshots::default(),
-            discarded: Discarded::default(),
+            discarded: LazyFreeQueue::default(),
             defrag: Defrag::default(),
             keep: BytesMut::freeze,
             functions: Vec::new(),
@@ -177,8 +177,8 @@ impl Keyspace {
         now_ms: u64,
         out: &mut Out,
     ) -> Outcome {
-        let foreseen = std::mem::take(&mut session.foreseen);
-        let command = match self.admit(session, args, now_ms, foreseen.command) {
+        let prefetched = std::mem::take(&mut session.prefetched);
+        let command = match self.admit(session, args, now_ms, prefetched.command) {
             Ok(command) => command,
             Err(fault) => {
                 self.refuse(session, &fault, out);
@@ -193,7 +193,7 @@ impl Keyspace {
             return Outcome::Queued;
         }
         let mut context = Context::new(self, session, args, now_ms);
-        context.hash = foreseen.hash;
+        context.hash = prefetched.hash;
         let result = match command.handler {
             Handler::Run(run) => run(&mut context, out).map(|()| Outcome::Done),
             Handler::Wait(run) => {
@@ -236,10 +236,10 @@ impl Keyspace {
         session: &mut Session,
         args: &[Bytes],
         now_ms: u64,
-        foreseen: Option<&'static Command>,
+        prefetched: Option<&'static Command>,
     ) -> Result<&'static Command, Fault> {
         session.command = None;
-        let command = match foreseen {
+        let command = match prefetched {
             Some(command) => command,
             None => table::resolve(args)?,
         };
@@ -267,8 +267,8 @@ impl Keyspace {
     }
 
     /// Sets the bytes outside the data that count for `maxmemory`: the buffers of clients.
-    pub fn set_beside_bytes(&mut self, bytes: usize) {
-        self.beside_bytes = bytes;
+    pub fn set_non_data_bytes(&mut self, bytes: usize) {
+        self.non_data_bytes = bytes;
     }
 
     /// Replaces the settings. The number of databases is fixed at the start.
@@ -295,7 +295,7 @@ impl Keyspace {
     }
 
     /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
-    pub fn set_keep(&mut self, keep: fn(BytesMut) -> Bytes) {
+    pub fn set_blob_freezer(&mut self, keep: fn(BytesMut) -> Bytes) {
         self.keep = keep;
     }
 
@@ -428,7 +428,7 @@ impl Keyspace {
     /// Handles a key that got a value where there was none: releases its build lock, and marks it
     /// ready for clients that block on it.
     #[inline]
-    pub(crate) fn appeared(&mut self, db: usize, key: &[u8]) {
+    pub(crate) fn key_created(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
         if !locks.is_empty() {
             locks.remove(&Key::new(key));
@@ -436,11 +436,11 @@ impl Keyspace {
         if let Some((key, _)) = self.waiting[db].get_key_value(key) {
             self.effects.ready.push((db, key.clone()));
         }
-        self.note(db, Class::New, "new", key);
+        self.emit_event(db, Class::New, "new", key);
     }
 
     /// Marks all keys of a database as ready that exist and that clients block on.
-    pub(crate) fn all_appeared(&mut self, db: usize) {
+    pub(crate) fn mark_all_ready(&mut self, db: usize) {
         for key in self.waiting[db].keys() {
             if self.dbs[db].dict.find(key).is_some() {
                 self.effects.ready.push((db, key.clone()));
@@ -449,7 +449,7 @@ impl Keyspace {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, db: usize, class: Class, name: &'static str, key: &[u8]) {
+    pub(crate) fn emit_event(&mut self, db: usize, class: Class, name: &'static str, key: &[u8]) {
         if self.notify.wants(class) {
             let key = Bytes::copy_from_slice(key);
             self.effects.events.push(Event {
@@ -469,7 +469,7 @@ impl Keyspace {
     /// journal.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
-            self.about_to_go(db, slot);
+            self.before_removal(db, slot);
             self.remove_key(db, key);
             self.stats.expired += 1;
             self.gone(db, key, Class::Expired, "expired");
@@ -486,7 +486,7 @@ impl Keyspace {
     /// Reports the removal of a key that no command removed: to watchers, events and journal.
     pub(crate) fn gone(&mut self, db: usize, key: &[u8], class: Class, event: &'static str) {
         self.touch(db, key);
-        self.note(db, class, event, key);
+        self.emit_event(db, class, event, key);
         if self.journaling {
             let del = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
             self.effects.journal.push((db, del));
@@ -513,7 +513,7 @@ impl Keyspace {
         deadline_ms <= now && deadline_ms != NEVER
     }
 
-    pub(crate) fn begin_multi(session: &mut Session) {
+    pub(crate) fn start_multi(session: &mut Session) {
         session.queue = Some(Queue::default());
     }
 }

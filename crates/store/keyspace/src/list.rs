@@ -436,7 +436,7 @@ impl List {
     }
 
     /// Frees up to `left` nodes of a removed list. Returns whether none are left.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             if self.nodes.pop_back().is_none() {
                 return true;

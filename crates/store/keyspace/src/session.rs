@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::command::{Command, Flags};
-use crate::foresee::Foreseen;
+use crate::prefetch::Prefetched;
 use crate::table;
 
 /// State of one client that commands depend on: database, transaction, watches, modes.
@@ -19,7 +19,7 @@ pub struct Session {
     pub(crate) replay: bool,
     pub(crate) no_touch: bool,
     pub(crate) command: Option<&'static Command>,
-    pub(crate) foreseen: Foreseen,
+    pub(crate) prefetched: Prefetched,
 }
 
 /// Commands between MULTI and EXEC.
@@ -39,12 +39,12 @@ pub(crate) struct Watched {
     pub(crate) key: Bytes,
     pub(crate) version: u64,
     /// State of the key at the time of WATCH.
-    pub(crate) seen: Seen,
+    pub(crate) seen: KeyState,
 }
 
 /// State of a watched key, as a client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum KeyState {
     Nothing,
     /// A value whose deadline has passed: absent to clients, so its removal is not a change.
     Expired,
@@ -160,8 +160,8 @@ impl Session {
     }
 
     /// Sets the prefetched command and hash for the next [`crate::Keyspace::execute`].
-    pub fn set_foreseen(&mut self, foreseen: Foreseen) {
-        self.foreseen = foreseen;
+    pub fn set_prefetched(&mut self, prefetched: Prefetched) {
+        self.prefetched = prefetched;
     }
 
     pub(crate) fn may_block(&self) -> bool {

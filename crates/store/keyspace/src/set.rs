@@ -258,10 +258,10 @@ impl Set {
 
     /// Frees up to `left` members of a removed set. Returns whether the rest may be dropped at
     /// once.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Ints(_) | Self::Packed(_) => true,
-            Self::Table(table) => table.shed(left),
+            Self::Table(table) => table.free_some(left),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A snapshot walks the slots of each database. Before a command changes, removes or expires a key
 //! that the walk has not reached, the old state of the key is written. So the file contains exactly
 //! the data at the start of the snapshot, and the additional memory is what changed since the last
-//! call of [`Keyspace::snapshot_next`].
+//! call of [`Keyspace::write_snapshot_part`].
 //!
 //! Each entry has a bit for the epoch in which it was last written, one of two. Starting a snapshot
 //! flips the current epoch, so that all entries count as unwritten at once; keys that are added
@@ -35,7 +35,7 @@ use crate::value::Value;
 
 pub(crate) use buffer::Blobs;
 use buffer::Buffer;
-use line::{Flushed, Home, Line};
+use line::{Flushed, Location, ValueQueue};
 
 /// Bit of `Entry::access`: the epoch of the entry.
 const EPOCH: u32 = 1 << 29;
@@ -67,11 +67,11 @@ struct Snapshot {
     pending: Buffer,
     /// True if the snapshot was cancelled: the remaining entries are marked as written without
     /// being written.
-    is_void: bool,
+    is_cancelled: bool,
     /// Large values in progress.
-    line: Line,
+    line: ValueQueue,
     /// Keys that were about to change while a large value was being written.
-    aside: Buffer,
+    deferred: Buffer,
     /// Values that were written and can be freed.
     unused: Vec<Value>,
     /// Database that was last selected in the file.
@@ -97,8 +97,8 @@ impl Part {
 impl Snapshot {
     /// Writes one entry, preceded by the selection of its database if needed; or queues it, if it
     /// is written in parts. Returns the work done.
-    fn write(&mut self, number: usize, db: &mut Db, (home, slot): (Home, u32)) -> usize {
-        if self.is_void {
+    fn write(&mut self, number: usize, db: &mut Db, (home, slot): (Location, u32)) -> usize {
+        if self.is_cancelled {
             return 0;
         }
         let compress = self.options.compress;
@@ -111,7 +111,7 @@ impl Snapshot {
             return 0;
         }
         let to = match self.line.is_open {
-            true => &mut self.aside,
+            true => &mut self.deferred,
             false => &mut self.pending,
         };
         let mut writer = to.writer(compress);
@@ -123,7 +123,7 @@ impl Snapshot {
     }
 
     /// Continues the large values in progress, up to the work in `left`.
-    fn go_on(&mut self, dbs: &mut [Db], left: &mut usize) {
+    fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.line.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
             if let Some((number, head)) = self.line.open() {
@@ -134,14 +134,14 @@ impl Snapshot {
             let is_whole = self.line.write(homes, *left, &mut writer, &mut self.unused);
             *left = left.saturating_sub(writer.work + ENTRY_WORK);
             if is_whole {
-                self.pending.append(&mut self.aside);
+                self.pending.append(&mut self.deferred);
             }
         }
     }
 
     /// Writes unwritten entries of one database, up to the work in `left`. Returns the new
     /// progress.
-    fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Home, left: &mut usize) -> Part {
+    fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Location, left: &mut usize) -> Part {
         while !part.is_done() && self.line.is_empty() && 0 < *left {
             let slot = part.next;
             part.next += 1;
@@ -213,7 +213,7 @@ fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
 
 impl Keyspace {
     /// Starts a snapshot of the current data. Returns `false` if a snapshot is in progress.
-    pub fn snapshot_begin(&mut self, options: Options) -> bool {
+    pub fn start_snapshot(&mut self, options: Options) -> bool {
         if self.snapshots.under_way.is_some() {
             return false;
         }
@@ -233,9 +233,9 @@ impl Keyspace {
             flushed: Vec::new(),
             flushes: 0,
             pending: Buffer::default(),
-            is_void: false,
-            line: Line::default(),
-            aside: Buffer::default(),
+            is_cancelled: false,
+            line: ValueQueue::default(),
+            deferred: Buffer::default(),
             unused: Vec::new(),
             selected: None,
             crc: 0,
@@ -259,7 +259,7 @@ impl Keyspace {
 
     /// Returns whether a snapshot is in progress.
     #[must_use]
-    pub fn snapshot_under_way(&self) -> bool {
+    pub fn has_snapshot(&self) -> bool {
         self.snapshots.under_way.is_some()
     }
 
@@ -269,7 +269,7 @@ impl Keyspace {
     ///
     /// # Panics
     /// If no snapshot is in progress.
-    pub fn snapshot_next(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
+    pub fn write_snapshot_part(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
         let mut snapshot = self
             .snapshots
             .under_way
@@ -298,42 +298,42 @@ impl Keyspace {
     }
 
     /// Returns the bytes held for entries that changed or were removed, until the next calls of
-    /// [`Keyspace::snapshot_next`]. A single value that is next is not counted, since its memory is
+    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its memory is
     /// freed only as fast as the disk takes it.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.under_way.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
-            pending + it.aside.waiting_bytes() + it.line.waiting_bytes()
+            pending + it.deferred.waiting_bytes() + it.line.waiting_bytes()
         })
     }
 
-    /// Cancels the snapshot. It ends when [`Keyspace::snapshot_next`] returns `true`; the caller
+    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the caller
     /// discards the bytes.
-    pub fn snapshot_cancel(&mut self) {
+    pub fn cancel_snapshot(&mut self) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
-            snapshot.is_void = true;
+            snapshot.is_cancelled = true;
             snapshot.pending = Buffer::default();
-            snapshot.aside = Buffer::default();
+            snapshot.deferred = Buffer::default();
             let homes = (&mut self.dbs[..], &mut snapshot.flushed[..]);
-            snapshot.line.give_up(homes, &mut snapshot.unused);
+            snapshot.line.cancel(homes, &mut snapshot.unused);
         }
     }
 
     /// Writes unwritten entries, up to the work in `left`. Returns whether none remain.
     fn walk(&mut self, snapshot: &mut Snapshot, mut left: usize) -> bool {
         loop {
-            snapshot.go_on(&mut self.dbs, &mut left);
+            snapshot.continue_values(&mut self.dbs, &mut left);
             for (index, db) in self.dbs.iter_mut().enumerate() {
                 let part = snapshot.parts[index];
-                snapshot.parts[index] = snapshot.walk_db(part, db, Home::Db(index), &mut left);
+                snapshot.parts[index] = snapshot.walk_db(part, db, Location::Db(index), &mut left);
             }
             while snapshot.line.is_empty() && 0 < left && !snapshot.flushed.is_empty() {
                 let mut next = snapshot.flushed.remove(0);
-                let home = Home::Flushed(next.id);
+                let home = Location::Flushed(next.id);
                 next.part = snapshot.walk_db(next.part, &mut next.db, home, &mut left);
                 if next.part.is_done() && snapshot.line.is_empty() {
-                    self.discard_db(next.db);
+                    self.free_db_lazily(next.db);
                 } else {
                     snapshot.flushed.insert(0, next);
                 }
@@ -355,8 +355,8 @@ impl Keyspace {
     /// Prepares a change of an entry's value: if a snapshot needs the entry, it is written first,
     /// or protected if it is being written in parts.
     #[inline]
-    pub(crate) fn about_to_change(&mut self, db: usize, slot: u32) {
-        self.about_to_go(db, slot);
+    pub(crate) fn before_change(&mut self, db: usize, slot: u32) {
+        self.before_removal(db, slot);
         if let Some(snapshot) = &mut self.snapshots.under_way
             && self.dbs[db].dict.at(slot).access & IN_LINE != 0
         {
@@ -368,13 +368,13 @@ impl Keyspace {
     /// entry, it is written first. A caller that takes the value out then calls
     /// [`Keyspace::retire`], or [`Keyspace::moved`] if the value moves to another entry.
     #[inline]
-    pub(crate) fn about_to_go(&mut self, db: usize, slot: u32) {
+    pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
             let entry = self.dbs[db].dict.at_mut(slot);
             if entry.access & EPOCH != self.snapshots.epoch {
                 entry.access ^= EPOCH;
                 let number = snapshot.parts[db].number;
-                snapshot.write(number, &mut self.dbs[db], (Home::Db(db), slot));
+                snapshot.write(number, &mut self.dbs[db], (Location::Db(db), slot));
             }
         }
     }
@@ -413,16 +413,16 @@ impl Keyspace {
     pub(crate) fn replace_db(&mut self, db: usize) {
         let old = std::mem::replace(&mut self.dbs[db], Db::new(self.seed));
         let Some(snapshot) = &mut self.snapshots.under_way else {
-            return self.discard_db(old);
+            return self.free_db_lazily(old);
         };
         let part = &mut snapshot.parts[db];
         if part.is_done() && snapshot.line.is_empty() {
-            return self.discard_db(old);
+            return self.free_db_lazily(old);
         }
         let id = snapshot.flushes;
         snapshot.flushes += 1;
-        snapshot.line.rehome(|home| match home {
-            Home::Db(index) if index == db => Home::Flushed(id),
+        snapshot.line.relocate(|home| match home {
+            Location::Db(index) if index == db => Location::Flushed(id),
             other => other,
         });
         let done = Part {
@@ -438,9 +438,9 @@ impl Keyspace {
         self.dbs.swap(first, second);
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.parts.swap(first, second);
-            snapshot.line.rehome(|home| match home {
-                Home::Db(index) if index == first => Home::Db(second),
-                Home::Db(index) if index == second => Home::Db(first),
+            snapshot.line.relocate(|home| match home {
+                Location::Db(index) if index == first => Location::Db(second),
+                Location::Db(index) if index == second => Location::Db(first),
                 other => other,
             });
         }

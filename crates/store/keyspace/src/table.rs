@@ -19,7 +19,7 @@ mod uses;
 pub(crate) use deprecated::deprecated;
 pub(crate) use syntax::{Argument, Kind, arguments, usage};
 pub(crate) use tips::tips;
-pub(crate) use uses::{Place, Spec, specs, uses};
+pub(crate) use uses::{KeyPosition, Spec, specs, uses};
 
 /// Key positions: the first argument.
 const KEY: Keys = Keys::Range {

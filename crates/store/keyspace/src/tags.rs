@@ -17,8 +17,8 @@ const NODE_BYTES: usize = 32;
 pub(crate) struct Tags {
     tags: Dict<Tag>,
     /// Tags by the slot of their key.
-    by_key: BTreeMap<u32, Box<[Given]>>,
-    given: usize,
+    by_key: BTreeMap<u32, Box<[TagRef]>>,
+    tag_refs: usize,
     /// Next slot of the sweep, if one is in progress.
     sweep: Option<u32>,
 }
@@ -36,7 +36,7 @@ struct Tag {
 
 /// A tag of one key, with the generation at the time of tagging.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
+pub(crate) struct TagRef {
     tag: u32,
     generation: u64,
 }
@@ -64,13 +64,13 @@ impl Tags {
         Self {
             tags: Dict::new(seed),
             by_key: BTreeMap::new(),
-            given: 0,
+            tag_refs: 0,
             sweep: None,
         }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        let trees = self.by_key.len() * NODE_BYTES + self.given * size_of::<Given>();
+        let trees = self.by_key.len() * NODE_BYTES + self.tag_refs * size_of::<TagRef>();
         if self.tags.is_empty() {
             trees
         } else {
@@ -80,21 +80,21 @@ impl Tags {
 
     /// Sets the tags of a key; repeated names count once.
     pub(crate) fn give<'a>(&mut self, slot: u32, names: impl Iterator<Item = &'a [u8]>) {
-        let mut given: Vec<Given> = Vec::new();
+        let mut tag_refs: Vec<TagRef> = Vec::new();
         for name in names {
             let tag = self.tags.find(name).unwrap_or_else(|| self.add(name));
-            if given.iter().all(|it| it.tag != tag) {
+            if tag_refs.iter().all(|it| it.tag != tag) {
                 let record = self.tags.at_mut(tag);
                 record.keys += 1;
                 record.references += 1;
-                given.push(Given {
+                tag_refs.push(TagRef {
                     tag,
                     generation: record.generation,
                 });
             }
         }
-        self.given += given.len();
-        self.by_key.insert(slot, given.into());
+        self.tag_refs += tag_refs.len();
+        self.by_key.insert(slot, tag_refs.into());
     }
 
     fn add(&mut self, name: &[u8]) -> u32 {
@@ -109,11 +109,11 @@ impl Tags {
 
     /// Removes the tags of a key.
     pub(crate) fn take(&mut self, slot: u32) {
-        for given in self.by_key.remove(&slot).into_iter().flatten() {
-            self.given -= 1;
-            let tag = self.tags.at_mut(given.tag);
+        for tag_refs in self.by_key.remove(&slot).into_iter().flatten() {
+            self.tag_refs -= 1;
+            let tag = self.tags.at_mut(tag_refs.tag);
             tag.references -= 1;
-            tag.keys -= usize::from(tag.generation == given.generation);
+            tag.keys -= usize::from(tag.generation == tag_refs.generation);
             if tag.references == 0 {
                 let name = tag.name.clone();
                 self.tags.remove(name.bytes());
@@ -124,17 +124,17 @@ impl Tags {
     /// Moves the tags to the key's new slot, and moves a sweep in progress back to that slot if
     /// necessary.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
-        if let Some(given) = self.by_key.remove(&from) {
-            self.by_key.insert(to, given);
+        if let Some(tag_refs) = self.by_key.remove(&from) {
+            self.by_key.insert(to, tag_refs);
             self.sweep = self.sweep.map(|next| next.min(to));
         }
     }
 
     /// Returns whether one of the key's tags was dropped after tagging.
     pub(crate) fn is_stale(&self, slot: u32) -> bool {
-        let given = self.by_key.get(&slot).into_iter().flatten();
-        let mut given = given.map(|it| (self.tags.at(it.tag).generation, it.generation));
-        given.any(|(current, then)| current != then)
+        let tag_refs = self.by_key.get(&slot).into_iter().flatten();
+        let mut tag_refs = tag_refs.map(|it| (self.tags.at(it.tag).generation, it.generation));
+        tag_refs.any(|(current, then)| current != then)
     }
 
     /// Drops all keys with this tag, and returns their number.
@@ -153,8 +153,10 @@ impl Tags {
     }
 
     pub(crate) fn names(&self, slot: u32) -> Vec<&[u8]> {
-        let given = self.by_key.get(&slot).into_iter().flatten();
-        given.map(|it| self.tags.at(it.tag).name.bytes()).collect()
+        let tag_refs = self.by_key.get(&slot).into_iter().flatten();
+        tag_refs
+            .map(|it| self.tags.at(it.tag).name.bytes())
+            .collect()
     }
 
     /// Checks the next `count` tagged keys, and returns the slots of the dropped ones.
@@ -178,12 +180,12 @@ impl Tags {
 
     /// Frees one tag, or the tags of one key, of a removed database. Returns whether there was
     /// anything to free.
-    pub(crate) fn shed(&mut self) -> bool {
+    pub(crate) fn free_some(&mut self) -> bool {
         self.by_key.pop_first().is_some() || self.tags.pop_slot().is_some()
     }
 
-    /// Returns whether [`Tags::shed`] has freed everything.
-    pub(crate) fn is_bare(&self) -> bool {
+    /// Returns whether [`Tags::free_some`] has freed everything.
+    pub(crate) fn is_freed(&self) -> bool {
         self.by_key.is_empty() && self.tags.slots() == 0
     }
 

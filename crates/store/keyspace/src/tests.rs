@@ -534,17 +534,17 @@ fn what_is_foreseen_changes_no_reply() {
         let mut client = Client::new();
         let mut out = Out::new(Proto::Resp2);
         for calls in calls.chunks(batch) {
-            let mut foreseen = std::collections::VecDeque::new();
+            let mut prefetched = std::collections::VecDeque::new();
             if 1 < batch {
                 let ahead = calls.iter().map(Vec::as_slice);
                 client
                     .keyspace
-                    .foresee(&client.session, ahead, &mut foreseen);
-                assert_eq!(foreseen.len(), calls.len());
+                    .prefetch(&client.session, ahead, &mut prefetched);
+                assert_eq!(prefetched.len(), calls.len());
             }
             for call in calls {
-                let known = foreseen.pop_front().unwrap_or_default();
-                client.session.set_foreseen(known);
+                let known = prefetched.pop_front().unwrap_or_default();
+                client.session.set_prefetched(known);
                 client.now_ms += 1;
                 client.run(call, &mut out);
             }
@@ -610,7 +610,7 @@ fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
     static KEPT: AtomicUsize = AtomicUsize::new(0);
     const BYTES: usize = 3 << 20;
     let mut client = Client::new();
-    client.keyspace.set_keep(|bytes| {
+    client.keyspace.set_blob_freezer(|bytes| {
         KEPT.fetch_add(bytes.len(), Ordering::Relaxed);
         bytes.freeze()
     });
@@ -802,9 +802,9 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     client.keyspace.debug(&session, &arguments, &mut digest);
     let used = client.keyspace.used_bytes();
 
-    client.keyspace.defrag_begin();
+    client.keyspace.start_defrag();
     let mut turns = 0;
-    while client.keyspace.defrag_next(100) {
+    while client.keyspace.continue_defrag(100) {
         turns += 1;
     }
 

@@ -112,7 +112,7 @@ impl<T: Copy> Tree<T> {
 
     /// Frees up to `left` leaves of a removed tree. Returns whether the rest may be dropped at
     /// once.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         let Node::Inner(children) = &mut self.root else {
             return true;
         };

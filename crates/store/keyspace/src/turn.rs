@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::db::NEVER;
-use crate::evict::Until;
+use crate::evict::WriteTime;
 use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::string::Str;
@@ -65,7 +65,7 @@ impl Keyspace {
         let stored = Value::Str(Str::new(value));
         match slot {
             Some(slot) => {
-                self.about_to_go(db, slot);
+                self.before_removal(db, slot);
                 let old = self.dbs[db].change(slot, |old| std::mem::replace(old, stored));
                 self.replaced_value(db, slot, old);
                 self.dbs[db].set_deadline(slot, deadline_ms);
@@ -73,14 +73,14 @@ impl Keyspace {
             }
             None => {
                 let hashed = (self.seed.hash(key), key);
-                self.insert(db, hashed, stored, Until { deadline_ms, now });
+                self.insert(db, hashed, stored, WriteTime { deadline_ms, now });
             }
         }
         let slot = self.dbs[db].dict.find(key).expect("it was just set");
         self.dbs[db].set_tags(slot, &[]);
         self.effects.changes += 1;
         self.touch(db, key);
-        self.note(db, Class::String, "set", key);
+        self.emit_event(db, Class::String, "set", key);
         if self.journals() {
             let mut set = vec![
                 Bytes::from_static(b"SET"),
@@ -102,7 +102,7 @@ impl Keyspace {
         let Some(slot) = self.find_live(db, key, now_ms) else {
             return false;
         };
-        self.about_to_go(db, slot);
+        self.before_removal(db, slot);
         self.remove_key(db, key);
         self.effects.changes += 1;
         self.gone(db, key, Class::Generic, "del");
@@ -135,11 +135,11 @@ impl Keyspace {
     /// Removes a key whose cache tag was dropped. The journal has the TAG INVALIDATE command, so no
     /// entry per key is needed.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
-        self.about_to_go(db, slot);
+        self.before_removal(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.touch(db, key.bytes());
-        self.note(db, Class::Generic, "del", key.bytes());
+        self.emit_event(db, Class::Generic, "del", key.bytes());
     }
 
     /// Removes at most `count` keys per database whose cache tags were dropped. Returns whether all
@@ -208,7 +208,7 @@ impl Keyspace {
     }
 
     /// Releases the build lock of a key, if it is the lock that ends at `until_ms`.
-    pub fn give_back(&mut self, db: usize, key: &[u8], until_ms: i64) {
+    pub fn release_lock(&mut self, db: usize, key: &[u8], until_ms: i64) {
         if self.locked_until(db, key) == Some(until_ms) {
             self.unlock(db, key);
         }

@@ -23,12 +23,12 @@ pub(crate) enum Zset {
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
     members: Dict<Scored>,
-    order: Tree<Place>,
+    order: Tree<ScoredSlot>,
 }
 
 /// A score, and the slot of its member.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ScoredSlot {
     score: f64,
     slot: u32,
 }
@@ -85,24 +85,27 @@ impl Large {
             link: 0,
         });
         let members = &self.members;
-        self.order.insert(Place { score, slot }, &order(members));
+        self.order
+            .insert(ScoredSlot { score, slot }, &order(members));
     }
 
     fn unrank(&mut self, slot: u32) {
         let members = &self.members;
         let score = members.at(slot).score;
-        let removed = self.order.remove(&Place { score, slot }, &order(members));
+        let removed = self
+            .order
+            .remove(&ScoredSlot { score, slot }, &order(members));
         assert!(removed, "every member has a rank");
     }
 
-    fn member(&self, place: Place) -> (&[u8], f64) {
+    fn member(&self, place: ScoredSlot) -> (&[u8], f64) {
         (self.members.at(place.slot).name.bytes(), place.score)
     }
 }
 
-fn order(members: &Dict<Scored>) -> impl Fn(&Place, &Place) -> Ordering {
+fn order(members: &Dict<Scored>) -> impl Fn(&ScoredSlot, &ScoredSlot) -> Ordering {
     |left, right| {
-        let name = |place: &Place| members.at(place.slot).name.bytes();
+        let name = |place: &ScoredSlot| members.at(place.slot).name.bytes();
         let by_score = left
             .score
             .partial_cmp(&right.score)
@@ -382,10 +385,10 @@ impl Zset {
 
     /// Frees up to `left` parts of a removed sorted set. Returns whether the rest may be dropped at
     /// once.
-    pub(crate) fn shed(&mut self, left: &mut usize) -> bool {
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
-            Self::Large(large) => large.order.shed(left) && large.members.shed(left),
+            Self::Large(large) => large.order.free_some(left) && large.members.free_some(left),
         }
     }
 

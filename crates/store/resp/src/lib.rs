@@ -56,6 +56,6 @@ pub use inline::split_line;
 pub use limits::{BLOB_BYTES_MIN, Limits, ReplyLimits};
 pub use number::{double, parse_int};
 pub use out::{Mark, Out};
-pub use parse::{Parser, Places, ProtocolError, arg_bytes};
+pub use parse::{BlobAllocator, Parser, ProtocolError, arg_bytes};
 pub use proto::Proto;
 pub use reply::{BadReply, Reply};

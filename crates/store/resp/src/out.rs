@@ -406,9 +406,9 @@ impl Out {
     fn reclaim(&mut self) {
         if self.is_empty() {
             self.small.clear();
-            self.small.shrink_to(SMALL_BYTES_KEPT);
+            self.small.shrink_to(IDLE_CAPACITY_BYTES);
             self.sent = 0;
-        } else if SMALL_BYTES_KEPT < self.sent && self.small.len() - self.sent < self.sent {
+        } else if IDLE_CAPACITY_BYTES < self.sent && self.small.len() - self.sent < self.sent {
             self.small.drain(..self.sent);
             for (place, _) in &mut self.blobs {
                 *place -= self.sent;
@@ -437,4 +437,4 @@ impl Out {
 }
 
 /// Capacity of `small` that an idle connection keeps.
-const SMALL_BYTES_KEPT: usize = 16 * 1024;
+const IDLE_CAPACITY_BYTES: usize = 16 * 1024;

@@ -31,14 +31,14 @@ pub struct Parser {
     /// Bytes of the incomplete request's arguments, including their entries in `args`.
     args_bytes: usize,
     /// Number of entries in `args` that no longer refer to the read buffer.
-    own_args: usize,
-    places: Places,
+    detached_args: usize,
+    blob_allocator: BlobAllocator,
     state: State,
 }
 
 /// Allocation of blobs, and freezing them.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
+pub struct BlobAllocator {
     /// Allocates room for a blob of the given length and two more bytes. The buffer may start with
     /// a copy of the given slice, which is the head of a reply that sends this blob.
     pub make: fn(&[u8], usize) -> BytesMut,
@@ -47,9 +47,9 @@ pub struct Places {
     pub keep: fn(BytesMut, Range<usize>) -> Bytes,
 }
 
-impl Default for Places {
-    fn default() -> Places {
-        Places {
+impl Default for BlobAllocator {
+    fn default() -> BlobAllocator {
+        BlobAllocator {
             make: |_, bytes| BytesMut::with_capacity(bytes + 2),
             keep: |place, blob| place.freeze().slice(blob),
         }
@@ -85,8 +85,8 @@ impl Parser {
             current: 0..0,
             fault: None,
             args_bytes: 0,
-            own_args: 0,
-            places: Places::default(),
+            detached_args: 0,
+            blob_allocator: BlobAllocator::default(),
             state: State::Idle,
         }
     }
@@ -98,8 +98,11 @@ impl Parser {
 
     /// Sets the functions that allocate and freeze blobs.
     #[must_use]
-    pub fn with_places(self, places: Places) -> Parser {
-        Parser { places, ..self }
+    pub fn with_blob_allocator(self, blob_allocator: BlobAllocator) -> Parser {
+        Parser {
+            blob_allocator,
+            ..self
+        }
     }
 
     /// Sets the limits, from the next length on.
@@ -116,7 +119,7 @@ impl Parser {
     /// connection.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         if !self.has_ahead() {
-            self.look_ahead(input, 1);
+            self.parse_ahead(input, 1);
         }
         match self.ends.get(self.taken) {
             Some(end) => {
@@ -134,9 +137,9 @@ impl Parser {
     ///
     /// # Panics
     /// If there are requests ahead.
-    pub fn look_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
+    pub fn parse_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
         assert!(!self.has_ahead(), "requests ahead must be taken first");
-        self.forget_current();
+        self.drop_current();
         self.ends.clear();
         self.taken = 0;
         while self.fault.is_none() && self.ends.len() < requests_max {
@@ -162,7 +165,7 @@ impl Parser {
     }
 
     /// Drops the arguments of the current request and of those before it.
-    fn forget_current(&mut self) {
+    fn drop_current(&mut self) {
         let done = self.current.end;
         self.current = 0..0;
         if done == self.args.len() {
@@ -170,7 +173,7 @@ impl Parser {
         } else {
             self.args.drain(..done);
         }
-        self.own_args = self.own_args.saturating_sub(done);
+        self.detached_args = self.detached_args.saturating_sub(done);
         for end in &mut self.ends[self.taken..] {
             *end -= done;
         }
@@ -206,7 +209,7 @@ impl Parser {
                     let Some(len) = self.bulk_len(input)? else {
                         return Ok(false);
                     };
-                    self.begin_bulk(len, left, input)?;
+                    self.start_bulk(len, left, input)?;
                 }
                 State::Bulk { len, left } => {
                     let (len, left) = (*len, *left);
@@ -229,7 +232,8 @@ impl Parser {
                     // blob does.
                     let end = place.len() - 2;
                     place[end..].copy_from_slice(b"\r\n");
-                    self.args.push((self.places.keep)(place, *head..end));
+                    self.args
+                        .push((self.blob_allocator.keep)(place, *head..end));
                     self.state = State::Args { left: *left };
                 }
             }
@@ -251,15 +255,15 @@ impl Parser {
     /// Releases the read buffer at the end of a turn: drops the arguments of the last request, and
     /// copies those of requests ahead and of the incomplete request.
     pub fn release(&mut self) {
-        self.forget_current();
+        self.drop_current();
         self.ends.drain(..self.taken);
         self.taken = 0;
-        for arg in &mut self.args[self.own_args..] {
+        for arg in &mut self.args[self.detached_args..] {
             if arg.len() < BLOB_BYTES_MIN {
                 *arg = Bytes::copy_from_slice(arg);
             }
         }
-        self.own_args = self.args.len();
+        self.detached_args = self.args.len();
     }
 
     /// Returns the buffer for the next bytes while a blob is being read, limited so that a read
@@ -272,7 +276,7 @@ impl Parser {
     }
 
     /// Returns whether the next byte starts a request.
-    pub fn is_between(&self) -> bool {
+    pub fn is_between_requests(&self) -> bool {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
@@ -295,8 +299,8 @@ impl Parser {
         let count = number::parse_int(line)
             .filter(|count| *count <= self.limits.args_max as i64)
             .ok_or(ProtocolError::Invalid("multibulk length"))?;
-        let stranger_max = self.limits.unauthenticated_args_max as i64;
-        if !self.authenticated && stranger_max < count {
+        let unauthenticated_max = self.limits.unauthenticated_args_max as i64;
+        if !self.authenticated && unauthenticated_max < count {
             return Err(ProtocolError::Unauthenticated("multibulk length"));
         }
         input.advance(end);
@@ -307,7 +311,7 @@ impl Parser {
         match input.first() {
             None => return Ok(None),
             Some(b'$') => {}
-            Some(other) => return Err(ProtocolError::NoBulk(*other)),
+            Some(other) => return Err(ProtocolError::MissingDollar(*other)),
         }
         let too_long = ProtocolError::TooLong("bulk count string");
         let Some((line, end)) = self.line(input, too_long)? else {
@@ -340,7 +344,7 @@ impl Parser {
         }
     }
 
-    fn begin_bulk(
+    fn start_bulk(
         &mut self,
         len: usize,
         left: usize,
@@ -357,7 +361,7 @@ impl Parser {
         } else {
             // Untouched pages are never backed by memory, so an excessive length costs address
             // space only.
-            let place = (self.places.make)(format!("${len}\r\n").as_bytes(), len);
+            let place = (self.blob_allocator.make)(format!("${len}\r\n").as_bytes(), len);
             State::Blob {
                 head: place.len(),
                 blob: place.limit(len + 2),
@@ -401,7 +405,7 @@ pub enum ProtocolError {
     /// A line that does not end within [`Limits::line_bytes_max`]; names the line.
     TooLong(&'static str),
     /// A byte other than `$` at the start of an argument.
-    NoBulk(u8),
+    MissingDollar(u8),
     /// An inline command with an unclosed quote.
     Quotes,
     /// A request larger than [`Limits::query_bytes_max`]. Redis closes the connection without a
@@ -416,7 +420,9 @@ impl fmt::Display for ProtocolError {
             ProtocolError::Invalid(what) => write!(f, "invalid {what}"),
             ProtocolError::Unauthenticated(what) => write!(f, "unauthenticated {what}"),
             ProtocolError::TooLong(what) => write!(f, "too big {what}"),
-            ProtocolError::NoBulk(byte) => write!(f, "expected '$', got '{}'", *byte as char),
+            ProtocolError::MissingDollar(byte) => {
+                write!(f, "expected '$', got '{}'", *byte as char)
+            }
             ProtocolError::Quotes => f.write_str("unbalanced quotes in request"),
             ProtocolError::QueryTooLarge => f.write_str("query buffer limit reached"),
         }

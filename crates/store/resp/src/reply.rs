@@ -48,14 +48,14 @@ impl Reply {
     pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
         // Find the end first: a complete blob is taken without a copy, and an incomplete one not at
         // all.
-        let mut ahead = Ahead {
+        let mut scanner = ReplyScanner {
             input,
             at: 0,
             limits,
         };
-        match ahead.skip(0) {
+        match scanner.skip(0) {
             Ok(()) => {
-                let len = ahead.at;
+                let len = scanner.at;
                 let mut whole = input.split_to(len).freeze();
                 Ok(Some(read(&mut whole)))
             }
@@ -96,13 +96,13 @@ enum Stop {
 }
 
 /// Scanner that finds the end of a reply, and checks everything that `read` relies on.
-struct Ahead<'a> {
+struct ReplyScanner<'a> {
     input: &'a [u8],
     at: usize,
     limits: &'a ReplyLimits,
 }
 
-impl Ahead<'_> {
+impl ReplyScanner<'_> {
     fn skip(&mut self, depth: usize) -> Result<(), Stop> {
         let kind = *self.input.get(self.at).ok_or(Stop::Short)?;
         if !b"+-,(_#:$=!*~>%".contains(&kind) {
@@ -160,7 +160,7 @@ fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
     }
 }
 
-/// Reads a reply that [`Ahead`] found complete and valid.
+/// Reads a reply that [`ReplyScanner`] found complete and valid.
 fn read(input: &mut Bytes) -> Reply {
     const SOUND: &str = "`Ahead` checked the reply";
     let kind = input[0];

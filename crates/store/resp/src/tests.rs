@@ -143,10 +143,10 @@ fn a_blob_is_read_into_its_own_place() {
 fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
     let mut parser = Parser::new(Limits::default());
     let mut input = BytesMut::from("PING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\nfoo\r\n");
-    parser.look_ahead(&mut input, 8);
+    parser.parse_ahead(&mut input, 8);
     let found: Vec<_> = parser.ahead().map(<[Bytes]>::to_vec).collect();
     assert_eq!(found, [vec!["PING"], vec!["GET", "k"]]);
-    assert!(!parser.is_between());
+    assert!(!parser.is_between_requests());
     assert_eq!(parser.next(&mut input), Ok(true));
     // A turn may end with requests ahead.
     parser.release();

@@ -9,9 +9,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use keyspace::Foreseen;
+use keyspace::Prefetched;
 use reactor::Lender;
-use resp::{BLOB_BYTES_MIN, Parser, Places};
+use resp::{BLOB_BYTES_MIN, BlobAllocator, Parser};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::yield_now;
@@ -121,7 +121,7 @@ macro_rules! sockets {
 sockets!(TcpStream UnixStream);
 
 /// Blobs are read where they can be sent from without copying.
-pub(crate) const LENDABLE: Places = Places {
+pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     make: reactor::place,
     keep: reactor::lendable_within,
 };
@@ -133,12 +133,12 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         Ok(key) => key,
         Err(refusal) => return refuse(stream, refusal).await,
     };
-    let parser = Parser::new(shared.state.borrow().parser_limits()).with_places(LENDABLE);
+    let parser = Parser::new(shared.state.borrow().parser_limits()).with_blob_allocator(LENDABLE);
     let mut connection = Connection {
         place: Place::new(shared, key),
         parser,
         input: BytesMut::new(),
-        foreseen: VecDeque::new(),
+        prefetched: VecDeque::new(),
         sends_blobs: false,
         postponed: None,
     };
@@ -182,7 +182,7 @@ struct Connection {
     /// What was read and is no command yet.
     input: BytesMut,
     /// What is known of the requests that the parser has found ahead.
-    foreseen: VecDeque<Foreseen>,
+    prefetched: VecDeque<Prefetched>,
     /// Its last request held a blob.
     sends_blobs: bool,
     /// A command that is run again after a pause.
@@ -255,7 +255,7 @@ impl Connection {
                 break;
             }
             let flow = if let Some(args) = self.postponed.take() {
-                let flow = state.command(*key, &args, Foreseen::default());
+                let flow = state.command(*key, &args, Prefetched::default());
                 if flow == Flow::Postponed {
                     self.postponed = Some(args);
                 }
@@ -268,13 +268,13 @@ impl Connection {
                         true => shared.limits.requests_ahead_max,
                         false => 1,
                     };
-                    self.parser.look_ahead(&mut self.input, requests);
+                    self.parser.parse_ahead(&mut self.input, requests);
                     let calls = self.parser.ahead();
                     state
                         .keyspace
-                        .foresee(&client.session, calls, &mut self.foreseen);
+                        .prefetch(&client.session, calls, &mut self.prefetched);
                 }
-                let foreseen = self.foreseen.pop_front().unwrap_or_default();
+                let prefetched = self.prefetched.pop_front().unwrap_or_default();
                 match self.parser.next(&mut self.input) {
                     Ok(false) => break,
                     Err(error) => {
@@ -282,7 +282,7 @@ impl Connection {
                         break;
                     }
                     Ok(true) => {
-                        let flow = state.command(*key, self.parser.args(), foreseen);
+                        let flow = state.command(*key, self.parser.args(), prefetched);
                         if flow == Flow::Postponed {
                             self.postponed = Some(self.parser.take_args());
                         }

@@ -1,7 +1,7 @@
 //! One command: may it run, what does it do, and what follows from it.
 
 use bytes::Bytes;
-use keyspace::{Command, Flags, Foreseen, Outcome};
+use keyspace::{Command, Flags, Outcome, Prefetched};
 use resp::Mark;
 use tokio::time::Instant;
 
@@ -44,7 +44,12 @@ enum Counts {
 
 impl State {
     /// Runs one command of a client, its reply and all that follows from it included.
-    pub(crate) fn command(&mut self, key: ClientKey, args: &[Bytes], foreseen: Foreseen) -> Flow {
+    pub(crate) fn command(
+        &mut self,
+        key: ClientKey,
+        args: &[Bytes],
+        prefetched: Prefetched,
+    ) -> Flow {
         let now_ms = self.now_ms();
         let client = &mut self.clients[key];
         client.active_ms = now_ms;
@@ -55,10 +60,10 @@ impl State {
             return Flow::Next;
         }
         match self.config.renames.meaning(&args[0]) {
-            Meaning::Itself => self.named_command(key, args, foreseen),
+            Meaning::Itself => self.named_command(key, args, prefetched),
             // What was foreseen is what the name means elsewhere.
             Meaning::Command(own) => {
-                self.named_command(key, &with_own_name(args, own), Foreseen::default())
+                self.named_command(key, &with_own_name(args, own), Prefetched::default())
             }
             Meaning::Nothing => {
                 let text = keyspace::unknown_command(args);
@@ -71,7 +76,7 @@ impl State {
     }
 
     /// Runs one command of a client by its own name.
-    fn named_command(&mut self, key: ClientKey, args: &[Bytes], foreseen: Foreseen) -> Flow {
+    fn named_command(&mut self, key: ClientKey, args: &[Bytes], prefetched: Prefetched) -> Flow {
         let client = &mut self.clients[key];
         let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
         if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
@@ -90,7 +95,7 @@ impl State {
             client.replies = Replies::Skip;
         }
         self.running = Some(key);
-        client.session.set_foreseen(foreseen);
+        client.session.set_prefetched(prefetched);
         let flow = self.execute(key, args);
         self.running = None;
         let client = &mut self.clients[key];

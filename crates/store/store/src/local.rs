@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use keyspace::Foreseen;
+use keyspace::Prefetched;
 use resp::{Reply, ReplyLimits};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
@@ -216,7 +216,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
             }
             Request::GiveBack { key, until_ms } => {
                 let mut state = shared.state.borrow_mut();
-                state.keyspace.give_back(0, &key, until_ms);
+                state.keyspace.release_lock(0, &key, until_ms);
                 state.settle_effects();
             }
         }
@@ -265,7 +265,7 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
         let flow = {
             let state = &mut *shared.state.borrow_mut();
             state.clock.begin_turn();
-            state.command(key, command, Foreseen::default())
+            state.command(key, command, Prefetched::default())
         };
         if flow != Flow::Next {
             poll_fn(|context| {
@@ -298,7 +298,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
     let mut state = shared.state.borrow_mut();
     state.clock.begin_turn();
     let replies = commands.iter().enumerate().map(|(index, args)| {
-        let flow = state.command(key, args, Foreseen::default());
+        let flow = state.command(key, args, Prefetched::default());
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;

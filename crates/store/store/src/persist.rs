@@ -36,7 +36,7 @@ use crate::state::{Pause, State};
 
 use journal::{Commit, Journal, Sum};
 pub(crate) use journal::{Loss, sync_parent};
-use load::Places;
+use load::BlobAllocator;
 use manifest::Manifest;
 
 /// Bytes that a snapshot written before anybody is served encodes at once.
@@ -134,7 +134,7 @@ pub(crate) fn open(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Option<Opened>, Error> {
-    let places = Places::new(config);
+    let places = BlobAllocator::new(config);
     fs::create_dir_all(&config.dir)
         .map_err(|error| Error::host(format!("{}: {error}", config.dir)))?;
     snapshot::remove_unfinished(config.dir.as_ref(), &config.dbfilename.0);
@@ -184,7 +184,7 @@ type Unwritten = (PathBuf, io::Error);
 /// there may be no room.
 fn begin(
     config: &Config,
-    places: &Places,
+    places: &BlobAllocator,
     keyspace: &mut Keyspace,
     now_ms: u64,
     opened: &mut Opened,
@@ -200,7 +200,7 @@ fn begin(
         let path = places.journal(&base);
         set_aside(&path).map_err(at(&path))?;
         assert!(
-            keyspace.snapshot_begin(options(config, true, now_ms)),
+            keyspace.start_snapshot(options(config, true, now_ms)),
             "nothing else was begun"
         );
         opened.base_bytes =
@@ -504,7 +504,7 @@ impl State {
         persist.flushes += 1;
         if matches!(persist.running, Some((Job::Save, ..))) {
             persist.is_outdated = true;
-            self.keyspace.snapshot_cancel();
+            self.keyspace.cancel_snapshot();
         }
         persist.wanted.retain(|job| *job != Job::Save);
         persist.wanted.insert(0, Job::Save);
@@ -621,11 +621,11 @@ impl State {
         }
         let now_ms = self.now_ms();
         self.keyspace
-            .snapshot_begin(options(&self.config, false, now_ms));
+            .start_snapshot(options(&self.config, false, now_ms));
         let mut bytes = Vec::new();
         while !self
             .keyspace
-            .snapshot_next(BLOCKING_PIECE_BYTES, &mut bytes)
+            .write_snapshot_part(BLOCKING_PIECE_BYTES, &mut bytes)
         {}
         load::reload(&mut self.keyspace, &bytes, now_ms)
             .map_err(|error| format!("ERR Error trying to load the RDB dump: {error}"))
@@ -660,7 +660,7 @@ pub(crate) async fn keep_files(shared: Rc<Shared>) {
         };
         match job {
             Some(Job::Save) => {
-                let path = Places::new(&shared.state.borrow().config).snapshot;
+                let path = BlobAllocator::new(&shared.state.borrow().config).snapshot;
                 let written = snapshot::write(&shared, path).await;
                 shared.state.borrow_mut().save_done(written);
             }
@@ -714,7 +714,7 @@ impl State {
         if job == Job::Save {
             let begun = self
                 .keyspace
-                .snapshot_begin(options(&self.config, false, now_ms));
+                .start_snapshot(options(&self.config, false, now_ms));
             assert!(begun, "one job runs at a time");
         }
         Some(job)
@@ -827,7 +827,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
 /// Begins a new increment and a new base at one moment, then replaces what was before. Without `appendonly` there is a base
 /// alone. Returns its length.
 async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
-    let places = Places::new(&shared.state.borrow().config);
+    let places = BlobAllocator::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&places.stem);
     manifest.increments.push(increment.clone());
     let file = {
@@ -882,7 +882,7 @@ async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io
 }
 
 /// Removes files that count no more. Those that stay are still listed, and removed after the next rewrite.
-fn remove_history(places: &Places, mut manifest: Manifest) -> Manifest {
+fn remove_history(places: &BlobAllocator, mut manifest: Manifest) -> Manifest {
     let listed = manifest.clone();
     manifest.history.retain(|old| {
         let path = places.journal(old);
@@ -933,7 +933,7 @@ impl State {
         }
         let begun = self
             .keyspace
-            .snapshot_begin(options(&self.config, true, now_ms));
+            .start_snapshot(options(&self.config, true, now_ms));
         assert!(begun, "one job runs at a time");
         Ok(bytes_before)
     }

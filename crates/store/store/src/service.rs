@@ -341,7 +341,7 @@ async fn keep_compact(shared: Rc<Shared>) {
         wanted.notified().await;
         let mut pace = Pace::default();
         while pace.work(&shared, State::defrag_turn) {
-            if shared.state.borrow().keyspace.snapshot_under_way() {
+            if shared.state.borrow().keyspace.has_snapshot() {
                 sleep(SNAPSHOT_POLL).await;
             }
             pace.rest(&shared).await;

@@ -120,7 +120,7 @@ impl State {
             stop,
         };
         state.keyspace.set_journaling(state.persist.is_journaling());
-        state.keyspace.set_keep(reactor::lendable);
+        state.keyspace.set_blob_freezer(reactor::lendable);
         state.apply_settings();
         state
     }
@@ -218,11 +218,11 @@ impl State {
 
     /// Moves data together, within bounds, and has the allocator give back what that left; whether there is more to move.
     pub(crate) fn defrag_turn(&mut self) -> bool {
-        if !self.keyspace.defrag_under_way() {
+        if !self.keyspace.is_defragmenting() {
             return false;
         }
         let elements_max = self.limits.defrag_elements_per_turn;
-        let goes_on = reactor::without_block_cache(|| self.keyspace.defrag_next(elements_max));
+        let goes_on = reactor::without_block_cache(|| self.keyspace.continue_defrag(elements_max));
         if !goes_on {
             reactor::purge_heap();
         }
@@ -302,7 +302,7 @@ impl State {
         let before = std::mem::replace(&mut client.counted_bytes, held);
         if held != before {
             self.client_bytes = self.client_bytes + held - before;
-            self.keyspace.set_beside_bytes(self.client_bytes);
+            self.keyspace.set_non_data_bytes(self.client_bytes);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use audio_plan::{Packets, packets};
 
-use super::{Decoder, Order, Shape, full_scale};
+use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::CHANNELS_MAX;
 use crate::error::Error;
 use crate::mp4;
@@ -19,7 +19,7 @@ pub(super) struct Alac<R> {
     packets: Packets,
     next: usize,
     decoder: alac::Decoder,
-    shape: Shape,
+    shape: FrameFormat,
     packet: Vec<u8>,
     samples: Vec<i32>,
     /// Frames still to be dropped after a seek.
@@ -39,7 +39,11 @@ impl<R: Read + Seek> Alac<R> {
                 "ALAC with this packet size or bit depth",
             ));
         }
-        let shape = Shape::new(info.sample_rate(), info.channels().into(), Order::Alac)?;
+        let shape = FrameFormat::new(
+            info.sample_rate(),
+            info.channels().into(),
+            ChannelOrder::Alac,
+        )?;
         Ok(Alac {
             original,
             packets,
@@ -54,7 +58,7 @@ impl<R: Read + Seek> Alac<R> {
 }
 
 impl<R: Read + Seek> Decoder for Alac<R> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

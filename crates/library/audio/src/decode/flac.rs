@@ -4,12 +4,12 @@ use std::io::{Read, Seek, SeekFrom};
 
 use claxon::{FlacReader, FlacReaderOptions};
 
-use super::{Decoder, Order, Shape, full_scale};
+use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
 pub(super) struct Flac<R: Read> {
     reader: FlacReader<R>,
-    shape: Shape,
+    shape: FrameFormat,
     scale: f32,
     buffer: Vec<i32>,
 }
@@ -25,7 +25,7 @@ impl<R: Read + Seek> Flac<R> {
         let info = reader.streaminfo();
         Ok(Flac {
             reader,
-            shape: Shape::new(info.sample_rate, info.channels, Order::Wave)?,
+            shape: FrameFormat::new(info.sample_rate, info.channels, ChannelOrder::Wave)?,
             scale: full_scale(info.bits_per_sample),
             buffer: Vec::new(),
         })
@@ -54,7 +54,7 @@ fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
 }
 
 impl<R: Read> Decoder for Flac<R> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

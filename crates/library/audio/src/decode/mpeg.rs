@@ -4,12 +4,12 @@ use std::io::{Read, Seek};
 
 use nanomp3::{Options, Reader};
 
-use super::{Decoder, Order, Shape};
+use super::{ChannelOrder, Decoder, FrameFormat};
 use crate::error::Error;
 
 pub(super) struct Mpeg<R> {
     reader: Reader<R, f32>,
-    shape: Shape,
+    shape: FrameFormat,
 }
 
 impl<R: Read + Seek> Mpeg<R> {
@@ -19,13 +19,13 @@ impl<R: Read + Seek> Mpeg<R> {
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();
         let channels = channels.ok_or_else(|| Error::undecodable("no MPEG audio frame"))?;
-        let shape = Shape::new(reader.sample_rate(), channels as u32, Order::Wave)?;
+        let shape = FrameFormat::new(reader.sample_rate(), channels as u32, ChannelOrder::Wave)?;
         Ok(Mpeg { reader, shape })
     }
 }
 
 impl<R: Read + Seek> Decoder for Mpeg<R> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 
 use ogg::{Packet, PacketReader};
 
-use super::{Decoder, Shape};
+use super::{Decoder, FrameFormat};
 use crate::error::Error;
 
 /// Decoder of one stream of a chain.
@@ -16,7 +16,7 @@ pub(super) trait Link: Sized {
     /// headers from `packets`.
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Self, Error>;
 
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> FrameFormat;
 
     /// Appends the frames of a packet, with interleaved channels.
     fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
@@ -43,7 +43,7 @@ impl<R: Read + Seek, L: Link> Ogg<R, L> {
 }
 
 impl<R: Read + Seek, L: Link> Decoder for Ogg<R, L> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.link.shape()
     }
 
@@ -74,7 +74,7 @@ pub(super) struct Packets<R: Read + Seek> {
     serial: Option<u32>,
     /// True once a second packet of the stream was read: from then on, a new stream starts the next
     /// link of the chain, not a multiplexed stream.
-    has_begun: bool,
+    has_started: bool,
     /// Frames of the current stream that were decoded.
     frames: u64,
     /// Total number of frames of the current stream, once its last packet was read.
@@ -88,7 +88,7 @@ impl<R: Read + Seek> Packets<R> {
         Packets {
             reader: PacketReader::new(original),
             serial: None,
-            has_begun: false,
+            has_started: false,
             frames: 0,
             end: None,
             next: None,
@@ -104,10 +104,10 @@ impl<R: Read + Seek> Packets<R> {
             match self.serial {
                 None => return Ok(Some(self.begin(packet))),
                 Some(serial) if packet.stream_serial() == serial => {
-                    self.has_begun = true;
+                    self.has_started = true;
                     return Ok(Some(self.take(packet)));
                 }
-                Some(_) if self.has_begun && packet.first_in_stream() => self.next = Some(packet),
+                Some(_) if self.has_started && packet.first_in_stream() => self.next = Some(packet),
                 Some(_) => {}
             }
         }
@@ -137,7 +137,7 @@ impl<R: Read + Seek> Packets<R> {
 
     fn begin(&mut self, packet: Packet) -> Vec<u8> {
         self.serial = Some(packet.stream_serial());
-        self.has_begun = false;
+        self.has_started = false;
         self.frames = 0;
         self.end = None;
         self.take(packet)

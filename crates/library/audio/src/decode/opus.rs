@@ -5,14 +5,14 @@ use std::io::{Read, Seek};
 use audio_plan::SAMPLE_RATE_HZ;
 
 use super::ogg::{Link, Packets};
-use super::{Order, Shape};
+use super::{ChannelOrder, FrameFormat};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
 /// Decoder of one stream.
 pub(super) struct Opus {
     decoder: opus::Decoder,
-    shape: Shape,
+    shape: FrameFormat,
     /// Frames at the start that are still to be dropped.
     pre_skip: usize,
 }
@@ -26,13 +26,13 @@ impl Link for Opus {
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
         Ok(Opus {
-            shape: Shape::new(SAMPLE_RATE_HZ, channels, Order::Vorbis)?,
+            shape: FrameFormat::new(SAMPLE_RATE_HZ, channels, ChannelOrder::Vorbis)?,
             decoder: opus::Decoder::new(&head.layout, head.gain)?,
             pre_skip: head.pre_skip,
         })
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use aifc::{AifcReader, Sample};
 use hound::{SampleFormat, WavReader};
 
-use super::{Decoder, Order, Shape, full_scale};
+use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
 /// Frames per block.
@@ -13,7 +13,7 @@ const FRAMES: usize = 4_096;
 
 pub(super) struct Wav<R> {
     reader: WavReader<R>,
-    shape: Shape,
+    shape: FrameFormat,
     format: SampleFormat,
     scale: f32,
     frames: u32,
@@ -26,7 +26,7 @@ impl<R: Read + Seek> Wav<R> {
             other => Error::undecodable(other),
         })?;
         let spec = reader.spec();
-        let shape = Shape::new(spec.sample_rate, spec.channels.into(), Order::Wave)?;
+        let shape = FrameFormat::new(spec.sample_rate, spec.channels.into(), ChannelOrder::Wave)?;
         Ok(Wav {
             shape,
             format: spec.sample_format,
@@ -38,7 +38,7 @@ impl<R: Read + Seek> Wav<R> {
 }
 
 impl<R: Read + Seek> Decoder for Wav<R> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 
@@ -69,7 +69,7 @@ impl<R: Read + Seek> Decoder for Wav<R> {
 
 pub(super) struct Aiff<R> {
     reader: AifcReader<R>,
-    shape: Shape,
+    shape: FrameFormat,
     samples: u64,
 }
 
@@ -81,11 +81,11 @@ impl<R: Read + Seek> Aiff<R> {
         let samples = info.sample_len;
         let samples =
             samples.ok_or_else(|| Error::unsupported("sample format of this AIFF file"))?;
-        // An invalid rate, such as NaN, becomes 0, which `Shape::new` rejects.
+        // An invalid rate, such as NaN, becomes 0, which `FrameFormat::new` rejects.
         let rate_hz = info.sample_rate.round() as u32;
         let channels = u32::from(info.channels.unsigned_abs());
         Ok(Aiff {
-            shape: Shape::new(rate_hz, channels, Order::Wave)?,
+            shape: FrameFormat::new(rate_hz, channels, ChannelOrder::Wave)?,
             reader,
             samples,
         })
@@ -93,7 +93,7 @@ impl<R: Read + Seek> Aiff<R> {
 }
 
 impl<R: Read + Seek> Decoder for Aiff<R> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

@@ -9,7 +9,7 @@ use lewton::header::{
 use lewton::samples::InterleavedSamples;
 
 use super::ogg::{Link, Packets};
-use super::{Order, Shape};
+use super::{ChannelOrder, FrameFormat};
 use crate::error::Error;
 
 /// Headers of a stream, and the state of its decoder.
@@ -17,7 +17,7 @@ pub(super) struct Vorbis {
     ident: IdentHeader,
     setup: SetupHeader,
     before: PreviousWindowRight,
-    shape: Shape,
+    shape: FrameFormat,
 }
 
 impl Link for Vorbis {
@@ -30,14 +30,14 @@ impl Link for Vorbis {
         let setup = read_header_setup(&packets.read_header()?, ident.audio_channels, blocks);
         let channels = ident.audio_channels.into();
         Ok(Vorbis {
-            shape: Shape::new(ident.audio_sample_rate, channels, Order::Vorbis)?,
+            shape: FrameFormat::new(ident.audio_sample_rate, channels, ChannelOrder::Vorbis)?,
             setup: setup.map_err(Error::undecodable)?,
             ident,
             before: PreviousWindowRight::new(),
         })
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> FrameFormat {
         self.shape
     }
 

@@ -1,6 +1,6 @@
 use std::f64::consts::TAU;
 
-use crate::decode::{Order, Shape};
+use crate::decode::{ChannelOrder, FrameFormat};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
@@ -71,8 +71,8 @@ fn rates_without_a_small_ratio_are_refused() {
 }
 
 /// Returns the output for full scale in one input channel after another, in hundredths.
-fn mixed(order: Order, channels: u8, made: u8) -> Vec<Vec<i32>> {
-    let shape = Shape {
+fn mixed(order: ChannelOrder, channels: u8, made: u8) -> Vec<Vec<i32>> {
+    let shape = FrameFormat {
         rate_hz: 48_000,
         channels,
         order,
@@ -93,21 +93,21 @@ fn mixed(order: Order, channels: u8, made: u8) -> Vec<Vec<i32>> {
 
 #[test]
 fn channels_are_heard_where_they_stand() {
-    assert_eq!(mixed(Order::Wave, 1, 1), [[100]]);
-    assert_eq!(mixed(Order::Wave, 1, 2), [[100, 100]]);
-    assert_eq!(mixed(Order::Wave, 2, 1), [[50], [50]]);
-    assert_eq!(mixed(Order::Vorbis, 2, 2), [[100, 0], [0, 100]]);
+    assert_eq!(mixed(ChannelOrder::Wave, 1, 1), [[100]]);
+    assert_eq!(mixed(ChannelOrder::Wave, 1, 2), [[100, 100]]);
+    assert_eq!(mixed(ChannelOrder::Wave, 2, 1), [[50], [50]]);
+    assert_eq!(mixed(ChannelOrder::Vorbis, 2, 2), [[100, 0], [0, 100]]);
     let wave = [[41, 0], [0, 41], [29, 29], [0, 0], [29, 0], [0, 29]];
-    assert_eq!(mixed(Order::Wave, 6, 2), wave);
+    assert_eq!(mixed(ChannelOrder::Wave, 6, 2), wave);
     let vorbis = [[41, 0], [29, 29], [0, 41], [29, 0], [0, 29], [0, 0]];
-    assert_eq!(mixed(Order::Vorbis, 6, 2), vorbis);
+    assert_eq!(mixed(ChannelOrder::Vorbis, 6, 2), vorbis);
     let alac = [[29, 29], [41, 0], [0, 41], [29, 0], [0, 29], [0, 0]];
-    assert_eq!(mixed(Order::Alac, 6, 2), alac);
+    assert_eq!(mixed(ChannelOrder::Alac, 6, 2), alac);
 }
 
 #[test]
 fn no_mix_exceeds_full_scale() {
-    for order in [Order::Wave, Order::Vorbis, Order::Alac] {
+    for order in [ChannelOrder::Wave, ChannelOrder::Vorbis, ChannelOrder::Alac] {
         for channels in 1..=8 {
             for made in [1, 2] {
                 let rows = mixed(order, channels, made);

@@ -79,14 +79,14 @@ pub(crate) fn getbit(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 /// A range of bits, both ends included.
-struct Stretch {
+struct BitRange {
     first: usize,
     last: usize,
 }
 
 /// Returns the range between two positions, in bytes or bits; negative positions count from the
 /// end. `None` if the range is empty.
-fn stretch(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<Stretch> {
+fn bit_range(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<BitRange> {
     let total = if in_bits {
         bytes as i64 * 8
     } else {
@@ -105,12 +105,12 @@ fn stretch(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<Stretch>
     }
     let (start, end) = (start as usize, end as usize);
     Some(if in_bits {
-        Stretch {
+        BitRange {
             first: start,
             last: end,
         }
     } else {
-        Stretch {
+        BitRange {
             first: start * 8,
             last: end * 8 + 7,
         }
@@ -127,7 +127,7 @@ fn is_in_bits(cx: &Context<'_>, at: usize) -> Result<bool, Fault> {
     }
 }
 
-impl Stretch {
+impl BitRange {
     /// Returns the indices of the range's first and last bytes.
     fn ends(&self) -> (usize, usize) {
         (self.first / 8, self.last / 8)
@@ -208,8 +208,8 @@ pub(crate) fn bitcount(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(0);
         return Ok(());
     }
-    let count = match stretch(start, end, in_bits, bytes.len()) {
-        Some(stretch) => stretch.count_ones(bytes),
+    let count = match bit_range(start, end, in_bits, bytes.len()) {
+        Some(bit_range) => bit_range.count_ones(bytes),
         None => 0,
     };
     out.int(count as i64);
@@ -240,12 +240,12 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     };
     let bytes = value.bytes(&mut buffer);
-    let Some(stretch) = stretch(start, end.unwrap_or(-1), in_bits, bytes.len()) else {
+    let Some(bit_range) = bit_range(start, end.unwrap_or(-1), in_bits, bytes.len()) else {
         out.int(-1);
         return Ok(());
     };
     let flip = if bit { 0 } else { 0xff };
-    out.int(match stretch.first_one(bytes, flip) {
+    out.int(match bit_range.first_one(bytes, flip) {
         Some(at) => at as i64,
         // Without an explicit end, the string counts as followed by zeros.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,

@@ -216,7 +216,7 @@ fn rounded(ms: i64) -> i64 {
 
 fn send_deadline(cx: &mut Context<'_>, show: impl Fn(i64) -> i64, out: &mut Out) -> Done {
     let args = cx.args;
-    out.int(match cx.look(&args[1]).map(Entry::deadline) {
+    out.int(match cx.entry_untouched(&args[1]).map(Entry::deadline) {
         None => -2,
         Some(None) => -1,
         Some(Some(deadline)) => show(deadline),

@@ -225,7 +225,7 @@ pub(crate) fn hrandfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.array(0);
         return Ok(());
     };
-    let source = super::Source {
+    let source = super::RandomSource {
         pick: |rng: &mut fastrand::Rng| {
             let (name, _) = hash.random(rng).expect("a hash is never empty");
             Key::new(name)

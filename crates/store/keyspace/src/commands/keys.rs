@@ -31,7 +31,10 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn exists(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = &cx.args[1..];
-    let found = args.iter().filter(|key| cx.look(key).is_some()).count();
+    let found = args
+        .iter()
+        .filter(|key| cx.entry_untouched(key).is_some())
+        .count();
     out.int(found as i64);
     Ok(())
 }
@@ -48,7 +51,7 @@ pub(crate) fn touch(cx: &mut Context<'_>, out: &mut Out) -> Done {
 pub(crate) fn type_of(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     out.simple(
-        cx.look(&args[1])
+        cx.entry_untouched(&args[1])
             .map_or("none", |entry| entry.value.type_name()),
     );
     Ok(())
@@ -238,8 +241,8 @@ pub(crate) fn swapdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
         cx.ks.touch_all(first, second, cx.now);
         cx.ks.touch_all(second, first, cx.now);
         cx.ks.swap_dbs(first, second);
-        cx.ks.all_appeared(first);
-        cx.ks.all_appeared(second);
+        cx.ks.mark_all_ready(first);
+        cx.ks.mark_all_ready(second);
     }
     cx.dirty += 1;
     out.ok();
@@ -335,7 +338,7 @@ pub(crate) fn memory_usage(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 impl Context<'_> {
     /// Stores a collection that a command computed, or removes the key if the collection is empty.
-    pub(crate) fn store(&mut self, key: &Bytes, value: Value, event: Stored) {
+    pub(crate) fn store(&mut self, key: &Bytes, value: Value, event: StoreEvent) {
         if value.is_vacant() {
             self.delete(key);
             return;
@@ -347,7 +350,7 @@ impl Context<'_> {
 
 /// Class and name of the event for a stored result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoreEvent {
     pub(crate) class: Class,
     pub(crate) name: &'static str,
 }

@@ -87,11 +87,11 @@ struct Lengths {
 /// A subsequence, and the contiguous matches it consists of, the last one first.
 struct Found {
     text: Vec<u8>,
-    stretches: Vec<Stretch>,
+    common_runs: Vec<CommonRun>,
 }
 
 /// A contiguous match: the index of its last byte in both strings, and its length.
-struct Stretch {
+struct CommonRun {
     left_end: usize,
     right_end: usize,
     len: usize,
@@ -123,19 +123,19 @@ impl Lengths {
     /// resolved the same way.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut common_runs: Vec<CommonRun> = Vec::new();
         let (mut row, mut column) = (left.len(), right.len());
         while 0 < row && 0 < column {
             if left[row - 1] == right[column - 1] {
                 text.push(left[row - 1]);
-                match stretches.last_mut() {
+                match common_runs.last_mut() {
                     Some(it)
                         if it.left_end + 1 - it.len == row
                             && it.right_end + 1 - it.len == column =>
                     {
                         it.len += 1;
                     }
-                    _ => stretches.push(Stretch {
+                    _ => common_runs.push(CommonRun {
                         left_end: row - 1,
                         right_end: column - 1,
                         len: 1,
@@ -150,28 +150,28 @@ impl Lengths {
             }
         }
         text.reverse();
-        Found { text, stretches }
+        Found { text, common_runs }
     }
 }
 
 fn send_index(found: &Found, options: &Options, out: &mut Out) {
-    let stretches: Vec<&Stretch> = found
-        .stretches
+    let common_runs: Vec<&CommonRun> = found
+        .common_runs
         .iter()
         .filter(|it| options.len_min <= it.len)
         .collect();
     out.map(2);
     out.bulk(b"matches");
-    out.array(stretches.len());
-    for stretch in stretches {
+    out.array(common_runs.len());
+    for common_run in common_runs {
         out.array(if options.with_len { 3 } else { 2 });
-        for end in [stretch.left_end, stretch.right_end] {
+        for end in [common_run.left_end, common_run.right_end] {
             out.array(2);
-            out.int((end + 1 - stretch.len) as i64);
+            out.int((end + 1 - common_run.len) as i64);
             out.int(end as i64);
         }
         if options.with_len {
-            out.int(stretch.len as i64);
+            out.int(common_run.len as i64);
         }
     }
     out.bulk(b"len");

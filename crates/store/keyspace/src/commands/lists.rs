@@ -410,13 +410,13 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
 }
 
 /// Arguments `numkeys key … LEFT|RIGHT [COUNT n]`.
-struct ManyPop<'a> {
+struct MultiPop<'a> {
     keys: &'a [Bytes],
     end: End,
     count: usize,
 }
 
-impl<'a> ManyPop<'a> {
+impl<'a> MultiPop<'a> {
     fn parse(cx: &Context<'a>, at: usize) -> Result<Self, Fault> {
         let keys = super::counted_keys(cx, at)?;
         let next = at + 1 + keys.len();
@@ -446,7 +446,7 @@ impl<'a> ManyPop<'a> {
 }
 
 pub(crate) fn lmpop(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let request = ManyPop::parse(cx, 1)?;
+    let request = MultiPop::parse(cx, 1)?;
     if !request.run(cx, out)? {
         out.null_array();
     }
@@ -455,7 +455,7 @@ pub(crate) fn lmpop(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn blmpop(cx: &mut Context<'_>, out: &mut Out) -> Wait {
     let deadline_ms = super::timeout(cx, 1)?;
-    let request = ManyPop::parse(cx, 2)?;
+    let request = MultiPop::parse(cx, 2)?;
     if request.run(cx, out)? {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use resp::Out;
 use crate::command::{Command, Keys};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::table::{self, Argument, Kind, Place, Spec};
+use crate::table::{self, Argument, KeyPosition, Kind, Spec};
 
 type Done = Result<(), Fault>;
 
@@ -138,7 +138,7 @@ fn send_spec(spec: &Spec, out: &mut Out) {
     spec.what.iter().for_each(|word| out.simple(word));
     let index = |at: usize| ("index", vec![("index", at as i64)]);
     let (begin, find) = match spec.place {
-        Place::Range { at, last, step } => {
+        KeyPosition::Range { at, last, step } => {
             let fields = [
                 ("lastkey", i64::from(last)),
                 ("keystep", step as i64),
@@ -146,11 +146,11 @@ fn send_spec(spec: &Spec, out: &mut Out) {
             ];
             (index(at), ("range", fields.to_vec()))
         }
-        Place::Counted { at } => {
+        KeyPosition::Counted { at } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", 1)];
             (index(at), ("keynum", fields.to_vec()))
         }
-        Place::Unknown => (("unknown", Vec::new()), ("unknown", Vec::new())),
+        KeyPosition::Unknown => (("unknown", Vec::new()), ("unknown", Vec::new())),
     };
     for (step, (kind, fields)) in [("begin_search", begin), ("find_keys", find)] {
         out.bulk(step.as_bytes());

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::Stored;
+use super::keys::StoreEvent;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::notify::Class;
@@ -106,8 +106,8 @@ fn names(set: &Set) -> Vec<Key> {
 
 fn source(
     set: &Set,
-) -> super::Source<impl FnMut(&mut fastrand::Rng) -> Key, impl FnOnce() -> Vec<Key>> {
-    super::Source {
+) -> super::RandomSource<impl FnMut(&mut fastrand::Rng) -> Key, impl FnOnce() -> Vec<Key>> {
+    super::RandomSource {
         pick: |rng: &mut fastrand::Rng| set.random(rng).expect("a set is never empty"),
         all: || names(set),
         len: set.len(),
@@ -268,7 +268,11 @@ fn store(cx: &mut Context<'_>, operation: Operation, name: &'static str, out: &m
     let set = combine(cx, &args[2..], operation)?;
     out.int(set.len() as i64);
     let class = Class::Set;
-    cx.store(&args[1], Value::Set(Box::new(set)), Stored { class, name });
+    cx.store(
+        &args[1],
+        Value::Set(Box::new(set)),
+        StoreEvent { class, name },
+    );
     Ok(())
 }
 

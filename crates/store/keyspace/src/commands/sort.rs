@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::Stored;
+use super::keys::StoreEvent;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::hash::Hash;
@@ -126,7 +126,7 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
         .iter()
         .for_each(|it| list.push(End::Right, it.as_ref().unwrap_or(&Bytes::new())));
     out.int(list.len() as i64);
-    let stored = Stored {
+    let stored = StoreEvent {
         class: Class::List,
         name: "sortstore",
     };

@@ -165,7 +165,7 @@ fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     cx.ks.dbs[cx.db].set_tags(slot, &[]);
     cx.changed(&args[1], Class::String, "set");
     if let Deadline::At(_) = deadline {
-        cx.ks.note(cx.db, Class::Generic, "expire", &args[1]);
+        cx.ks.emit_event(cx.db, Class::Generic, "expire", &args[1]);
     }
 }
 

@@ -6,7 +6,7 @@ use resp::Out;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::keyspace::Keyspace;
-use crate::session::{Seen, Watched};
+use crate::session::{KeyState, Watched};
 
 type Done = Result<(), Fault>;
 
@@ -14,7 +14,7 @@ pub(crate) fn multi(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if cx.session.in_multi() {
         return Err(Fault::of("ERR MULTI calls can not be nested"));
     }
-    Keyspace::begin_multi(cx.session);
+    Keyspace::start_multi(cx.session);
     out.ok();
     Ok(())
 }
@@ -42,7 +42,7 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
             continue;
         }
         let key = Bytes::copy_from_slice(key);
-        let seen = see(cx, db, &key);
+        let seen = key_state(cx, db, &key);
         let version = cx.ks.watch(db, &key);
         cx.session.watched_bytes += Watched::bytes(&key);
         cx.session.watched.push(Watched {
@@ -62,12 +62,12 @@ pub(crate) fn unwatch(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-fn see(cx: &Context<'_>, db: usize, key: &[u8]) -> Seen {
+fn key_state(cx: &Context<'_>, db: usize, key: &[u8]) -> KeyState {
     let db = &cx.ks.dbs[db];
     match db.dict.find(key) {
-        None => Seen::Nothing,
-        Some(slot) if db.is_gone(slot, cx.now) => Seen::Expired,
-        Some(_) => Seen::Value,
+        None => KeyState::Nothing,
+        Some(slot) if db.is_gone(slot, cx.now) => KeyState::Expired,
+        Some(_) => KeyState::Value,
     }
 }
 
@@ -101,9 +101,9 @@ fn has_changed(cx: &Context<'_>) -> bool {
             version,
             seen,
         } = watched;
-        match (*seen, see(cx, *db, key)) {
-            (Seen::Value, Seen::Expired) => true,
-            (Seen::Expired, Seen::Expired | Seen::Nothing) => false,
+        match (*seen, key_state(cx, *db, key)) {
+            (KeyState::Value, KeyState::Expired) => true,
+            (KeyState::Expired, KeyState::Expired | KeyState::Nothing) => false,
             _ => cx.ks.watched_version(*db, key) != *version,
         }
     })

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::Stored;
+use super::keys::StoreEvent;
 use super::zsets::send_pairs;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -244,7 +244,7 @@ fn store(cx: &mut Context<'_>, operation: Operation, name: &'static str, out: &m
     cx.store(
         &args[1],
         Value::Zset(Box::new(zset)),
-        Stored { class, name },
+        StoreEvent { class, name },
     );
     Ok(())
 }

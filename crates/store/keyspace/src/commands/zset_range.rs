@@ -7,7 +7,7 @@ use std::ops::Range;
 use resp::Out;
 
 use super::index_range;
-use super::keys::Stored;
+use super::keys::StoreEvent;
 use super::zsets::send_pairs;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -316,7 +316,7 @@ pub(crate) fn zrangestore(cx: &mut Context<'_>, out: &mut Out) -> Done {
         zset.set(name.bytes(), score, growth);
     }
     out.int(zset.len() as i64);
-    let stored = Stored {
+    let stored = StoreEvent {
         class: Class::Zset,
         name: "zrangestore",
     };

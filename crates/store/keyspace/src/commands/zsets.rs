@@ -122,7 +122,7 @@ fn add(cx: &mut Context<'_>, options: &AddOptions, at: usize, out: &mut Out) -> 
             }
             Ok(())
         })?;
-        cx.abandon(&args[1]);
+        cx.remove_if_empty(&args[1]);
         result?;
     }
     if 0 < added + changed {
@@ -271,7 +271,7 @@ pub(crate) fn zrandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.array(0);
         return Ok(());
     };
-    let source = super::Source {
+    let source = super::RandomSource {
         pick: |rng: &mut fastrand::Rng| zset.random(rng).expect("a sorted set is never empty").0,
         all: || {
             let mut names = Vec::with_capacity(zset.len());
@@ -405,13 +405,13 @@ fn pop_or_wait(cx: &mut Context<'_>, extreme: Extreme, out: &mut Out) -> Wait {
 }
 
 /// Arguments `numkeys key … MIN|MAX [COUNT n]`.
-struct ManyPop<'a> {
+struct MultiPop<'a> {
     keys: &'a [Bytes],
     extreme: Extreme,
     count: usize,
 }
 
-impl<'a> ManyPop<'a> {
+impl<'a> MultiPop<'a> {
     fn parse(cx: &Context<'a>, at: usize) -> Result<Self, Fault> {
         let keys = super::counted_keys(cx, at)?;
         let next = at + 1 + keys.len();
@@ -450,7 +450,7 @@ impl<'a> ManyPop<'a> {
 }
 
 pub(crate) fn zmpop(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let request = ManyPop::parse(cx, 1)?;
+    let request = MultiPop::parse(cx, 1)?;
     if !request.run(cx, out)? {
         out.null_array();
     }
@@ -459,7 +459,7 @@ pub(crate) fn zmpop(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn bzmpop(cx: &mut Context<'_>, out: &mut Out) -> Wait {
     let deadline_ms = super::timeout(cx, 1)?;
-    let request = ManyPop::parse(cx, 2)?;
+    let request = MultiPop::parse(cx, 2)?;
     if request.run(cx, out)? {
         return Ok(None);
     }

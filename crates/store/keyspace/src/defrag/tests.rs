@@ -114,10 +114,10 @@ impl Scene {
             10 => self.pass_time(rng.u64(..20_000)),
             15 => _ = self.keyspace.turn(self.now_ms),
             11 => self.begin_snapshot(),
-            12 => self.snapshot_next(rng.usize(1..50_000)),
-            13 => self.keyspace.defrag_begin(),
+            12 => self.write_snapshot_part(rng.usize(1..50_000)),
+            13 => self.keyspace.start_defrag(),
             14 if rng.u8(..4) == 0 => self.flush(),
-            _ => _ = self.keyspace.defrag_next(rng.usize(1..600)),
+            _ => _ = self.keyspace.continue_defrag(rng.usize(1..600)),
         }
         self.check(rng.usize(..KEYS));
     }
@@ -135,10 +135,10 @@ impl Scene {
         let expected = format!(":{}\r\n", before - self.model.len());
         assert_eq!(reply, expected.as_bytes());
         // The sweep has come to the middle when keys move.
-        self.keyspace.defrag_begin();
+        self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);
-            self.keyspace.defrag_next(100);
+            self.keyspace.continue_defrag(100);
         }
     }
 
@@ -164,16 +164,18 @@ impl Scene {
             aof_base: false,
             now_ms: self.now_ms,
         };
-        if self.keyspace.snapshot_begin(options) {
+        if self.keyspace.start_snapshot(options) {
             self.expected = self.model.clone();
             self.file.clear();
         }
     }
 
     /// Goes on with a snapshot, if one is under way, and compares it when it is whole.
-    fn snapshot_next(&mut self, work_bytes: usize) {
-        if !self.keyspace.snapshot_under_way()
-            || !self.keyspace.snapshot_next(work_bytes, &mut self.file)
+    fn write_snapshot_part(&mut self, work_bytes: usize) {
+        if !self.keyspace.has_snapshot()
+            || !self
+                .keyspace
+                .write_snapshot_part(work_bytes, &mut self.file)
         {
             return;
         }
@@ -234,11 +236,11 @@ fn whatever_happens_meanwhile_every_key_keeps_what_it_has() {
             scene.step(&mut rng);
         }
         scene.check_all();
-        while scene.keyspace.snapshot_under_way() {
-            scene.snapshot_next(50_000);
+        while scene.keyspace.has_snapshot() {
+            scene.write_snapshot_part(50_000);
         }
-        scene.keyspace.defrag_begin();
-        while scene.keyspace.defrag_next(1_000) {}
+        scene.keyspace.start_defrag();
+        while scene.keyspace.continue_defrag(1_000) {}
         scene.check_all();
     }
 }

@@ -141,7 +141,7 @@ proptest! {
                 }
                 Step::Compact(count) => {
                     if !dict.is_compacting() {
-                        dict.begin_compaction();
+                        dict.start_compaction();
                     }
                     let mut steps = (0..count).map(|_| dict.compact());
                     steps.any(|step| step == Compaction::Done);
@@ -164,7 +164,7 @@ proptest! {
         prop_assert!(staying.is_subset(&seen));
         let bytes: usize = model.keys().map(|number| number.to_string().len()).sum();
         prop_assert_eq!(dict.items_heap_bytes, bytes);
-        dict.begin_compaction();
+        dict.start_compaction();
         while dict.compact() != Compaction::Done {}
         prop_assert_eq!(dict.slots() as usize, model.len());
         prop_assert!(model.keys().all(|number| dict.get(number.to_string().as_bytes()).is_some()));

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::decode::Reading;
 use super::{Cursor, Stop, TAGS_FIELD, VALKEY_VERSIONS, VERSION_MAX, crc64, opcode, read_value};
 use crate::db::NEVER;
-use crate::evict::Until;
+use crate::evict::WriteTime;
 use crate::keyspace::{Keyspace, LastLoad};
 use crate::value::Value;
 
@@ -93,7 +93,7 @@ impl Loader {
 
     /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
     #[must_use]
-    pub fn keeping(self, keep: fn(BytesMut) -> Bytes) -> Self {
+    pub fn with_blob_freezer(self, keep: fn(BytesMut) -> Bytes) -> Self {
         Self { keep, ..self }
     }
 
@@ -155,7 +155,7 @@ impl Loader {
                     };
                     keyspace.remove_key(self.db, &key);
                     let hashed = (keyspace.seed.hash(&key), &key[..]);
-                    let until = Until { deadline_ms, now };
+                    let until = WriteTime { deadline_ms, now };
                     let slot = keyspace.insert(self.db, hashed, value, until);
                     keyspace.dbs[self.db].set_tags(slot, &tags);
                 }

@@ -44,7 +44,7 @@ fn file(
     let mut file = Vec::new();
     loop {
         between(keyspace);
-        if keyspace.snapshot_next(budget_bytes, &mut file) {
+        if keyspace.write_snapshot_part(budget_bytes, &mut file) {
             return file;
         }
     }
@@ -165,12 +165,12 @@ fn a_canceled_snapshot_leaves_no_trace() {
         aof_base: false,
         now_ms: NOW_MS,
     };
-    assert!(keyspace.snapshot_begin(options));
-    assert!(!keyspace.snapshot_begin(options));
-    keyspace.snapshot_next(100, &mut Vec::new());
-    keyspace.snapshot_cancel();
+    assert!(keyspace.start_snapshot(options));
+    assert!(!keyspace.start_snapshot(options));
+    keyspace.write_snapshot_part(100, &mut Vec::new());
+    keyspace.cancel_snapshot();
     let mut rest = Vec::new();
-    while !keyspace.snapshot_next(100, &mut rest) {}
+    while !keyspace.write_snapshot_part(100, &mut rest) {}
     let file = file(&mut keyspace, 1 << 20, |_| {});
     let mut loaded = load(&file, 10_000).expect("sound");
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
@@ -223,7 +223,7 @@ fn large_values_are_written_in_parts() {
     let mut parts = 0;
     loop {
         let before = file.len();
-        let is_done = keyspace.snapshot_next(BUDGET, &mut file);
+        let is_done = keyspace.write_snapshot_part(BUDGET, &mut file);
         parts += 1;
         assert!(
             file.len() - before <= 2 * BUDGET,
@@ -244,7 +244,7 @@ fn large_values_are_written_in_parts() {
 }
 
 fn begin(keyspace: &mut Keyspace) {
-    let begun = keyspace.snapshot_begin(Options {
+    let begun = keyspace.start_snapshot(Options {
         version: 10,
         compress: true,
         aof_base: false,
@@ -265,7 +265,7 @@ fn values_that_compress_well_take_as_many_turns() {
     begin(&mut keyspace);
     let mut file = Vec::new();
     let mut turns = 1;
-    while !keyspace.snapshot_next(BUDGET, &mut file) {
+    while !keyspace.write_snapshot_part(BUDGET, &mut file) {
         turns += 1;
     }
     assert!(file.len() < KEYS * 100, "{} bytes", file.len());
@@ -287,7 +287,7 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
     }
     let mut quiet = Vec::new();
     begin(&mut keyspace);
-    while !keyspace.snapshot_next(BUDGET, &mut quiet) {}
+    while !keyspace.write_snapshot_part(BUDGET, &mut quiet) {}
     begin(&mut keyspace);
     run(&mut keyspace, "FLUSHALL");
     for number in 0..2_000 {
@@ -297,7 +297,7 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
     let mut done = false;
     while !done {
         let before = file.len();
-        done = keyspace.snapshot_next(BUDGET, &mut file);
+        done = keyspace.write_snapshot_part(BUDGET, &mut file);
         let bytes = file.len() - before;
         assert!(bytes <= 3 * BUDGET, "{bytes} bytes in one turn");
     }
@@ -316,7 +316,7 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
     }
     assert!(20 * BUDGET < keyspace.snapshot_waiting_bytes() * 10);
     let mut turns = 1;
-    while !keyspace.snapshot_next(BUDGET, &mut file) {
+    while !keyspace.write_snapshot_part(BUDGET, &mut file) {
         turns += 1;
     }
     assert!(2 < turns, "{turns} turns");

@@ -20,7 +20,7 @@ const AT_ONCE_BYTES_MAX: usize = 64 << 10;
 
 /// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum Location {
     /// The database with this index.
     Db(usize),
     /// A flushed database, by its id.
@@ -36,28 +36,28 @@ pub(crate) struct Flushed {
 }
 
 #[derive(Debug)]
-struct Begun {
+struct QueuedValue {
     /// Index of the database at the start of the snapshot.
     number: usize,
     /// Bytes that precede the value's elements; empty once written.
     head: Vec<u8>,
-    source: Source,
+    source: ValueSource,
     /// Next element to write, unless the value is protected.
     place: usize,
     is_protected: bool,
 }
 
 #[derive(Debug)]
-enum Source {
-    Entry(Home, u32),
+enum ValueSource {
+    Entry(Location, u32),
     /// A value that only the queue owns, with the heap bytes that it keeps from being freed.
     Own(Value, usize),
 }
 
 /// Large values to write, the current one first.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
-    queue: VecDeque<Begun>,
+pub(crate) struct ValueQueue {
+    queue: VecDeque<QueuedValue>,
     /// True if the head of the first value is written.
     pub(crate) is_open: bool,
     copied_bytes: Arc<AtomicUsize>,
@@ -78,17 +78,17 @@ impl Value {
     }
 }
 
-impl Line {
+impl ValueQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// Appends a value to the queue. `head` is written before its elements.
-    pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, home: Home, slot: u32) {
-        self.queue.push_back(Begun {
+    pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, home: Location, slot: u32) {
+        self.queue.push_back(QueuedValue {
             number,
             head,
-            source: Source::Entry(home, slot),
+            source: ValueSource::Entry(home, slot),
             place: 0,
             is_protected: false,
         });
@@ -113,8 +113,8 @@ impl Line {
     ) -> bool {
         let first = self.queue.front_mut().expect("it was opened");
         let value = match &mut first.source {
-            Source::Own(value, _) => value,
-            Source::Entry(home, slot) => {
+            ValueSource::Own(value, _) => value,
+            ValueSource::Entry(home, slot) => {
                 let db = find(dbs, flushed, *home);
                 &mut db.dict.at_mut(*slot).value
             }
@@ -134,11 +134,11 @@ impl Line {
             self.is_open = false;
             let first = self.queue.pop_front().expect("it was written");
             match first.source {
-                Source::Own(value, bytes) => {
+                ValueSource::Own(value, bytes) => {
                     self.own_bytes -= bytes;
                     unused.push(value);
                 }
-                Source::Entry(home, slot) => {
+                ValueSource::Entry(home, slot) => {
                     let db = find(dbs, flushed, home);
                     db.dict.at_mut(slot).access &= !IN_LINE;
                 }
@@ -147,8 +147,8 @@ impl Line {
         is_whole
     }
 
-    fn find(&mut self, home: Home, slot: u32) -> &mut Begun {
-        let is_it = |begun: &&mut Begun| matches!(begun.source, Source::Entry(at, it) if (at, it) == (home, slot));
+    fn find(&mut self, home: Location, slot: u32) -> &mut QueuedValue {
+        let is_it = |queued: &&mut QueuedValue| matches!(queued.source, ValueSource::Entry(at, it) if (at, it) == (home, slot));
         let found = self.queue.iter_mut().find(is_it);
         found.expect("an entry with that mark is in the line")
     }
@@ -156,17 +156,17 @@ impl Line {
     /// Protects a queued value that is about to change in its entry.
     pub(crate) fn protect(&mut self, db: usize, slot: u32, dbs: &mut [Db]) {
         let copied_bytes = Arc::clone(&self.copied_bytes);
-        let begun = self.find(Home::Db(db), slot);
+        let queued = self.find(Location::Db(db), slot);
         let entry = dbs[db].dict.at_mut(slot);
-        if begun.is_protected {
+        if queued.is_protected {
             return;
         }
-        let place = begun.place;
+        let place = queued.place;
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             Value::List(list) => {
                 // Shared nodes take no additional memory.
-                begun.source = Source::Own(Value::List(Box::new(list.share())), 0);
+                queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
                 entry.access &= !IN_LINE;
                 return;
             }
@@ -174,40 +174,41 @@ impl Line {
             Value::Set(set) => set.guard(place, &copied_bytes),
             Value::Zset(zset) => zset.guard(place, &copied_bytes),
         }
-        begun.is_protected = true;
+        queued.is_protected = true;
     }
 
     /// Takes over a queued value that was removed from its entry.
     pub(crate) fn take(&mut self, db: usize, slot: u32, value: Value) {
         let bytes = value.heap_bytes();
-        self.find(Home::Db(db), slot).source = Source::Own(value, bytes);
+        self.find(Location::Db(db), slot).source = ValueSource::Own(value, bytes);
         self.own_bytes += bytes;
     }
 
     /// Records that a queued value moved to another entry.
     pub(crate) fn moved(&mut self, from: (usize, u32), to: (usize, u32)) {
-        self.find(Home::Db(from.0), from.1).source = Source::Entry(Home::Db(to.0), to.1);
+        self.find(Location::Db(from.0), from.1).source =
+            ValueSource::Entry(Location::Db(to.0), to.1);
     }
 
     /// Updates the locations of queued values after databases were swapped or flushed.
-    pub(crate) fn rehome(&mut self, rehome: impl Fn(Home) -> Home) {
-        for begun in &mut self.queue {
-            if let Source::Entry(home, _) = &mut begun.source {
-                *home = rehome(*home);
+    pub(crate) fn relocate(&mut self, relocate: impl Fn(Location) -> Location) {
+        for queued in &mut self.queue {
+            if let ValueSource::Entry(home, _) = &mut queued.source {
+                *home = relocate(*home);
             }
         }
     }
 
     /// Clears the queue; values that only the queue owns are moved to `unused`.
-    pub(crate) fn give_up(
+    pub(crate) fn cancel(
         &mut self,
         (dbs, flushed): (&mut [Db], &mut [Flushed]),
         unused: &mut Vec<Value>,
     ) {
-        for begun in std::mem::take(self).queue {
-            match begun.source {
-                Source::Own(value, _) => unused.push(value),
-                Source::Entry(home, slot) => {
+        for queued in std::mem::take(self).queue {
+            match queued.source {
+                ValueSource::Own(value, _) => unused.push(value),
+                ValueSource::Entry(home, slot) => {
                     let entry = find(dbs, flushed, home).dict.at_mut(slot);
                     entry.access &= !IN_LINE;
                     match &mut entry.value {
@@ -224,18 +225,18 @@ impl Line {
     /// Returns the bytes of copies, and of values that only the queue owns. Those of the first
     /// value are not counted.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        let first = self.queue.front().map_or(0, |begun| match begun.source {
-            Source::Own(_, bytes) => bytes,
-            Source::Entry(..) => 0,
+        let first = self.queue.front().map_or(0, |queued| match queued.source {
+            ValueSource::Own(_, bytes) => bytes,
+            ValueSource::Entry(..) => 0,
         });
         self.own_bytes - first + self.copied_bytes.load(Ordering::Relaxed)
     }
 }
 
-fn find<'a>(dbs: &'a mut [Db], flushed: &'a mut [Flushed], home: Home) -> &'a mut Db {
+fn find<'a>(dbs: &'a mut [Db], flushed: &'a mut [Flushed], home: Location) -> &'a mut Db {
     match home {
-        Home::Db(index) => &mut dbs[index],
-        Home::Flushed(id) => {
+        Location::Db(index) => &mut dbs[index],
+        Location::Flushed(id) => {
             let mut flushed = flushed.iter_mut();
             let found = flushed.find(|it| it.id == id);
             &mut found.expect("kept until it is written").db

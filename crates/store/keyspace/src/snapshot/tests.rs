@@ -80,7 +80,7 @@ fn filled() -> Keyspace {
 }
 
 fn begin(keyspace: &mut Keyspace) {
-    assert!(keyspace.snapshot_begin(Options {
+    assert!(keyspace.start_snapshot(Options {
         version: 10,
         compress: false,
         aof_base: false,
@@ -156,7 +156,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
             for _ in 0..rng.usize(..=commands_a_turn) {
                 run(&mut keyspace, &mut session, &any_command(&mut rng));
             }
-            if keyspace.snapshot_next(BUDGET, &mut file) {
+            if keyspace.write_snapshot_part(BUDGET, &mut file) {
                 break;
             }
         }
@@ -166,7 +166,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
         let expected = digest(&mut keyspace);
         let mut file = Vec::new();
         begin(&mut keyspace);
-        while !keyspace.snapshot_next(BUDGET, &mut file) {}
+        while !keyspace.write_snapshot_part(BUDGET, &mut file) {}
         assert_eq!(digest(&mut load(&file)), expected, "seed {seed}, after it");
     }
 }
@@ -183,14 +183,14 @@ fn keys_that_all_go_while_it_is_written_are_in_it() {
         let expected = digest(&mut keyspace);
         let mut file = Vec::new();
         begin(&mut keyspace);
-        keyspace.snapshot_next(BUDGET, &mut file);
+        keyspace.write_snapshot_part(BUDGET, &mut file);
         for number in 0..5_000 {
             run_in(&mut keyspace, &format!("DEL key{number}"));
         }
         for number in 0..keys_after {
             run_in(&mut keyspace, &format!("SET later{number} value"));
         }
-        while !keyspace.snapshot_next(BUDGET, &mut file) {}
+        while !keyspace.write_snapshot_part(BUDGET, &mut file) {}
         assert_eq!(digest(&mut load(&file)), expected, "{keys_after} after it");
     }
 }
@@ -199,16 +199,16 @@ fn keys_that_all_go_while_it_is_written_are_in_it() {
 fn one_that_is_given_up_leaves_nothing_guarded() {
     let mut keyspace = filled();
     begin(&mut keyspace);
-    keyspace.snapshot_next(BUDGET, &mut Vec::new());
+    keyspace.write_snapshot_part(BUDGET, &mut Vec::new());
     for line in ["HSET hash f v", "ZADD zset 1 m", "LPUSH list e", "DEL set"] {
         run_in(&mut keyspace, line);
     }
-    keyspace.snapshot_cancel();
-    while !keyspace.snapshot_next(BUDGET, &mut Vec::new()) {}
+    keyspace.cancel_snapshot();
+    while !keyspace.write_snapshot_part(BUDGET, &mut Vec::new()) {}
     let expected = digest(&mut keyspace);
     let mut file = Vec::new();
     begin(&mut keyspace);
-    while !keyspace.snapshot_next(BUDGET, &mut file) {}
+    while !keyspace.write_snapshot_part(BUDGET, &mut file) {}
     assert_eq!(digest(&mut load(&file)), expected);
 }
 
@@ -226,7 +226,7 @@ fn a_change_of_a_large_value_keeps_what_it_changes_alone() {
         let mut keyspace = filled();
         begin(&mut keyspace);
         for _ in 0..turns {
-            keyspace.snapshot_next(BUDGET, &mut Vec::new());
+            keyspace.write_snapshot_part(BUDGET, &mut Vec::new());
         }
         for line in changes {
             let before = keyspace.snapshot_waiting_bytes();

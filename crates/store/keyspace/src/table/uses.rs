@@ -9,7 +9,7 @@ use crate::command::{Command, Flags, Keys};
 pub(crate) type Use = &'static [&'static str];
 
 const READ: Use = &["RO", "access"];
-const LOOK: Use = &["RO"];
+const METADATA: Use = &["RO"];
 const TAKE: Use = &["RW", "access", "delete"];
 const CHANGE: Use = &["RW", "access", "update"];
 const VARIES: Use = &["RW", "access", "update", "variable_flags"];
@@ -25,8 +25,8 @@ const CHANNEL: Use = &["not_key"];
 /// keys, or change them if they have the WRITE flag.
 const ROWS: &[(Use, Use, &[&str])] = &[
     (
-        LOOK,
-        LOOK,
+        METADATA,
+        METADATA,
         &[
             "exists",
             "hexists",
@@ -153,11 +153,11 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
 /// Keys of a command with the same use.
 pub(crate) struct Spec {
     pub(crate) what: Use,
-    pub(crate) place: Place,
+    pub(crate) place: KeyPosition,
 }
 
 /// Positions of such keys.
-pub(crate) enum Place {
+pub(crate) enum KeyPosition {
     /// First key at `at`; `last` is relative to it, or counts from the end if negative.
     Range { at: usize, last: i32, step: usize },
     /// Keys after a count at this index.
@@ -170,12 +170,12 @@ pub(crate) enum Place {
 pub(crate) fn specs(command: &Command) -> Vec<Spec> {
     let (first_use, rest_use) = uses_of_any(command);
     let spec = |what, place| Spec { what, place };
-    let one = |at| Place::Range {
+    let one = |at| KeyPosition::Range {
         at,
         last: 0,
         step: 1,
     };
-    let range = |at: usize, last: i32, step| Place::Range {
+    let range = |at: usize, last: i32, step| KeyPosition::Range {
         at,
         last: if last < 0 { last } else { last - at as i32 },
         step,
@@ -190,15 +190,15 @@ pub(crate) fn specs(command: &Command) -> Vec<Spec> {
             spec(first_use, one(first)),
             spec(rest_use, range(first + step, last, step)),
         ],
-        Keys::Counted { at } => vec![spec(first_use, Place::Counted { at })],
+        Keys::Counted { at } => vec![spec(first_use, KeyPosition::Counted { at })],
         Keys::StoreCounted => vec![
             spec(first_use, one(1)),
-            spec(rest_use, Place::Counted { at: 2 }),
+            spec(rest_use, KeyPosition::Counted { at: 2 }),
         ],
         Keys::Sort { stores } => {
             // Keys of BY and GET have names derived from the elements.
-            let mut specs = vec![spec(READ, one(1)), spec(READ, Place::Unknown)];
-            specs.extend(stores.then(|| spec(SET, Place::Unknown)));
+            let mut specs = vec![spec(READ, one(1)), spec(READ, KeyPosition::Unknown)];
+            specs.extend(stores.then(|| spec(SET, KeyPosition::Unknown)));
             specs
         }
     }

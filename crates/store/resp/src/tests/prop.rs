@@ -40,13 +40,13 @@ proptest! {
             input.extend_from_slice(&wire[cut[0]..cut[1]]);
             loop {
                 if !parser.has_ahead() {
-                    parser.look_ahead(&mut input, ahead);
+                    parser.parse_ahead(&mut input, ahead);
                 }
-                let foreseen = parser.ahead().next().map(<[Bytes]>::to_vec);
+                let prefetched = parser.ahead().next().map(<[Bytes]>::to_vec);
                 if !parser.next(&mut input).expect("sound") {
                     break;
                 }
-                prop_assert_eq!(foreseen.as_deref(), Some(parser.args()));
+                prop_assert_eq!(prefetched.as_deref(), Some(parser.args()));
                 seen.push(parser.take_args());
                 // As at the end of a turn, with or without requests ahead.
                 if seen.len() % 2 == 0 {

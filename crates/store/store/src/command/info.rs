@@ -248,7 +248,7 @@ fn memory(state: &State, fields: &mut Fields) {
         0,
     );
     fields.add("mem_allocator", "jemalloc");
-    let defrags = state.keyspace.defrag_under_way();
+    let defrags = state.keyspace.is_defragmenting();
     fields.add("active_defrag_running", u8::from(defrags));
     fields.add("lazyfree_pending_objects", state.keyspace.discarded());
     fields.add("lazyfreed_objects", 0);

@@ -23,7 +23,7 @@ pub(super) fn memory(call: &mut Call<'_>) {
         }
         ("purge", 2) => {
             reactor::purge_heap();
-            call.state.keyspace.defrag_begin();
+            call.state.keyspace.start_defrag();
             call.state.defrag_wanted.notify_one();
             call.out().ok();
         }

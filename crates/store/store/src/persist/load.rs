@@ -24,7 +24,7 @@ const ANNOTATION_BYTES_MAX: usize = 1024;
 
 /// Where the files of a configuration are.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct BlobAllocator {
     pub(crate) snapshot: PathBuf,
     pub(crate) journals: PathBuf,
     pub(crate) manifest: PathBuf,
@@ -34,12 +34,12 @@ pub(crate) struct Places {
     pub(crate) stem: String,
 }
 
-impl Places {
-    pub(crate) fn new(config: &Config) -> Places {
+impl BlobAllocator {
+    pub(crate) fn new(config: &Config) -> BlobAllocator {
         let dir = Path::new(&config.dir);
         let journals = dir.join(&config.appenddirname.0);
         let stem = config.appendfilename.0.clone();
-        Places {
+        BlobAllocator {
             snapshot: dir.join(&config.dbfilename.0),
             manifest: journals.join(format!("{stem}.manifest")),
             old_journal: dir.join(&stem),
@@ -78,7 +78,7 @@ pub(crate) struct Loaded {
 
 /// Loads the journal if there is to be one and it is there, else the snapshot if that is there.
 pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
-    let places = Places::new(config);
+    let places = BlobAllocator::new(config);
     if config.appendonly {
         match adopt_old_journal(&places) {
             Ok(()) => {}
@@ -109,7 +109,7 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
 
 /// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed first and moved then, so
 /// that wherever this is cut short the next start goes on with it.
-fn adopt_old_journal(places: &Places) -> Result<(), Unwritten> {
+fn adopt_old_journal(places: &BlobAllocator) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error: io::Error| (path, error)
@@ -145,7 +145,7 @@ fn adopt_old_journal(places: &Places) -> Result<(), Unwritten> {
 
 fn load_journals(
     config: &Config,
-    places: &Places,
+    places: &BlobAllocator,
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Loaded, Error> {
@@ -195,7 +195,7 @@ pub(crate) fn reload_journals(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<(), Error> {
-    let places = Places::new(config);
+    let places = BlobAllocator::new(config);
     if !places.manifest.exists() {
         return Err(Error::data("there is no journal".to_owned()));
     }
@@ -276,7 +276,7 @@ impl<'a> Replay<'a> {
                 check_crc: self.check_crc,
                 skip_expired: true,
             })
-            .keeping(reactor::lendable);
+            .with_blob_freezer(reactor::lendable);
             while !loader
                 .feed(self.keyspace, &mut source.input)
                 .map_err(|error| {
@@ -353,16 +353,19 @@ impl<'a> Replay<'a> {
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
         })
-        .with_places(LENDABLE);
+        .with_blob_allocator(LENDABLE);
         let mut whole = source.at();
         self.summed = whole;
         self.torn = None;
         loop {
-            if parser.is_between() {
+            if parser.is_between_requests() {
                 self.torn = Some(source.at());
             }
             // The parser would take a line of words too.
-            let begins = source.input.first().filter(|_| parser.is_between());
+            let begins = source
+                .input
+                .first()
+                .filter(|_| parser.is_between_requests());
             match begins.copied() {
                 None | Some(b'*') => {}
                 Some(b'#') if source.has_line(ANNOTATION_BYTES_MAX).map_err(read)? => {

@@ -30,7 +30,7 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     loop {
         let mut piece = Vec::new();
         let done = pace.work(shared, |state| {
-            state.keyspace.snapshot_next(work_bytes, &mut piece)
+            state.keyspace.write_snapshot_part(work_bytes, &mut piece)
         });
         let (is_outdated, drained) = {
             let persist = &mut shared.state.borrow_mut().persist;
@@ -40,7 +40,7 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
         drained.notify_waiters();
         // Without a receiver the writer has failed, and says why below.
         if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
-            shared.state.borrow_mut().keyspace.snapshot_cancel();
+            shared.state.borrow_mut().keyspace.cancel_snapshot();
         }
         if done {
             // Without that word the file is not kept.
@@ -84,7 +84,7 @@ pub(crate) fn write_blocking(
         true => Some(None),
         false => {
             let mut piece = Vec::new();
-            done = keyspace.snapshot_next(piece_bytes, &mut piece);
+            done = keyspace.write_snapshot_part(piece_bytes, &mut piece);
             Some(Some(piece))
         }
     };

@@ -580,8 +580,8 @@ fn write_snapshot(keyspace: &mut Keyspace, dir: &Dir) {
         aof_base: false,
         now_ms: 1_000,
     };
-    assert!(keyspace.snapshot_begin(options));
+    assert!(keyspace.start_snapshot(options));
     let mut bytes = Vec::new();
-    while !keyspace.snapshot_next(64, &mut bytes) {}
+    while !keyspace.write_snapshot_part(64, &mut bytes) {}
     fs::write(dir.0.join("dump.rdb"), bytes).expect("written");
 }

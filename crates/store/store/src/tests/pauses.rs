@@ -63,7 +63,7 @@ impl Store {
     }
 
     fn begin(&mut self) {
-        let begun = self.keyspace.snapshot_begin(rdb::Options {
+        let begun = self.keyspace.start_snapshot(rdb::Options {
             version: 10,
             compress: true,
             aof_base: false,
@@ -94,7 +94,7 @@ impl Store {
                 .fold(command, Duration::max);
             let mut piece = Vec::new();
             let begun = thread_cpu_time();
-            let done = self.keyspace.snapshot_next(work_bytes, &mut piece);
+            let done = self.keyspace.write_snapshot_part(work_bytes, &mut piece);
             turn = turn.max(thread_cpu_time() - begun);
             if done {
                 break;
@@ -132,12 +132,12 @@ fn defragmentation_keeps_the_core_for_less_than_a_snapshot_may() {
     }
     let mut longest = Duration::MAX;
     for _ in 0..TRIES {
-        store.keyspace.defrag_begin();
+        store.keyspace.start_defrag();
         let mut turn = Duration::ZERO;
         let mut goes_on = true;
         while goes_on {
             let begun = thread_cpu_time();
-            goes_on = store.keyspace.defrag_next(elements_max);
+            goes_on = store.keyspace.continue_defrag(elements_max);
             turn = turn.max(thread_cpu_time() - begun);
         }
         longest = longest.min(turn);

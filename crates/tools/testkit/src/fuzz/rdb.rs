@@ -18,7 +18,7 @@ pub fn rdb(bytes: &[u8]) {
     }
     let (mut keyspace, keys) = (first, 0..Limits::default().databases);
     let counts: Vec<_> = keys.map(|db| keyspace.db_figures(db, NOW_MS).0).collect();
-    let begun = keyspace.snapshot_begin(Options {
+    let begun = keyspace.start_snapshot(Options {
         version: 10,
         compress: true,
         aof_base: false,
@@ -26,7 +26,7 @@ pub fn rdb(bytes: &[u8]) {
     });
     assert!(begun, "none is under way");
     let mut written = Vec::new();
-    while !keyspace.snapshot_next(1024, &mut written) {}
+    while !keyspace.write_snapshot_part(1024, &mut written) {}
     let (again, ended) = load(&written).expect("what we write is sound");
     assert!(ended, "what we write is whole");
     for (db, count) in counts.into_iter().enumerate() {

@@ -272,10 +272,11 @@ impl Pair {
 
     fn execute(&mut self, args: &[Bytes], out: &mut Out) {
         // As a server does with a pipeline.
-        let mut foreseen = Vec::new();
+        let mut prefetched = Vec::new();
         let calls = std::iter::once(args);
-        self.keyspace.foresee(&self.session, calls, &mut foreseen);
-        self.session.set_foreseen(foreseen[0]);
+        self.keyspace
+            .prefetch(&self.session, calls, &mut prefetched);
+        self.session.set_prefetched(prefetched[0]);
         match self
             .keyspace
             .execute(&mut self.session, args, now_ms(), out)

@@ -19,7 +19,7 @@ use crate::value::Value;
 
 /// Results of the prefetch for one command.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Foreseen {
+pub struct Prefetched {
     /// The command, if its name is known.
     pub(crate) command: Option<&'static Command>,
     /// Hash of the first argument, if it is a key.
@@ -29,11 +29,11 @@ pub struct Foreseen {
 impl Keyspace {
     /// Resolves the commands of several calls, and prefetches their keys. Changes nothing; commands
     /// before a call may still change what it finds.
-    pub fn foresee<'a>(
+    pub fn prefetch<'a>(
         &self,
         session: &Session,
         mut calls: impl Iterator<Item = &'a [Bytes]>,
-        found: &mut impl Extend<Foreseen>,
+        found: &mut impl Extend<Prefetched>,
     ) {
         // A single command has nothing to overlap with, so it looks up its keys itself.
         let Some(first) = calls.next() else {
@@ -42,29 +42,29 @@ impl Keyspace {
         let Some(second) = calls.next() else {
             let command = table::command(first);
             let hash = None;
-            return found.extend([Foreseen { command, hash }]);
+            return found.extend([Prefetched { command, hash }]);
         };
-        self.foresee_many([first, second].into_iter().chain(calls), session, found);
+        self.prefetch_many([first, second].into_iter().chain(calls), session, found);
     }
 
-    fn foresee_many<'a>(
+    fn prefetch_many<'a>(
         &self,
         calls: impl Iterator<Item = &'a [Bytes]>,
         session: &Session,
-        found: &mut impl Extend<Foreseen>,
+        found: &mut impl Extend<Prefetched>,
     ) {
         let mut keys: [(u64, &[u8]); WARM_MAX] = [(0, &[]); WARM_MAX];
         let mut count = 0;
         for call in calls {
             let command = table::command(call);
-            let mut foreseen = Foreseen {
+            let mut prefetched = Prefetched {
                 command,
                 hash: None,
             };
             for (index, key) in command.into_iter().flat_map(|it| range(it.keys, call)) {
                 let hash = self.seed.hash(key);
                 if index == 1 {
-                    foreseen.hash = Some(hash);
+                    prefetched.hash = Some(hash);
                 }
                 if count == WARM_MAX {
                     self.warm(session, &keys);
@@ -73,7 +73,7 @@ impl Keyspace {
                 keys[count] = (hash, key);
                 count += 1;
             }
-            found.extend([foreseen]);
+            found.extend([prefetched]);
         }
         self.warm(session, &keys[..count]);
     }
