@@ -347,7 +347,8 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        if found.st_dev != data.0 {
+        // Another file system may be mounted inside the data directory, if that lies in this root.
+        if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }
         if FileType::from_raw_mode(found.st_mode) == FileType::Directory
