@@ -1,7 +1,8 @@
-//! The least HTTP server on the reactor: one fixed answer of about 150 bytes, to measure what a turn of the loop costs
-//! before anything is done with the request. It counts blank lines and understands nothing else.
+//! A minimal HTTP server on the reactor: one fixed response of about 150 bytes, to measure the cost
+//! of a turn of the event loop without any processing of the request. It only counts blank lines to
+//! find the ends of requests.
 //!
-//! `hello [ADDRESS] [CORES] [FILE]`; with FILE each answer is that file, by sendfile.
+//! `hello [ADDRESS] [CORES] [FILE]`; with FILE each response is that file, sent with `sendfile`.
 
 use std::fs::File;
 use std::io::{IoSlice, Write};
@@ -34,7 +35,8 @@ fn main() {
             let answer = Rc::clone(&answer);
             async move {
                 match serve(conn, &answer).await {
-                    // A client that goes in the middle, as load generators do.
+                    // A socket error means that the client left mid-exchange, as load generators
+                    // do.
                     Ok(()) | Err(Ended::Socket(_)) => {}
                     Err(ended) => eprintln!("{ended:?}"),
                 }

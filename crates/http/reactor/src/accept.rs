@@ -1,4 +1,4 @@
-//! Taking connections off a core's listeners, and turning them away when there is no room.
+//! Accepting connections from a core's listeners, and shedding them when there is no room.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,37 +12,41 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Core, CoreId, steering};
 
-/// A core's listeners and the descriptor it keeps for the day there are none left.
+/// A core's listeners, and a reserved descriptor for the case that none are left.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
-    /// Each with the place of its address among those listened on.
+    /// Each listener with the index of its address among the addresses listened on.
     listeners: Vec<(TcpListener, usize)>,
-    /// The listener asked first, so that a busy one does not starve the others.
+    /// Index of the listener to poll first. It rotates, so that a busy listener does not starve the
+    /// others.
     next: usize,
     shed_answer: &'static [u8],
-    /// Closed to accept and turn away one connection when the process has no descriptor left.
+    /// Spare descriptor. It is closed to accept and shed one connection when the process has no
+    /// descriptor left.
     reserve: Option<OwnedFd>,
-    /// Accept fails for want of something that only time brings; no use asking before the next tick.
+    /// True if accept failed for lack of a resource, so that trying again before the next tick is
+    /// pointless.
     paused: bool,
 }
 
-/// A connection off a listener.
+/// Connection accepted from a listener.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
-    /// Which of the addresses listened on it came by.
+    /// Index of the address that the connection arrived on.
     pub(crate) listener: usize,
 }
 
-/// Why a connection is turned away rather than served.
+/// Cause of a failed accept.
 enum Failed {
     /// No descriptor is left.
     Descriptors,
-    /// No memory, or an error accept should not give.
+    /// No memory is left, or accept returned an unexpected error.
     Host,
-    /// This connection failed before it was taken: RFC 9293 reset, a firewall, a route that vanished.
+    /// This one connection failed before it was accepted: a reset (RFC 9293), a firewall, a route
+    /// that vanished.
     Client,
 }
 
@@ -64,7 +68,7 @@ impl Acceptor {
         Ok(acceptor)
     }
 
-    /// The next connection that is to be served. Cancel-safe.
+    /// Waits for the next connection to serve. Cancel-safe.
     pub(crate) async fn accept(&mut self) -> Accepted {
         poll_fn(|context| self.poll_accept(context)).await
     }
@@ -77,24 +81,25 @@ impl Acceptor {
                 Poll::Ready(Err(error)) => self.failed(&error, context),
             }
         }
-        // `resume` runs in the task that polls this, so no waker is needed.
+        // `resume` runs in the task that polls this future, so no waker is needed.
         Poll::Pending
     }
 
-    /// Has the kernel prefer this core's sockets for what arrives on `core`, or no longer.
+    /// Makes the kernel prefer this core's sockets for connections that arrive on `core`; `None`
+    /// removes the preference.
     pub(crate) fn prefer(&self, core: Option<CoreId>) -> io::Result<()> {
         self.listeners
             .iter()
             .try_for_each(|(socket, _)| steering::prefer(socket, core))
     }
 
-    /// Ends a pause; called each tick.
+    /// Ends a pause. Called on each tick.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
     }
 
-    /// Turns a connection away: the prepared answer, then the end. A client that sends more after this may miss the
-    /// answer; to wait for that would take the room there is not.
+    /// Sheds a connection: sends the prepared response, then closes. A client that sends more data
+    /// afterwards may miss the response; waiting for that data would take the room that is missing.
     pub(crate) fn shed(&self, stream: TcpStream) {
         self.core.counters().shed.count();
         let answered = rustix::net::send(&stream, self.shed_answer, SendFlags::NOSIGNAL)
@@ -102,7 +107,8 @@ impl Acceptor {
         if answered.is_err() {
             return;
         }
-        // Closing with bytes unread would send a reset, and a reset discards an answer that is still on its way.
+        // Closing a socket with unread bytes sends a reset, which discards a response still in
+        // flight.
         let mut request = [0; 4096];
         while let Ok((_, read)) = rustix::net::recv(&stream, &mut request, RecvFlags::empty())
             && read == request.len()
@@ -134,8 +140,9 @@ impl Acceptor {
         }
     }
 
-    /// Each call takes one connection off the backlog, finds it empty or pauses, so that accept never spins on an error.
-    /// Who waits is turned away, and an idle connection ends to make room for who comes next.
+    /// Frees the reserved descriptor, sheds the next connection of the backlog and evicts an idle
+    /// one, so that the next connection finds room. Each call accepts one connection, finds the
+    /// backlog empty or pauses, so accept never spins on an error.
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {
@@ -146,14 +153,14 @@ impl Acceptor {
             Poll::Ready(Err(_)) => self.paused = true,
             Poll::Pending => {}
         }
-        // Another thread may have taken the place; then the next tick tries again.
+        // Another thread may have taken the freed descriptor; the next tick tries again.
         match self.open_reserve() {
             Ok(reserve) => self.reserve = reserve,
             Err(_) => self.paused = true,
         }
     }
 
-    /// None without a listener.
+    /// Duplicates a listener as the reserved descriptor. Returns `None` if there is no listener.
     fn open_reserve(&self) -> io::Result<Option<OwnedFd>> {
         let first = self.listeners.first();
         let reserve = first.map(|(socket, _)| rustix::io::fcntl_dupfd_cloexec(socket, 0));
@@ -165,7 +172,8 @@ impl Failed {
     fn of(error: &io::Error) -> Failed {
         match Errno::from_io_error(error) {
             Some(Errno::MFILE | Errno::NFILE) => Failed::Descriptors,
-            // accept(2): errors already pending on the new socket are passed on, and are to be treated like a retry.
+            // accept(2): errors already pending on the new socket are passed on, and are to be
+            // handled as a reason to retry.
             Some(
                 Errno::CONNABORTED
                 | Errno::INTR

@@ -1,14 +1,15 @@
-//! How many connections each address has, so that none takes all the places there are.
+//! Count of connections per address, so that one address cannot take all the room.
 //!
-//! The one table is shared by all cores behind a lock that is held for a look-up, on accept and on close, never for a
-//! request.
+//! All cores share one table behind a lock. The lock is held for one map operation, on accept and
+//! on close, never for a request.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Addresses that begin alike, written `192.0.2.0/24`; without a length it is the one address.
+/// Network of addresses that share a prefix, written `192.0.2.0/24`; without a length, the single
+/// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -16,7 +17,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// The addresses that share the first `prefix_bits` of `address`; `None` where it has fewer.
+    /// Returns the network of addresses that share the first `prefix_bits` of `address`; `None` if
+    /// the address is shorter.
     #[must_use]
     pub fn new(address: IpAddr, prefix_bits: u32) -> Option<Network> {
         let network = Network {
@@ -26,14 +28,14 @@ impl Network {
         (prefix_bits <= width(address)).then_some(network)
     }
 
-    /// Whether `address` is one of them.
+    /// Returns whether `address` is in the network.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         if self.address.is_ipv4() != address.is_ipv4() {
             return false;
         }
         let differ = bits(self.address) ^ bits(address);
-        // A shift by the whole width is none in Rust.
+        // Rust does not allow a shift by the whole width.
         self.prefix_bits == 0 || differ >> (width(address) - self.prefix_bits) == 0
     }
 }
@@ -79,7 +81,8 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// What is counted as one: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from.
+/// Returns the address that `address` is counted as: an IPv4 address itself, or the /64 network
+/// from which an IPv6 host chooses its addresses.
 fn counted(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -87,23 +90,23 @@ fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Connections by address, of all cores.
+/// Number of open connections per address, over all cores.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     most: usize,
     exempt: Vec<Network>,
-    /// Never more entries than connections.
+    /// The map never has more entries than there are connections.
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// One connection's place among those of its address, until it is dropped.
+/// Registration of one connection in the count of its address, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     addresses: Arc<Addresses>,
     counted: IpAddr,
 }
 
-/// An address has as many connections as it may.
+/// Error: the address has the maximum number of connections already.
 #[derive(Debug)]
 pub(crate) struct Full;
 
@@ -116,7 +119,8 @@ impl Addresses {
         }
     }
 
-    /// Counts one more connection from `peer`, or none where it is exempt.
+    /// Counts one more connection from `peer`. Returns `None`, without counting, if `peer` is
+    /// exempt.
     pub(crate) fn place(self: &Arc<Self>, peer: IpAddr) -> Result<Option<Place>, Full> {
         let peer = peer.to_canonical();
         if self.exempt.iter().any(|network| network.contains(peer)) {

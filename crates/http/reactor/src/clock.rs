@@ -1,16 +1,16 @@
-//! A core's clock, set once a tick.
+//! A core's clock, set once per tick.
 
 use std::cell::Cell;
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Bytes of a `Date` field's value: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Length of the value of a `Date` field: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub const HTTP_DATE_BYTES: usize = 29;
 
-/// How often the clock is set and deadlines are swept.
+/// Interval at which the clock is set and deadlines are swept.
 pub(crate) const TICK_MS: u64 = 500;
 
-/// The time as of the last tick, at most half a second old while the core keeps up.
+/// Time as of the last tick, at most half a second old while the core keeps up.
 #[derive(Debug)]
 pub struct Clock {
     now_ms: Cell<u64>,
@@ -27,19 +27,20 @@ impl Clock {
         }
     }
 
-    /// Milliseconds since this core started; never goes back.
+    /// Returns the milliseconds since this core started; never decreases.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }
 
-    /// Seconds since 1970 by the system's clock, which may be set back.
+    /// Returns the seconds since 1970 by the system's clock, which may be set back.
     #[must_use]
     pub fn unix_secs(&self) -> u64 {
         self.unix_secs.get()
     }
 
-    /// [`Clock::unix_secs`] as an IMF-fixdate (RFC 9110 §5.6.7), rendered once a second.
+    /// Returns [`Clock::unix_secs`] as an IMF-fixdate (RFC 9110 §5.6.7). The text is rendered once
+    /// per second.
     #[must_use]
     pub fn http_date(&self) -> [u8; HTTP_DATE_BYTES] {
         self.http_date.get()
@@ -53,7 +54,7 @@ impl Clock {
     }
 }
 
-/// Last second of the year 9999, beyond which the format has no room.
+/// Last second of the year 9999; the format has four digits for the year.
 const UNIX_SECS_MAX: u64 = 253_402_300_799;
 
 fn render(unix_secs: u64) -> [u8; HTTP_DATE_BYTES] {

@@ -1,4 +1,4 @@
-//! One accepted connection, and reading and writing it under its deadline.
+//! Reading and writing of one accepted connection under its deadline.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -18,38 +18,38 @@ use crate::accept::Accepted;
 use crate::address::Place;
 use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
-/// What is dropped at a time of what a client sends after our end.
+/// Size of the buffer for bytes that are read and dropped while a connection lingers.
 const LINGER_BYTES: usize = 16 << 10;
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
 #[derive(Debug)]
 pub struct Conn<S = TcpStream> {
-    /// The socket, with `TCP_NODELAY` set, or what speaks for it.
+    /// The socket, with `TCP_NODELAY` set, or a stream that wraps it.
     pub stream: S,
     /// The client's address.
     pub peer: SocketAddr,
-    /// Which of the addresses listened on it came by, in the order they were given to [`crate::bind`].
+    /// Index of the address that the connection arrived on, among those passed to [`crate::bind`].
     pub listener: usize,
-    /// When it is to be ended; armed for [`Wait::FirstByte`] since accept.
+    /// The connection's deadline; armed for [`Wait::FirstByte`] on accept.
     pub deadline: Deadline,
-    /// The core that serves it.
+    /// The core that serves the connection.
     pub core: Core,
-    /// Bytes of answers that were handed over so far: to the socket, or to what encrypts them before it.
+    /// Response bytes written so far: to the socket, or to the layer that encrypts them.
     pub written_bytes: Cell<u64>,
-    /// What the client had acknowledged when the time for its answer last began.
+    /// Bytes that the client had acknowledged at the start of the current write window.
     acked_bytes: Cell<u64>,
-    /// Counts it with its address.
+    /// Registration of the connection in the count of its address.
     _place: Option<Place>,
 }
 
-/// A part of a file.
+/// Byte range of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRange<'a> {
     /// The file.
     pub file: &'a File,
-    /// First byte sent.
+    /// Offset of the first byte to send.
     pub offset: u64,
-    /// Bytes sent.
+    /// Number of bytes to send.
     pub len: u64,
 }
 
@@ -67,7 +67,8 @@ impl Conn {
         }
     }
 
-    /// The same connection for those who read and write its socket themselves: TLS, HTTP/2.
+    /// Wraps the socket in a [`CountedStream`], for layers that read and write it themselves: TLS
+    /// and HTTP/2.
     #[must_use]
     pub fn counted(self) -> Conn<CountedStream> {
         let (stream, conn) = self.swap(());
@@ -75,10 +76,12 @@ impl Conn {
         conn.swap(stream).1
     }
 
-    /// Waits until there is something to read, or the end, without holding a buffer meanwhile. Cancel-safe.
+    /// Waits until the socket has bytes to read or the client has closed its side, without holding
+    /// a buffer meanwhile. Cancel-safe.
     ///
     /// # Errors
-    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
+    /// The armed deadline passed, or that of [`Wait::Idle`] if none was armed; or the socket
+    /// failed.
     pub async fn readable(&self) -> Result<(), Ended> {
         self.deadline.read_begun();
         self.deadline
@@ -87,11 +90,12 @@ impl Conn {
             .map_err(Ended::Socket)
     }
 
-    /// Reads what is there, and waits when nothing is. 0 is the end: the client sends no more. The first bytes of a
-    /// request arm [`Wait::Head`]. Cancel-safe.
+    /// Reads the available bytes, waiting if there are none. Returns 0 once the client has closed
+    /// its side. The first bytes of a request arm [`Wait::Head`]. Cancel-safe.
     ///
     /// # Errors
-    /// The deadline as armed, or else of [`Wait::Idle`]; or the socket.
+    /// The armed deadline passed, or that of [`Wait::Idle`] if none was armed; or the socket
+    /// failed.
     pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
         let Conn {
             stream,
@@ -106,16 +110,18 @@ impl Conn {
         Ok(read)
     }
 
-    /// Writes all parts in order, with one system call when the socket has room. Waits as [`Conn::room`] does; afterwards
-    /// nothing is armed, so that the next read waits as [`Wait::Idle`].
+    /// Writes all parts in order, with one system call if the socket has room. Waits as
+    /// [`Conn::room`] does; afterwards no deadline is armed, so that the next read waits as
+    /// [`Wait::Idle`].
     ///
-    /// A dropped call leaves an answer half written: close then.
+    /// A dropped call leaves a response half written: close the connection then.
     ///
     /// # Errors
-    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
+    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
     pub async fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
         let mut left = parts;
-        // Drops leading empty parts, which would read as "nothing written".
+        // Drops leading empty parts: a write of such a part alone would return 0, as if the socket
+        // accepted nothing.
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
             let written = self
@@ -136,15 +142,17 @@ impl Conn {
         Ok(())
     }
 
-    /// Writes `head`, then the part of the file without copying it, joined to the head in full packets. Takes turns
-    /// with other connections every `sendfile_slice_bytes`. What the page cache lacks is read on the blocking pool
-    /// first. Deadlines and dropping: as [`Conn::write_all`].
+    /// Writes `head`, then the range of the file without copying it; the packets that join head and
+    /// body are full. Yields to other connections after every `sendfile_slice_bytes`. Bytes that
+    /// are not in the page cache are read on the blocking pool first. Deadlines, and dropping the
+    /// call: as for [`Conn::write_all`].
     ///
     /// # Errors
-    /// As [`Conn::write_all`], [`Ended::File`], and [`Ended::ShortFile`] when the file ends early. The client has then
-    /// been promised bytes that do not exist: close.
+    /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
+    /// last case the client has been promised bytes that do not exist, so close the connection.
     pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
-        // Holds the head back until the body's first bytes fill the packet; without a body it would be held for 200 ms.
+        // Makes the kernel hold the head back until the body's first bytes fill the packet. Without
+        // a body the kernel would hold the head for 200 ms.
         let more = match body.len {
             0 => SendFlags::empty(),
             _ => SendFlags::MORE,
@@ -176,7 +184,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Brings a part of a file into the page cache, unless it was there a moment ago.
+    /// Loads a range of a file into the page cache, unless the range was there earlier in this
+    /// tick.
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
         let found = self.core.found();
@@ -189,19 +198,21 @@ impl Conn {
         Ok(())
     }
 
-    /// Ends the connection so that what was written arrives although the client still sends: closes our side, then
-    /// drops what comes until the client closes, is silent for `linger_ms`, or `linger_ms_max` or `linger_bytes_max` are
-    /// over.
+    /// Ends the connection such that the written bytes arrive although the client still sends:
+    /// closes our side, then drops received bytes until the client closes, is silent for
+    /// `linger_ms`, or exceeds `linger_ms_max` or `linger_bytes_max`.
     ///
     /// # Errors
-    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket; the connection is closed all the same.
+    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket failed; the connection is closed in
+    /// either case.
     pub async fn linger(mut self) -> Result<(), Ended> {
         rustix::net::shutdown(&self.stream, Shutdown::Write)
             .map_err(|errno| Ended::Socket(errno.into()))?;
         let mut linger = self.deadline.linger();
         loop {
             let (stream, core) = (&mut self.stream, &self.core);
-            // The buffer lives in the poll, so that it adds nothing to the size of every connection's task.
+            // The buffer exists only during the poll, so that it adds nothing to the size of every
+            // connection's task.
             let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; LINGER_BYTES]));
             let read = self.deadline.within(read).await?;
             if !linger.came(read.map_err(Ended::Socket)?) {
@@ -210,14 +221,15 @@ impl Conn {
         }
     }
 
-    /// Waits until the socket has room for more of an answer, for as long as the client takes what there is: in each
-    /// `write_stall_ms`, as many bytes as `write_bytes_per_s_min` asks for. What counts is what the client's kernel has
-    /// acknowledged, not that there is room again: the kernel tells of that once a third of a buffer is free, which
-    /// may be a megabyte. Arms [`Wait::Write`] unless it is armed, so that an answer has one time for all its pieces.
+    /// Waits until the socket has room for more of a response, as long as the client accepts at
+    /// least `write_bytes_per_s_min` over each `write_stall_ms`. The measure is the bytes that the
+    /// client's kernel has acknowledged, not writability of the socket: the kernel reports a socket
+    /// as writable only once a third of its buffer is free, which may be a megabyte. Arms
+    /// [`Wait::Write`] unless it is armed, so that all pieces of a response share one window.
     /// Cancel-safe.
     ///
     /// # Errors
-    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket.
+    /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
     pub async fn room(&self) -> Result<(), Ended> {
         if !self.deadline.is_armed(Wait::Write) {
             self.acked_bytes
@@ -230,7 +242,8 @@ impl Conn {
             .map_err(Ended::Socket)
     }
 
-    /// Whether the client has taken enough since this was asked last. A socket that cannot tell is broken.
+    /// Returns whether the client has acknowledged enough bytes since the last call. False if the
+    /// kernel cannot report the number, since the socket is broken then.
     fn keeps_pace(&self) -> bool {
         socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
             let before = self.acked_bytes.replace(acked_bytes);
@@ -238,7 +251,7 @@ impl Conn {
         })
     }
 
-    /// Tries `write`, and waits only when the socket is full.
+    /// Calls `write`, and waits only if the socket is full.
     async fn when_writable(
         &self,
         mut write: impl FnMut() -> io::Result<usize>,
@@ -252,7 +265,7 @@ impl Conn {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // No TCP socket says EIO: `sendfile` passes on what the disk said.
+                // A TCP socket never fails with EIO; `sendfile` passes on an error of the disk.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
                     return Err(Ended::File(error));
                 }
@@ -292,7 +305,8 @@ impl Conn {
 }
 
 impl<S> Conn<S> {
-    /// The same connection around another stream, as when TLS takes the socket; and the stream that was there.
+    /// Replaces the stream, as when TLS takes the socket. Returns the previous stream and the
+    /// connection around the new one.
     pub fn swap<T>(self, stream: T) -> (S, Conn<T>) {
         let conn = Conn {
             stream,
@@ -308,7 +322,8 @@ impl<S> Conn<S> {
     }
 }
 
-/// `AsyncRead` and not `try_read`: after a short read it knows that the socket is empty, and saves a system call.
+/// Polls a read. Uses `AsyncRead` rather than `try_read`: after a short read tokio knows that the
+/// socket is empty and saves a system call.
 fn poll_read(
     stream: &mut TcpStream,
     core: &Core,

@@ -1,4 +1,4 @@
-//! What one core owns and its connections share.
+//! State that one core owns and its connections share.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::deadline::{DRAIN_GRACE_MS, Table};
 use crate::file::Found;
 use crate::{Clock, CoreId, Counters, Limits, allocations};
 
-/// One core, as its connections see it. Cheap to clone; never leaves its thread.
+/// Handle to one core, for its connections. Cheap to clone; never leaves the core's thread.
 #[derive(Clone, Debug)]
 pub struct Core(Rc<State>);
 
@@ -49,43 +49,44 @@ impl Core {
         }))
     }
 
-    /// Position among the reactor's cores, from 0.
+    /// Returns the core's position among the reactor's cores, from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.0.index
     }
 
-    /// The processor the core is pinned to.
+    /// Returns the processor that the core is pinned to.
     #[must_use]
     pub fn id(&self) -> CoreId {
         self.0.id
     }
 
-    /// The core's clock.
+    /// Returns the core's clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.0.clock
     }
 
-    /// The limits the reactor runs with.
+    /// Returns the limits that the reactor runs with.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.limits
     }
 
-    /// The core's counters.
+    /// Returns the core's counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.0.counters[self.0.index]
     }
 
-    /// Whether the reactor is stopping, so that an answer should be the connection's last.
+    /// Returns whether the reactor is stopping, so that the next response should be the last on its
+    /// connection.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.0.draining.get()
     }
 
-    /// Waits until the reactor is stopping. Cancel-safe.
+    /// Waits until the reactor starts to drain. Cancel-safe.
     pub async fn drain_begun(&self) {
         let begun = self.0.drain.notified();
         if !self.is_draining() {
@@ -93,7 +94,7 @@ impl Core {
         }
     }
 
-    /// Parts of files that were in the page cache a moment ago.
+    /// Returns the record of file parts that were in the page cache during this tick.
     pub(crate) fn found(&self) -> &Found {
         &self.0.found
     }
@@ -102,20 +103,21 @@ impl Core {
         &self.0.table
     }
 
-    /// Sets the clock and wakes the connections whose time is over.
+    /// Sets the clock and wakes the connections whose deadline is due.
     pub(crate) fn tick(&self, now_ms: u64, unix_secs: u64) {
         self.0.clock.set(now_ms, unix_secs);
         self.0.table.sweep(now_ms, self.counters());
         self.publish();
     }
 
-    /// Brings those counters up to date that a tick sets, for whoever is about to read them.
+    /// Updates the allocation counter between ticks, for a caller that is about to read it.
     pub fn publish(&self) {
         let allocations = allocations::of_this_thread();
         self.counters().allocations.set(allocations);
     }
 
-    /// Ends the connection that has been without a request longest to make room, if there is one.
+    /// Evicts the connection that has waited longest for a request, to make room. Returns whether
+    /// there was one.
     pub(crate) fn evict(&self) -> bool {
         let found = self.0.table.evict(self.limits());
         if found {
@@ -127,7 +129,7 @@ impl Core {
     pub(crate) fn begin_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
-        // The clock may be a whole tick behind.
+        // The clock may be up to one tick behind.
         let due_ms = self.0.clock.now_ms() + TICK_MS + DRAIN_GRACE_MS;
         self.0.table.drain(due_ms);
     }

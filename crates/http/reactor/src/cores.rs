@@ -1,4 +1,4 @@
-//! Which processors this process may use, and pinning a thread to one.
+//! The processors that this process may use, and pinning threads to them.
 
 use std::io;
 
@@ -6,16 +6,17 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Error, Limits};
 
-/// A processor, by the kernel's number.
+/// Kernel's number of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CoreId(pub usize);
 
-/// The processors the calling thread may run on, lowest first, at most `cores_max`.
+/// Returns the processors that the calling thread may run on, in ascending order, at most
+/// `cores_max` of them.
 ///
-/// Ask before [`crate::run`] and from a thread that is not pinned.
+/// Call before [`crate::run`], from a thread that is not pinned.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// The kernel does not report the CPU affinity.
 pub fn usable_cores(limits: &Limits) -> Result<Vec<CoreId>, Error> {
     let allowed = allowed().map_err(|source| Error::host("read the CPU affinity", source))?;
     Ok((0..CpuSet::MAX_CPU)
@@ -29,7 +30,7 @@ pub(crate) fn allowed() -> io::Result<CpuSet> {
     Ok(sched_getaffinity(None)?)
 }
 
-/// Lets the calling thread run on `cores` only.
+/// Restricts the calling thread to `cores`.
 pub(crate) fn pin(cores: &CpuSet) -> io::Result<()> {
     Ok(sched_setaffinity(None, cores)?)
 }

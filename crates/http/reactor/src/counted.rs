@@ -1,4 +1,4 @@
-//! The socket under those who make their own bytes of answers: TLS, HTTP/2.
+//! The socket as a byte stream, for layers that produce their own bytes: TLS and HTTP/2.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::Core;
 
-/// A connection's socket as a stream of bytes, whose system calls count as its core's.
+/// Byte stream over a connection's socket. Its system calls are counted in the core's counters.
 #[derive(Debug)]
 pub struct CountedStream {
     stream: TcpStream,
@@ -24,7 +24,7 @@ impl CountedStream {
         }
     }
 
-    /// The socket itself. What is done with it directly is not counted.
+    /// Returns the socket itself. Operations on it are not counted.
     #[must_use]
     pub fn get_ref(&self) -> &TcpStream {
         &self.stream

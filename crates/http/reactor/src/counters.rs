@@ -1,11 +1,11 @@
-//! What each core counts, readable from any thread.
+//! Counters of each core, readable from any thread.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{Steering, Wait};
 
-/// One core's counters. Only that core writes them; cache lines of their own keep cores from disturbing each
-/// other.
+/// One core's counters, written by that core only. The alignment gives each core cache lines of its
+/// own, so that cores do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Counters {
@@ -30,126 +30,131 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Connections handed to the handler.
+    /// Returns the number of connections passed to the handler.
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.accepted.value()
     }
 
-    /// Connections whose task has ended.
+    /// Returns the number of connections whose task has ended.
     #[must_use]
     pub fn closed(&self) -> u64 {
         self.closed.value()
     }
 
-    /// Connections open now.
+    /// Returns the number of connections open now.
     #[must_use]
     pub fn open(&self) -> u64 {
-        // `closed` is read first, so that a connection that ends in between is counted as open, not as minus one.
+        // `closed` is read first: a connection that ends between the two reads then counts as open,
+        // not as minus one.
         let closed = self.closed();
         self.accepted().saturating_sub(closed)
     }
 
-    /// Connections turned away at once, for want of room or of descriptors.
+    /// Returns the number of connections shed on accept for lack of room or of descriptors.
     #[must_use]
     pub fn shed(&self) -> u64 {
         self.shed.value()
     }
 
-    /// Connections turned away because their address has too many.
+    /// Returns the number of connections shed because their address had too many.
     #[must_use]
     pub fn shed_by_address(&self) -> u64 {
         self.shed_by_address.value()
     }
 
-    /// Connections without a request that were ended to make room.
+    /// Returns the number of connections without a request that were ended to make room.
     #[must_use]
     pub fn evicted(&self) -> u64 {
         self.evicted.value()
     }
 
-    /// Failures of accept: no descriptors, no memory, or a client gone before its turn.
+    /// Returns the number of failed accepts: no descriptors, no memory, or a client that had gone
+    /// already.
     #[must_use]
     pub fn accept_failed(&self) -> u64 {
         self.accept_failed.value()
     }
 
-    /// System calls that took a connection, or failed to.
+    /// Returns the number of `accept` system calls, successful or failed.
     #[must_use]
     pub fn accepts(&self) -> u64 {
         self.accepts.value()
     }
 
-    /// System calls that read from a connection, or looked for a file in the page cache.
+    /// Returns the number of system calls that read from a connection or checked the page cache for
+    /// a file.
     #[must_use]
     pub fn reads(&self) -> u64 {
         self.reads.value()
     }
 
-    /// System calls that wrote to a connection, `sendfile` among them.
+    /// Returns the number of system calls that wrote to a connection, including `sendfile`.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.value()
     }
 
-    /// Times that the core found nothing to do and waited. Between two waits it looks at its sockets without waiting
-    /// after every 61 tasks, which is not counted.
+    /// Returns how often the core ran out of work and blocked. The non-blocking polls of the
+    /// sockets, one after every 61 tasks, are not counted.
     #[must_use]
     pub fn waits(&self) -> u64 {
         self.waits.value()
     }
 
-    /// Connections of which it is known where they arrived: every eighth.
+    /// Returns the number of connections sampled for the processor they arrived on: one in eight.
     #[must_use]
     pub fn located(&self) -> u64 {
         self.located.value()
     }
 
-    /// Of these, those that arrived on the core's own processor.
+    /// Returns the number of sampled connections that arrived on the core's own processor.
     #[must_use]
     pub fn local(&self) -> u64 {
         self.local.value()
     }
 
-    /// How the core's connections are steered at the moment; never `Auto`.
+    /// Returns the steering in force for the core's connections; never `Auto`.
     #[must_use]
     pub fn steering(&self) -> Steering {
         Steering::ALL[self.steering.value() as usize]
     }
 
-    /// How often the core has asked for memory, as of the last tick; 0 unless the program's allocator is a
-    /// [`crate::CountingAllocator`].
+    /// Returns the number of allocations on the core's thread, as of the last tick; 0 unless the
+    /// program's allocator is a [`crate::CountingAllocator`].
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.value()
     }
 
-    /// Connections that waited for `wait` at the last tick.
+    /// Returns the number of connections in the state `wait` at the last tick.
     #[must_use]
     pub fn waiting(&self, wait: Wait) -> u64 {
         self.waiting[wait as usize].value()
     }
 
-    /// Connections that waited for nothing from outside at the last tick: their answers were being made.
+    /// Returns the number of connections that waited for nothing from outside at the last tick: the
+    /// server was preparing their responses.
     #[must_use]
     pub fn working(&self) -> u64 {
         self.working.value()
     }
 
-    /// Bytes in memory that clients had not taken yet at the last tick.
+    /// Returns the bytes in memory that clients had not accepted yet at the last tick.
     #[must_use]
     pub fn queued_bytes(&self) -> u64 {
         self.queued_bytes.value()
     }
 
-    /// Connections ended because `wait` took too long.
+    /// Returns the number of connections ended because `wait` took too long.
     #[must_use]
     pub fn timed_out(&self, wait: Wait) -> u64 {
         self.timed_out[wait as usize].value()
     }
 }
 
-/// A counter with one writer, so that counting is a plain load and store and no locked instruction.
+/// Counter with one writer, so that an increment is a plain load and store instead of a locked
+/// instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

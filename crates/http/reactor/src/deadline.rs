@@ -1,8 +1,9 @@
-//! Deadlines that cost two stores: no timer, no clock read, no system call.
+//! Deadlines that cost two stores each: no timer, no clock read, no system call.
 //!
-//! Every connection of a core has an entry in the core's table: what it waits for and when that is due. The tick looks
-//! at all of them, wakes the tasks of those that are due, and the woken task finds its own entry due. At 10,000
-//! connections a sweep reads 10,000 words twice a second, less than arming one timer a request.
+//! Every connection of a core has an entry in the core's table: the kind of wait and its due time.
+//! The tick scans all entries and wakes the tasks of those that are due; each woken task then finds
+//! its own entry due. At 10,000 connections a sweep reads 10,000 entries twice a second, which
+//! costs less than arming one timer per request.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -14,14 +15,15 @@ use std::task::{Poll, Waker};
 use crate::clock::TICK_MS;
 use crate::{Core, Counters, Limits};
 
-/// What connections get in drain that wait for a request: one may be under way.
+/// Time that connections which wait for a request still get when draining starts, since a request
+/// may be under way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
-/// What a connection waits for, and so which limit holds.
+/// Event that a connection waits for, which decides the limit that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Wait {
-    /// The first byte after accept. May be ended as `Idle` may.
+    /// The first byte after accept. May be evicted, as `Idle`.
     FirstByte,
     /// The end of a TLS handshake.
     Handshake,
@@ -29,16 +31,17 @@ pub enum Wait {
     Head,
     /// More of a request's body; see [`Deadline::body_came`].
     Body,
-    /// The next request. Such a connection may be ended at any time to make room, and soon in drain.
+    /// The next request. Such a connection may be evicted at any time, and is closed soon when
+    /// draining.
     Idle,
-    /// Room in the socket for more of the answer.
+    /// Room in the socket for more of the response.
     Write,
-    /// The client's end, after ours.
+    /// The client's end of the connection, after we closed our side.
     Linger,
 }
 
 impl Wait {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const COUNT: usize = 7;
     /// Every kind, in order.
     pub const ALL: [Wait; Wait::COUNT] = [
@@ -63,7 +66,7 @@ impl Wait {
         }
     }
 
-    /// A short name for metrics.
+    /// Returns a short name for metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,43 +81,45 @@ impl Wait {
     }
 }
 
-/// Why a connection is over. None of these is a fault of the server but `File` and `ShortFile`.
+/// Reason why a connection is over. Only `File` and `ShortFile` are faults of the server.
 #[derive(Debug)]
 pub enum Ended {
-    /// The wait took longer than its limit. Counted.
+    /// The wait took longer than its limit. Counted in [`Counters::timed_out`].
     TimedOut(Wait),
-    /// Without a request, and another connection needed the place. Counted.
+    /// The connection had no request and was evicted to make room. Counted in
+    /// [`Counters::evicted`].
     Evicted,
-    /// Idle, and the reactor drains.
+    /// The connection was idle while the reactor drained.
     Drained,
-    /// The socket failed; mostly the client went away.
+    /// The socket failed, in most cases because the client left.
     Socket(io::Error),
     /// Reading the file failed.
     File(io::Error),
-    /// The file ended before its announced length: the answer cannot be completed and the connection not re-used.
+    /// The file ended before its announced length: the response cannot be completed, nor the
+    /// connection reused.
     ShortFile {
-        /// Bytes that were announced and are not there.
+        /// Number of announced bytes that the file lacks.
         missing_bytes: u64,
     },
 }
 
-/// The due time of one connection. Dropping it takes the connection off the core's table.
+/// Due time of one connection. Dropping it removes the connection from the core's table.
 #[derive(Debug)]
 pub struct Deadline {
     core: Core,
     index: usize,
     entry: Rc<Entry>,
-    /// Bytes of a body that came since [`Wait::Body`] was armed.
+    /// Bytes of a body received since [`Wait::Body`] was armed.
     came: Cell<u64>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// `None`: for nothing from outside, and then nothing is due.
+    /// `None` if the connection waits for nothing from outside; then nothing is due.
     wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,
-    /// Bytes of an answer in memory that wait for room.
+    /// Bytes of a response in memory that wait for room in the socket.
     queued_bytes: Cell<u64>,
     waker: RefCell<Option<Waker>>,
 }
@@ -138,7 +143,7 @@ impl Deadline {
         deadline
     }
 
-    /// Starts waiting for `wait`, with that limit's time from now on.
+    /// Starts to wait for `wait`, due after the limit of that kind.
     pub fn arm(&self, wait: Wait) {
         let wait_ms = match wait {
             Wait::FirstByte | Wait::Handshake | Wait::Idle if self.core.is_draining() => {
@@ -148,26 +153,30 @@ impl Deadline {
         };
         self.entry.wait.set(Some(wait));
         self.came.set(0);
-        // The clock may be a whole tick behind; without the extra tick the deadline could fire early.
+        // The clock may be up to one tick behind; without the extra tick the deadline could fire
+        // early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
-    /// Something is about to be read; unless armed for more, that is the next request.
+    /// Notes that a read is about to start. Arms [`Wait::Idle`] unless a kind other than
+    /// [`Wait::Write`] is armed.
     pub fn read_begun(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
         }
     }
 
-    /// Bytes have come: what waited for a request now waits for the rest of its head.
+    /// Notes that bytes arrived: a connection that waited for a request now waits for the rest of
+    /// the request's head.
     pub fn request_begun(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
         }
     }
 
-    /// So many bytes of a body have come: once they are what `body_bytes_per_s_min` asks for, its time begins anew.
+    /// Notes that `bytes` of a body arrived. Arms [`Wait::Body`] again once the bytes received meet
+    /// `body_bytes_per_s_min`.
     pub fn body_came(&self, bytes: usize) {
         let came = self.came.get() + bytes as u64;
         self.came.set(came);
@@ -176,7 +185,7 @@ impl Deadline {
         }
     }
 
-    /// Our end of the connection is closed: begins to drop what its client still sends.
+    /// Starts to drop the bytes that a client still sends after we closed our side.
     #[must_use]
     pub fn linger(&self) -> Linger<'_> {
         let limits = self.core.limits();
@@ -188,30 +197,34 @@ impl Deadline {
         }
     }
 
-    /// Whether another connection needs the place, so that the next answer should be the last.
+    /// Returns whether the connection was chosen for eviction, so that its next response should be
+    /// the last.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         self.entry.evicted.get()
     }
 
-    /// Says how much of an answer in memory waits for room; [`Conn`](crate::Conn) does for what it writes.
+    /// Sets how many response bytes in memory wait for room. [`Conn`](crate::Conn) calls this for
+    /// its own writes.
     pub fn set_queued(&self, bytes: usize) {
         self.entry.queued_bytes.set(bytes as u64);
     }
 
-    /// Whether that is what it is armed for.
+    /// Returns whether the deadline is armed for `wait`.
     #[must_use]
     pub fn is_armed(&self, wait: Wait) -> bool {
         self.entry.wait.get() == Some(wait)
     }
 
-    /// Waits for nothing from outside, as while an answer is being made: no deadline, no eviction, no end in drain.
+    /// Disarms the deadline, as while a response is prepared: until it is armed again, the
+    /// connection neither times out nor is evicted or ended by draining.
     pub fn disarm(&self) {
         self.entry.wait.set(None);
         self.entry.due_ms.set(u64::MAX);
     }
 
-    /// Runs `work` until it is done or the deadline ends it. Work that is ready wins over a deadline that is due.
+    /// Runs `work` until it is done or the deadline ends it. Finished work takes precedence over a
+    /// due deadline.
     ///
     /// Dropping the future drops `work`, nothing else.
     ///
@@ -221,7 +234,8 @@ impl Deadline {
         self.within_while(work, || false).await
     }
 
-    /// As [`Deadline::within`], but when the time is over and `goes_on` says so, it begins anew.
+    /// Runs `work` as [`Deadline::within`] does, but arms the deadline again when it is due and
+    /// `goes_on` returns true.
     ///
     /// # Errors
     /// As [`Deadline::within`].
@@ -264,8 +278,9 @@ impl Deadline {
     }
 }
 
-/// Bounds of what is dropped behind an answer that was given early: a client that sends goes on reading only once it has sent
-/// all, and closing with bytes unread would send a reset, which discards the answer on its way (RFC 9112 §9.6).
+/// Limits of the bytes that are dropped after a response that precedes the end of its request. A
+/// client that is still sending reads on only once it has sent everything, and closing with unread
+/// bytes would send a reset, which discards the response in flight (RFC 9112 §9.6).
 #[derive(Debug)]
 pub struct Linger<'d> {
     deadline: &'d Deadline,
@@ -274,15 +289,16 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Bounds what is dropped to `bytes_max` more bytes, where nothing but a reason is on its way to the client.
+    /// Lowers the limit to `bytes_max` more bytes, for a connection with only a close reason in
+    /// flight to the client.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
         self
     }
 
-    /// Notes that so many bytes came, none being the client's end. Returns whether more should be read: each time the client
-    /// may be silent for as long again, but not beyond the time that it has in all.
+    /// Notes that `bytes` arrived, where 0 is the client's end. Returns whether to go on reading.
+    /// Each call allows the client to be silent for `linger_ms` again, within the total time.
     pub fn came(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         self.deadline.arm(Wait::Linger);
@@ -299,7 +315,7 @@ impl Drop for Deadline {
 }
 
 impl Entry {
-    /// Whether the connection may be ended to make room: no request of its has begun.
+    /// Returns whether the connection may be evicted because no request has started.
     fn awaits_request(&self) -> bool {
         matches!(
             self.wait.get(),
@@ -307,7 +323,8 @@ impl Entry {
         )
     }
 
-    /// Since when it may be ended to make room; `None` when it may not, or is about to.
+    /// Returns the time since when the connection may be evicted; `None` if it may not, or is
+    /// marked for eviction already.
     fn evictable_since_ms(&self, limits: &Limits) -> Option<u64> {
         let wait = self.wait.get().filter(|_| self.awaits_request())?;
         (!self.evicted.get()).then(|| self.due_ms.get().saturating_sub(wait.limit_ms(limits)))
@@ -315,7 +332,7 @@ impl Entry {
 
     fn wake_with(&self, waker: &Waker) {
         let mut stored = self.waker.borrow_mut();
-        // A connection is one task, so after the first time this is a comparison.
+        // Each connection is one task, so after the first call this is only a comparison.
         if !stored.as_ref().is_some_and(|old| old.will_wake(waker)) {
             *stored = Some(waker.clone());
         }
@@ -333,15 +350,17 @@ impl Entry {
 pub(crate) struct Table {
     entries: RefCell<Vec<Option<Rc<Entry>>>>,
     free: RefCell<Vec<usize>>,
-    /// Connections without a request that the last search found, and since when, the oldest at the end.
+    /// Connections without a request found by the last search, as (time of their arming, index),
+    /// the oldest last.
     oldest: RefCell<Vec<(u64, usize)>>,
     /// Searches since the last tick.
     searches: Cell<u32>,
 }
 
-/// Connections that one search finds: it looks at all there are, so this shares its cost among as many evictions.
+/// Maximum number of connections that one search yields. A search scans the whole table; a batch
+/// spreads that cost over as many evictions.
 const EVICT_BATCH: usize = 256;
-/// Searches a tick: bounds the work of accept when all connections are busy.
+/// Maximum searches per tick. Bounds the work of accept when all connections are busy.
 const SEARCHES_MAX: u32 = 64;
 
 impl Table {
@@ -358,11 +377,12 @@ impl Table {
     fn remove(&self, index: usize) {
         let entry = self.entries.borrow_mut()[index].take();
         self.free.borrow_mut().push(index);
-        // Its waker may hold the last reference to a task; that is dropped here, with nothing borrowed.
+        // The entry's waker may hold the last reference to a task, which must be dropped here, with
+        // nothing borrowed.
         drop(entry);
     }
 
-    /// Wakes every connection whose time is over, and counts what each waits for.
+    /// Wakes every connection whose deadline is due, and counts the connections per kind of wait.
     pub(crate) fn sweep(&self, now_ms: u64, counters: &Counters) {
         self.searches.set(0);
         let mut waiting = [0; Wait::COUNT];
@@ -384,7 +404,8 @@ impl Table {
         counters.queued_bytes.set(queued_bytes);
     }
 
-    /// Gives connections without a request until `due_ms`: one may be under way, and its answer says that it is the last.
+    /// Lowers the due time of connections without a request to `due_ms`. A request may be under
+    /// way; its response then says that it is the connection's last.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.awaits_request() {
@@ -393,7 +414,7 @@ impl Table {
         }
     }
 
-    /// Ends the connection that has been without a request longest, if any is.
+    /// Evicts the connection that has waited longest for a request. Returns whether there was one.
     pub(crate) fn evict(&self, limits: &Limits) -> bool {
         loop {
             let oldest = self.oldest.borrow_mut().pop();
@@ -411,7 +432,7 @@ impl Table {
         }
     }
 
-    /// Finds the connections that have been without a request longest; `false` when there are none.
+    /// Finds the connections that have waited longest for a request. Returns whether there are any.
     fn search(&self, limits: &Limits) -> bool {
         self.searches.set(self.searches.get() + 1);
         let entries = self.entries.borrow();

@@ -1,16 +1,18 @@
-//! How many descriptors the process may have.
+//! The process's limit of open descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Error;
 
-/// Raises the process's soft limit of open descriptors to its hard limit and returns it; `u64::MAX` for no limit.
+/// Raises the process's soft limit of open descriptors to its hard limit and returns it; `u64::MAX`
+/// means no limit.
 ///
-/// Service managers keep the soft limit at 1024 for programs that still use `select`; children inherit what is set.
-/// Each connection takes one descriptor, and two while a file is sent.
+/// Service managers keep the soft limit at 1024 for programs that still use `select`; child
+/// processes inherit the raised limit. Each connection takes one descriptor, and two while a file
+/// is sent.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to raise the limit.
 pub fn raise_descriptors_max() -> Result<u64, Error> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let raised = Rlimit {

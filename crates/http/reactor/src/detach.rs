@@ -1,4 +1,4 @@
-//! A process that goes on without whoever started it.
+//! Detaching a process from its terminal and starter.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,20 +8,21 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::Error;
 
-/// Which of the two processes this is, see [`detach`].
+/// Side of the fork in [`detach`] that the current process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that was started. It has nothing left to do but to end.
+    /// The process that was started. All it has left to do is exit.
     Starter,
-    /// The one that goes on: it leads a session of its own, without a terminal.
+    /// The process that continues: it leads a session of its own, without a terminal.
     Detached,
 }
 
-/// Makes a copy of this process that goes on without its terminal, as `daemon(3)` does, but where it stands in the file
-/// system. What the copy writes to stdout and stderr is lost, and what is open stays open.
+/// Forks a copy of this process that continues without a terminal, as `daemon(3)` does, but keeps
+/// the working directory. The copy's output to stdout and stderr is lost; open descriptors stay
+/// open.
 ///
 /// # Errors
-/// There are threads already, which the copy would lack, or the host gives no process.
+/// The process has several threads, which the copy would lack, or the host cannot create a process.
 pub fn detach() -> Result<Side, Error> {
     let failed = |source| Error::host("detach from the terminal", source);
     let threads = fs::read_dir("/proc/self/task").map_err(failed)?.count();
@@ -31,8 +32,9 @@ pub fn detach() -> Result<Side, Error> {
     }
     let null = File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(failed)?;
-    // SAFETY: a copy of a process with threads would lack all but one, and find their locks held; the count above says
-    //         that there is this one alone. Breaks if a thread could be started by anything but this one.
+    // SAFETY: the child of a process with several threads has only the forking one, and finds locks
+    // of the others held; the count above shows that this thread is the only one. Breaks if a
+    // thread other than this one could start threads.
     match unsafe { libc::fork() } {
         -1 => return Err(failed(io::Error::last_os_error())),
         0 => {}

@@ -1,20 +1,21 @@
-//! Why a reactor cannot start.
+//! Errors that prevent a reactor from starting.
 
 use std::net::SocketAddr;
 use std::{fmt, io};
 
-/// What a caller can do about an [`Error`].
+/// Kind of an [`Error`], by what a caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Somebody listens on the address already.
+    /// Another socket listens on the address already.
     AddressInUse,
-    /// The address is not one of this host's, or not to be had by this user.
+    /// The address does not belong to this host, or this user may not listen on it.
     AddressRefused,
     /// The host lacks a resource: descriptors, memory, processors.
     Host,
 }
 
-/// A reactor that cannot start: always the host's fault, or that of who chose the address.
+/// Error that prevents a reactor from starting. It is always the fault of the host, or of the
+/// operator who chose the address.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -64,13 +65,13 @@ impl Error {
         }
     }
 
-    /// What a caller can do about it.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What a person can do about it, where there is something.
+    /// Returns advice for the operator, if any.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -1,4 +1,4 @@
-//! Reading files without sleeping on a disk, for `sendfile` and for whoever must see the bytes.
+//! Reading files without blocking on a disk, for `sendfile` and for callers that need the bytes.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,29 +8,30 @@ use std::os::unix::fs::FileExt;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// Bytes read at a time to fill the page cache.
+/// Size of one read when filling the page cache.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Reads at `offset` what the page cache has of it, if anything: `None` means that a disk would have to be waited for,
-/// and 0 that the file ends there. May read less than there is.
+/// Reads bytes at `offset` from the page cache. Returns `None` if the read would wait for a disk,
+/// and 0 at the end of the file. May read fewer bytes than the buffer holds.
 ///
 /// # Errors
-/// As a read.
+/// As for a read.
 pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     let mut buffers = [IoSliceMut::new(buffer)];
     match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
         Ok(read) => Ok(Some(read)),
         Err(Errno::AGAIN) => Ok(None),
-        // As below: the file system cannot tell.
+        // The file system does not support `RWF_NOWAIT`, as in `is_cached`.
         Err(Errno::OPNOTSUPP) => file.read_at(buffer, offset).map(Some),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Brings a part of a file into the page cache, on the blocking pool, unless it seems to be there.
+/// Loads a range of a file into the page cache, on the blocking pool, unless it seems to be there.
 ///
-/// "Seems": only the last page is asked for, since files are read and evicted front to back. A wrong guess lets
-/// `sendfile` wait for the disk once. A file that ends before the part is no error here.
+/// Only the last page is checked, since files are read and evicted from front to back. A wrong
+/// guess makes `sendfile` wait for the disk once. A file that ends before the range is not an error
+/// here.
 pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
     if len == 0 || is_cached(file, offset + len - 1)? {
         return Ok(());
@@ -41,12 +42,13 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
         .map_err(io::Error::other)?
 }
 
-/// Parts of files that were in the page cache when last asked for, so that a part which many want is asked for once a tick
-/// and not once an answer. A descriptor that is another file's by now is one more wrong guess.
+/// File ranges that were in the page cache when last checked, so that a popular range is checked
+/// once per tick instead of once per response. A descriptor number that refers to another file by
+/// now only leads to one more wrong guess.
 #[derive(Debug)]
 pub(crate) struct Found([Cell<(RawFd, u64, u64)>; FOUND]);
 
-/// Parts remembered: those after push those before out.
+/// Number of ranges remembered; newer ones overwrite older ones.
 const FOUND: usize = 64;
 
 impl Default for Found {
@@ -56,18 +58,20 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Whether the part that ends at `end` was there in this tick of the clock.
+    /// Returns whether the range that ends at `end` was found in the page cache during this tick of
+    /// the clock.
     pub(crate) fn knows(&self, file: &File, end: u64, now_ms: u64) -> bool {
         self.place(file, end).get() == (file.as_raw_fd(), end, now_ms)
     }
 
-    /// It is there.
+    /// Notes that the range that ends at `end` is in the page cache.
     pub(crate) fn note(&self, file: &File, end: u64, now_ms: u64) {
         self.place(file, end).set((file.as_raw_fd(), end, now_ms));
     }
 
     fn place(&self, file: &File, end: u64) -> &Cell<(RawFd, u64, u64)> {
-        // Odd, so that neither neighbours among descriptors nor parts of one file meet.
+        // The multiplier is odd and spreads neighbouring descriptors, and ranges of one file, over
+        // different entries.
         let mixed = (end ^ (file.as_raw_fd() as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.0[(mixed >> 58) as usize]
     }
@@ -79,7 +83,8 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
-        // The file system cannot tell: memory (before Linux 6.6) or a network, and for the latter `sendfile` may wait.
+        // The file system does not support `RWF_NOWAIT`: memory (before Linux 6.6) or a network.
+        // For the latter `sendfile` may wait.
         Err(Errno::OPNOTSUPP) => Ok(true),
         Err(error) => Err(error.into()),
     }

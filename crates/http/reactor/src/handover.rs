@@ -1,5 +1,6 @@
-//! Listening sockets that another process opened: a service manager, or the process that this one replaces. They were
-//! never closed in between, so no connection is refused and none that waits is lost.
+//! Listening sockets that another process opened: a service manager, or the process that this one
+//! replaces. The sockets stay open throughout, so no connection is refused and no queued connection
+//! is lost.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,25 +17,25 @@ use rustix::net::{
 
 use crate::Error;
 
-/// Descriptors in one message; the kernel's most is 253.
+/// Descriptors per message; the kernel's maximum is 253.
 const MESSAGE_DESCRIPTORS: usize = 64;
-/// Descriptors that are taken over at most: two addresses on 256 cores, and as many again.
+/// Maximum number of descriptors taken over: two addresses on 256 cores, and as many again.
 const DESCRIPTORS_MAX: usize = 1024;
-/// The first descriptor that a service manager passes, by sd_listen_fds(3).
+/// First descriptor that a service manager passes, according to sd_listen_fds(3).
 const MANAGER_FIRST: i32 = 3;
 
-/// The listening sockets that a service manager has passed to this process (`LISTEN_PID`, `LISTEN_FDS`): none when it
-/// has not, and none when asked again.
+/// Takes the listening sockets that a service manager passed to this process (`LISTEN_PID`,
+/// `LISTEN_FDS`). Returns none if there are none, and none on every later call.
 ///
-/// Ask before anything else is opened.
+/// Call before any other descriptor is opened.
 ///
 /// # Errors
-/// A descriptor that was passed is no listening TCP socket.
+/// A passed descriptor is not a listening TCP socket.
 pub fn passed_by_manager() -> Result<Vec<TcpListener>, Error> {
     static ASKED: AtomicBool = AtomicBool::new(false);
     let number = |name| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
     let count = match (number("LISTEN_PID"), number("LISTEN_FDS")) {
-        // The variables are inherited by whatever that process starts, whose own the descriptors are not.
+        // Child processes inherit the variables, but the descriptors do not belong to them.
         (Some(pid), Some(count)) if pid == std::process::id() => count,
         _ => return Ok(Vec::new()),
     };
@@ -44,9 +45,10 @@ pub fn passed_by_manager() -> Result<Vec<TcpListener>, Error> {
     (0..count.min(DESCRIPTORS_MAX as u32))
         .map(|index| {
             let number = MANAGER_FIRST + index as i32;
-            // SAFETY: the manager opened `number` for this very process and nobody else here knows of it: `ASKED` lets
-            //         this line be reached once, and LISTEN_PID names us. Breaks if descriptors are opened before, since
-            //         a manager that lied about LISTEN_FDS would then make us close one of those.
+            // SAFETY: the manager opened `number` for this process, and no other code here uses it:
+            // `ASKED` lets this line be reached only once, and LISTEN_PID names this process.
+            // Breaks if descriptors are opened before this call, since a manager that sets
+            // LISTEN_FDS too high would then make us close one of them.
             let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
             listener(descriptor).map_err(|source| {
                 Error::host(format!("use descriptor {number} of LISTEN_FDS"), source)
@@ -71,13 +73,13 @@ pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<
         let mut rights = SendAncillaryBuffer::new(&mut space);
         let fits = rights.push(SendAncillaryMessage::ScmRights(&descriptors));
         assert!(fits, "the space is made for so many");
-        // A message of its own each, for which it needs a byte.
+        // Each batch is a message of its own, which must carry at least one byte.
         rustix::net::sendmsg(to, &[IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL)?;
     }
     Ok(())
 }
 
-/// Receives what [`send_listeners`] sends. Waits for it.
+/// Receives the sockets that [`send_listeners`] sends. Blocks until they have arrived.
 ///
 /// # Errors
 /// The other process is gone, or sends something else.
@@ -111,7 +113,8 @@ pub fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener>> {
     Ok(listeners)
 }
 
-/// A socket as [`crate::bind`] opens it.
+/// Checks that a descriptor is a listening TCP socket, and sets the options that [`crate::bind`]
+/// sets.
 fn listener(descriptor: OwnedFd) -> io::Result<TcpListener> {
     let is_listener = sockopt::socket_acceptconn(&descriptor)?
         && sockopt::socket_type(&descriptor)? == SocketType::STREAM;

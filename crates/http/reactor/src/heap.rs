@@ -1,11 +1,13 @@
-//! The heap of the process: jemalloc, its figures, and the way of freed memory back to the host.
+//! The process's heap: jemalloc, its statistics, and the return of freed memory to the host.
 //!
-//! glibc's allocator keeps what was freed between blocks that are in use, which is nearly all of the memory of a store whose
-//! small keys were deleted. jemalloc gives back every page without a block. It fills the slabs with the lowest addresses
-//! first, so that to allocate blocks anew, and to free the old ones, moves them together.
+//! glibc's allocator keeps freed memory that lies between blocks in use. In a store whose small
+//! keys were deleted, that is nearly all of its memory. jemalloc returns every page without a
+//! block. It fills the slabs with the lowest addresses first, so allocating blocks anew and freeing
+//! the old ones compacts them.
 //!
-//! Freed pages are kept for ten seconds, since a blob that replaces another one would fault in each page anew. jemalloc looks
-//! at that time only when a thread allocates, so a thread of ours looks for it twice a second: an idle process shrinks too.
+//! Freed pages are kept for ten seconds, since otherwise a blob that replaces another one would
+//! fault in each page again. jemalloc checks that time only when a thread allocates; a thread of
+//! ours makes it check twice a second, so that an idle process shrinks too.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -18,15 +20,16 @@ use std::time::Duration;
 use tikv_jemalloc_sys::mallctl;
 pub use tikv_jemallocator::Jemalloc;
 
-/// Time between two looks for pages that have been unused for long enough.
+/// Interval at which jemalloc is made to check for pages that have been unused for long enough.
 const DECAY_EVERY: Duration = Duration::from_millis(500);
 
-/// Option string that jemalloc reads when the process starts. Without it, blocks of 8 MiB and more go back to the host at
-/// once, and each large blob that replaces another one costs a page fault for every 4 KiB.
+/// Option string that jemalloc reads when the process starts. By default, blocks of 8 MiB and more
+/// are returned to the host at once, so each large blob that replaces another one costs a page
+/// fault for every 4 KiB.
 #[repr(transparent)]
 struct Options(*const c_char);
 
-// SAFETY: the pointer is to a literal, which nothing writes to.
+// SAFETY: the pointer refers to a literal, which is never written to.
 unsafe impl Sync for Options {}
 
 // SAFETY: no other item of the program has this name, and jemalloc declares it as a pointer to a C string. Breaks if a
@@ -34,25 +37,26 @@ unsafe impl Sync for Options {}
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 
-/// The way to the thread that gives pages back.
+/// Channel to the thread that returns freed pages to the host.
 static KEEPER: OnceLock<Sender<()>> = OnceLock::new();
 
-/// Figures of the process's heap, in bytes; all 0 in a program whose global allocator is another one.
+/// Statistics of the process's heap, in bytes; all 0 if the program's global allocator is not
+/// jemalloc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapFigures {
-    /// Blocks in use.
+    /// Bytes in blocks in use.
     pub allocated_bytes: usize,
-    /// Pages with at least one block in use.
+    /// Bytes in pages with at least one block in use.
     pub active_bytes: usize,
-    /// Pages that the host has given, those of the allocator itself included.
+    /// Bytes in pages obtained from the host, including those of the allocator itself.
     pub resident_bytes: usize,
-    /// Freed pages that are kept for what is allocated next.
+    /// Bytes in freed pages that are kept for later allocations.
     pub dirty_bytes: usize,
 }
 
-/// Returns the figures of the heap as they are now.
+/// Returns the current statistics of the heap.
 pub fn heap_figures() -> HeapFigures {
-    // Figures are those of the last epoch.
+    // jemalloc caches its statistics until the epoch is advanced.
     write(c"epoch", 1u64);
     HeapFigures {
         allocated_bytes: read(c"stats.allocated"),
@@ -62,10 +66,10 @@ pub fn heap_figures() -> HeapFigures {
     }
 }
 
-/// Starts the thread that gives freed pages back to the host. It has no end of its own.
+/// Starts the thread that returns freed pages to the host. The thread runs until the process ends.
 ///
 /// # Errors
-/// The host gives no thread.
+/// The host cannot create a thread.
 pub fn return_freed_memory() -> io::Result<()> {
     let (sender, requests) = channel();
     let work = move || {
@@ -78,14 +82,15 @@ pub fn return_freed_memory() -> io::Result<()> {
         }
     };
     thread::Builder::new().name("heap".to_owned()).spawn(work)?;
-    // A second thread would do the same again, and ends here.
+    // After a second call, `set` fails and drops the new sender, which ends the second thread.
     drop(KEEPER.set(sender));
     Ok(())
 }
 
-/// Has all freed pages given back to the host now: by the thread for that, if [`return_freed_memory`] started it.
+/// Returns all freed pages to the host now, on the thread that [`return_freed_memory`] started, if
+/// any.
 pub fn purge_heap() {
-    // Blocks that this thread keeps for itself hold their pages.
+    // Blocks in this thread's cache keep their pages in use.
     act(c"thread.tcache.flush");
     let is_sent = KEEPER.get().is_some_and(|keeper| keeper.send(()).is_ok());
     if !is_sent {
@@ -93,8 +98,9 @@ pub fn purge_heap() {
     }
 }
 
-/// Runs `work` with every block taken from, and given back to, the slabs themselves. Through the thread's own cache a block
-/// that was just freed would be the next one that is allocated, and nothing would move.
+/// Runs `work` with this thread's block cache off: blocks are taken from, and returned to, the
+/// slabs themselves. With the cache, the block freed last would be the next one allocated, so
+/// nothing would be compacted.
 pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     write(c"thread.tcache.enabled", false);
     let result = work();
@@ -102,11 +108,11 @@ pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns one of the allocator's numbers; 0 if it keeps none of that name.
+/// Returns one of jemalloc's values; 0 if `name` is unknown.
 fn read(name: &CStr) -> usize {
     let mut value = 0usize;
     let mut bytes = size_of::<usize>();
-    // SAFETY: jemalloc writes at most `bytes` to `value`, and both live until the call has ended.
+    // SAFETY: jemalloc writes at most `bytes` bytes to `value`, and both outlive the call.
     let failed = unsafe {
         mallctl(
             name.as_ptr(),
@@ -119,10 +125,10 @@ fn read(name: &CStr) -> usize {
     if failed == 0 { value } else { 0 }
 }
 
-/// Sets one of the allocator's values. One that it does not know is reported in the log.
+/// Sets one of jemalloc's values. A failure, as for an unknown name, is logged.
 fn write<T: Copy>(name: &CStr, mut value: T) {
-    // SAFETY: jemalloc reads `value` before the call has ended, and refuses a value whose size is not the one that the name
-    //         has.
+    // SAFETY: jemalloc reads `value` only during the call, and rejects a size other than that of
+    // the value called `name`.
     let failed = unsafe {
         mallctl(
             name.as_ptr(),
@@ -135,9 +141,9 @@ fn write<T: Copy>(name: &CStr, mut value: T) {
     report(name, failed);
 }
 
-/// Has the allocator do what the name says.
+/// Makes jemalloc perform the action called `name`.
 fn act(name: &CStr) {
-    // SAFETY: names without a value take none and return none.
+    // SAFETY: actions take no value and return none, so all pointers may be null.
     let failed = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), null_mut(), 0) };
     report(name, failed);
 }
@@ -155,9 +161,9 @@ mod tests {
 
     #[test]
     fn the_allocator_has_our_options() {
-        // Bytes from which on a block would go back to the host at once; 0 is never.
+        // The threshold above which a freed block is returned to the host at once; 0 means never.
         assert_eq!(read(c"opt.oversize_threshold"), 0);
-        // A number that is not 0 by default: names are read at all.
+        // A value that is never 0: proves that `read` works.
         assert_ne!(read(c"arenas.page"), 0);
     }
 
@@ -167,11 +173,13 @@ mod tests {
 
         let layout = Layout::from_size_align(8 << 20, 16).expect("a sound layout");
         let before = heap_figures().allocated_bytes;
-        // SAFETY: the layout has a size, and the block goes back below with the same layout.
+        // SAFETY: the layout has a non-zero size, and the block is freed below with the same
+        // layout.
         let block = unsafe { super::Jemalloc.alloc(layout) };
         assert!(!block.is_null());
         let with_block = heap_figures().allocated_bytes;
-        // SAFETY: the block came from the same allocator with this layout, and nothing refers to it.
+        // SAFETY: the block came from the same allocator with this layout, and nothing refers to it
+        // any more.
         unsafe { super::Jemalloc.dealloc(block, layout) };
         assert!(before + (8 << 20) <= with_block, "{before} {with_block}");
     }

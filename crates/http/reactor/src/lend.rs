@@ -1,23 +1,28 @@
-//! Memory that is lent to the kernel, so that large values leave without being copied into their socket.
+//! Zero-copy writes: large values are sent from memory without being copied into their socket.
 //!
 //! ```text
 //! allocation  ···│ head value page │ page │ page end │···
-//!                └ lent: vmsplice into a pipe of the core, splice from there into the socket
+//!                └ lent: vmsplice into the core's pipe, splice from the pipe into the socket
 //! ```
 //!
-//! What is sent around a value may stand around it in memory, too ([`place`]); then it is lent with it, and two system calls
-//! send all. Otherwise it is copied into the pipe, as is what shares a page with other memory.
+//! The bytes sent before and after a value may be placed around it in memory, too ([`place`]); then
+//! they are lent with the value, and two system calls send everything. Otherwise they are copied
+//! into the pipe, as are bytes of the value that share a page with other memory.
 //!
-//! The kernel does not copy such pages: sockets refer to them until the client has acknowledged them, long after the call,
-//! and long after the value may be gone. So nobody may write to a page that was lent. [`lendable`] sees to that: it takes
-//! the bytes over and hands them on read-only, and when nobody uses them any more, the process lets go of the pages that
-//! were lent before the allocator gets the memory back; what is written there next goes to new pages. Memory costs a page
-//! more, and a value that was never sent is freed as any other: a very large one by a thread of its own.
+//! The kernel does not copy lent pages: sockets refer to them until the client has acknowledged
+//! them, which may be long after the call and long after the value is gone. So a lent page must
+//! never be written to. [`lendable`] ensures this: it takes ownership of the bytes and hands them
+//! out read-only. When they are no longer in use, the process detaches from the lent pages
+//! (`MADV_DONTNEED`) before the allocator gets the memory back, so later writes go to new pages.
+//! The cost is one more page of memory per value. A value that was never sent is freed normally,
+//! and a very large one on a separate thread.
 //!
-//! The alternatives were a memory file for each value, whose pages cost twice as much to send and which takes a
-//! descriptor, and `MSG_ZEROCOPY`, which copies on a loopback and tells of each end by a message that must be read.
+//! Rejected alternatives: a memory file per value, whose pages cost twice as much to send and which
+//! takes a descriptor; and `MSG_ZEROCOPY`, which copies on loopback and reports each completion in
+//! a message that must be read.
 //!
-//! Which memory that is stands in one table of the process, under a lock that is held for an operation on a map only.
+//! One table of the process records this memory, under a lock that is held only for an operation on
+//! a map.
 
 #[cfg(test)]
 mod tests;
@@ -44,32 +49,36 @@ use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
-/// From this length on a value is lent. Below, copying costs less than the three system calls more.
+/// Minimum length of a value to be lent. A shorter value costs less to copy than the three
+/// additional system calls.
 pub const LENT_BYTES_MIN: usize = 64 << 10;
 
-/// What is left of a value is lent from this length on.
+/// Minimum length of the rest of a partly sent value to be lent.
 const REST_BYTES_MIN: usize = 16 << 10;
 
-/// From this length on memory is freed beside the cores: the kernel takes half a millisecond or more for its pages.
+/// Minimum length of memory that is freed on a separate thread: freeing its pages takes the kernel
+/// half a millisecond or more.
 const FREED_BESIDE_BYTES_MIN: usize = 8 << 20;
 
-/// What stands before a value, and what behind it, is copied into the pipe up to this length, so that one call sends all.
+/// Maximum length of the bytes before a value, and of those after it, that are copied into the pipe
+/// so that one call sends everything.
 const AROUND_BYTES_MAX: usize = 8 << 10;
 
-/// What a pipe is asked to hold; the kernel may refuse, and then it holds 64 KiB.
+/// Requested capacity of the pipe. If the kernel refuses, the pipe holds 64 KiB.
 const PIPE_BYTES: usize = 512 << 10;
 
-/// Memory whose pages may be lent, by its first whole page.
+/// Memory whose pages may be lent, by the address of its first whole page.
 static LENDABLE: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
 
-/// Whole pages within an allocation, as addresses.
+/// Whole pages within one allocation, as addresses.
 #[derive(Debug)]
 struct Pages {
     end: usize,
-    /// The value among them, and what was written around it. Readable as long as the value is.
+    /// The value, and all initialised bytes including those around it. Both stay readable while the
+    /// value exists.
     value: Range<usize>,
     written: Range<usize>,
-    /// The kernel had some of them.
+    /// True if some of the pages were lent to the kernel.
     lent: bool,
 }
 
@@ -77,7 +86,7 @@ fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
     LENDABLE.lock().expect("nobody panics with it")
 }
 
-/// The whole pages in memory from one address to another.
+/// Returns the whole pages between two addresses.
 fn whole_pages(from: usize, to: usize) -> Range<usize> {
     let page_bytes = rustix::param::page_size();
     from.next_multiple_of(page_bytes)..to / page_bytes * page_bytes
@@ -88,15 +97,17 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     from..from + bytes.len()
 }
 
-/// Room for a value of so many bytes and two behind it, which [`lendable_within`] is to make read-only: of one that is long
-/// enough to be lent, in pages of its own and behind `head`, which is what is sent before it.
+/// Allocates room for a value of `value_bytes` and two bytes after it, to be made read-only by
+/// [`lendable_within`]. A value long enough to be lent gets pages of its own and stands after
+/// `head`, the bytes that are sent before it.
 pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < LENT_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
     }
     let page_bytes = rustix::param::page_size();
     let bytes = (head.len() + value_bytes + 2).next_multiple_of(page_bytes);
-    // An allocator that keeps words of its own before a block never begins at a page: one more, less what stands before.
+    // An allocator that keeps a header before each block never returns the start of a page, so
+    // allocate one page more and skip to the first page boundary.
     let mut place = BytesMut::with_capacity(bytes + page_bytes);
     let before = place.as_ptr().align_offset(page_bytes);
     place.resize(before, 0);
@@ -105,22 +116,23 @@ pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     place
 }
 
-/// Makes bytes read-only, with pages that a [`Lender`] can send without copying; short ones as they are. Nothing is
-/// copied. To change them later copies them, as with any other shared bytes.
+/// Makes bytes read-only, and registers long ones so that a [`Lender`] can send their pages without
+/// copying. Copies nothing. Changing the bytes later copies them, as with any shared [`Bytes`].
 pub fn lendable(bytes: BytesMut) -> Bytes {
     let value = 0..bytes.len();
     lendable_within(bytes, value)
 }
 
-/// The same of the bytes at `value`; what stands around them is there to be sent with them.
+/// Makes the bytes at `value` read-only as [`lendable`] does; the bytes around them may be sent
+/// with them.
 ///
 /// # Panics
-/// There are no bytes at `value`.
+/// `bytes` has no bytes at `value`.
 pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
     if value.len() < LENT_BYTES_MIN {
         return bytes.freeze().slice(value);
     }
-    // What is lent is read through an address in the table.
+    // `lend` reads this memory through addresses in the table, which needs exposed provenance.
     let first = bytes.as_mut_ptr().expose_provenance();
     let at = first + value.start..first + value.end;
     assert_eq!(addresses(&bytes[value.clone()]), at);
@@ -139,13 +151,13 @@ pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
     })
 }
 
-/// Keeps bytes from being written, until their pages are in nobody else's hands.
+/// Owner that keeps bytes from being written while the kernel may still refer to their pages.
 #[derive(Debug)]
 struct Lendable {
     bytes: BytesMut,
-    /// Which of them are handed on.
+    /// The part of `bytes` that is handed out.
     value: Range<usize>,
-    /// Its row in the table.
+    /// Key of its row in the table.
     first_page: usize,
 }
 
@@ -167,17 +179,17 @@ impl Drop for Lendable {
         if unused.bytes.len() < FREED_BESIDE_BYTES_MIN {
             drop(unused);
         } else {
-            // Without that thread it is freed here, as it comes back.
+            // Without that thread, `unused` is dropped here.
             drop(beside().map(|thread| thread.send(unused)));
         }
     }
 }
 
-/// Bytes that nobody uses any more, until they are the allocator's again.
+/// Bytes that are no longer in use and wait to be freed.
 #[derive(Debug)]
 struct Unused {
     bytes: BytesMut,
-    /// The pages of them that were lent, as addresses.
+    /// The whole pages of `bytes`, as addresses, if some of them were lent.
     lent: Option<Range<usize>>,
 }
 
@@ -187,19 +199,22 @@ impl Drop for Unused {
             return;
         };
         let first: *mut c_void = self.bytes.as_mut_ptr().map_addr(|_| start).cast();
-        // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which nobody reads any more: their
-        //         content may go. Breaks if `whole_pages` ever reached beyond what it is given.
+        // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which is
+        // not read any more, so their content may be lost. Breaks if `whole_pages` ever exceeded
+        // the range it is given.
         let forgotten = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
         if let Err(err) = forgotten {
-            // Memory that somebody locked. To lose it is better than to send others what is written there next.
+            // This happens for locked memory (`mlock`). Leaking the memory is better than letting
+            // later writes reach other clients.
             tracing::warn!(%err, bytes = self.bytes.len(), "memory that was lent to the kernel is lost");
             mem::forget(mem::take(&mut self.bytes));
         }
     }
 }
 
-/// The thread that frees what takes long, so that no core does; none where the host gives no thread. It has no end: what
-/// it holds is memory, which goes with the process.
+/// Returns the channel to the thread that frees large memory instead of the cores; `None` if the
+/// host cannot create the thread. The thread is never joined: all it holds is memory, which the
+/// process's exit frees.
 fn beside() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -213,19 +228,20 @@ fn beside() -> Option<&'static Sender<Unused>> {
     thread.as_ref()
 }
 
-/// A part of what is sent that can be lent, with what stands around it.
+/// Part of the data to send that can be lent, with the bytes around it.
 struct Loan<'b> {
-    /// All of it, in pages that belong to its value alone.
+    /// The memory to lend: the part with the bytes around it.
     memory: &'b [u8],
-    /// How many bytes of it stand before the part, and behind it.
+    /// Number of bytes in `memory` before the part, and after it.
     head: usize,
     end: usize,
-    /// Which bytes of the part are in there.
+    /// The bytes of the part that are in `memory`.
     range: Range<usize>,
 }
 
-/// What of `part` can be lent, now noted as lent: pages of what [`lendable`] gave, if they are many; and what was written
-/// around it, if it is what is sent `before` and `behind` it.
+/// Returns the pages of `part` that can be lent and marks them as lent: pages of a value from
+/// [`lendable`], if they are many, with the bytes placed around the value if these equal the bytes
+/// sent `before` and `behind` it.
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;
@@ -240,8 +256,10 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
         return None;
     }
     let range = from - all.start..to - all.start;
-    // SAFETY: both bounds lie within what was written, which stays as it is as long as the value is there, and `part` is of
-    //         the value. The address comes from a pointer to all of it whose provenance was exposed.
+    // SAFETY: both bounds lie within `pages.written`: initialised bytes that do not change while
+    // the value exists, and `part` borrows from the value for `'b`. `lendable_within` exposed the
+    // provenance of a pointer to all of them. Breaks if a row stays in the table after its bytes
+    // are freed.
     let memory = |from: usize, to: usize| unsafe {
         std::slice::from_raw_parts::<'b, u8>(ptr::with_exposed_provenance(from), to - from)
     };
@@ -270,15 +288,15 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
     })
 }
 
-/// A socket that pages can be lent to.
+/// Socket that pages can be lent to.
 pub trait Borrower: AsFd {
-    /// As the method of tokio's streams.
+    /// Polls for room in the socket, as the method of tokio's streams does.
     ///
     /// # Errors
     /// The runtime is shutting down.
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// As the method of tokio's streams.
+    /// Calls `io`, as the method of tokio's streams does.
     ///
     /// # Errors
     /// Those of `io`.
@@ -305,10 +323,10 @@ macro_rules! borrowers {
 
 borrowers!(TcpStream UnixStream);
 
-/// Sends bytes of [`lendable`] without copying them. One for each core; it takes three descriptors.
+/// Zero-copy writer for bytes from [`lendable`]. Each core has one; it takes three descriptors.
 #[derive(Debug)]
 pub struct Lender {
-    /// Empty between calls. None once that could not be had.
+    /// Empty between calls. `None` once the pipe could not be emptied.
     pipe: RefCell<Option<Pipe>>,
 }
 
@@ -316,13 +334,15 @@ pub struct Lender {
 struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
-    /// Where what a socket did not take is dropped.
+    /// `/dev/null`, which receives the bytes that a socket did not accept.
     nowhere: OwnedFd,
 }
 
 impl Lender {
+    /// Opens the pipe and `/dev/null`.
+    ///
     /// # Errors
-    /// The host gives no more descriptors, or has no `/dev/null`.
+    /// The host has no descriptors left, or no `/dev/null`.
     pub fn new() -> io::Result<Lender> {
         let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let nowhere =
@@ -336,8 +356,9 @@ impl Lender {
         })
     }
 
-    /// Writes some of `parts` in their order, as `poll_write_vectored` does, but lends large parts that came from
-    /// [`lendable`]. `more` tells that others will follow these parts, so that packets are filled.
+    /// Writes some of `parts` in order, as `poll_write_vectored` does, but lends large parts that
+    /// came from [`lendable`]. `more` is true if other parts will follow these, so that the kernel
+    /// fills packets.
     ///
     /// # Errors
     /// Those of the socket.
@@ -358,7 +379,8 @@ impl Lender {
         }
     }
 
-    /// The first part that can be lent with what stands around it; or everything, if there is none.
+    /// Sends the first part that can be lent, with the bytes around it; or all parts by copying, if
+    /// there is none.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
         let nothing = IoSlice::new(&[]);
@@ -400,7 +422,7 @@ impl Lender {
         }
         let sent = rustix::pipe::splice(&pipe.out, None, &socket, None, filled, flags);
         if let Err(err) = pipe.drop_bytes(filled - sent.unwrap_or(0)) {
-            // What is in there must not reach anybody else.
+            // The bytes left in the pipe must not reach another client.
             tracing::warn!(%err, "large values are copied from now on");
             *slot = None;
         }
@@ -409,8 +431,9 @@ impl Lender {
 }
 
 impl Pipe {
-    /// Puts bytes into the pipe as far as there is room: the first and the last copied, the pages between them, which were
-    /// lent, by reference. How many it has then. What the kernel refuses, it gets by copying.
+    /// Fills the pipe as far as it has room: `before` and `after` are copied, `pages`, which were
+    /// lent, go in by reference. Returns the number of bytes in the pipe. If the kernel refuses,
+    /// the caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
         let refused = |err: &Errno| tracing::debug!(%err, "a large value is copied");
         let copy = |parts| {
@@ -425,8 +448,9 @@ impl Pipe {
             return filled;
         }
         let parts = [IoSliceRaw::from_slice(pages)];
-        // SAFETY: `into` is a pipe's end for writing, so the kernel only reads, and these pages are noted as lent, so that
-        //         nobody writes to them as long as the kernel refers to them. Breaks if `pages` are not of `lend`.
+        // SAFETY: `into` is the write end of a pipe, so the kernel only reads, and these pages are
+        // marked as lent, so they are not written to while the kernel refers to them. Breaks if
+        // `pages` did not come from `lend`.
         let taken = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
         let taken = taken.inspect_err(refused).unwrap_or(0);
         filled += taken;
@@ -453,7 +477,7 @@ fn bytes(parts: &[IoSlice<'_>]) -> usize {
     parts.iter().map(|part| part.len()).sum()
 }
 
-/// The first of these parts, as far as together they are worth copying.
+/// Returns the leading parts that are together short enough to copy.
 fn small<'p, 'b>(parts: &'p [IoSlice<'b>]) -> &'p [IoSlice<'b>] {
     let mut left = AROUND_BYTES_MAX;
     let count = parts.iter().take_while(|part| {
@@ -470,7 +494,7 @@ fn send(socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usiz
         false => SendFlags::NOSIGNAL,
     };
     let sent = match parts {
-        // To send one part costs the kernel less.
+        // `send` costs the kernel less than `sendmsg`.
         [part] => rustix::net::send(socket, part, flags),
         parts => rustix::net::sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), flags),
     };

@@ -1,16 +1,16 @@
-//! One pinned, single-threaded tokio runtime a core, each with its own listeners, connections and clock. No routes,
-//! no HTTP but the text of a `Date` field.
+//! One pinned, single-threaded tokio runtime per core, each with its own listeners, connections and
+//! clock. The crate has no routes, and no HTTP except the text of a `Date` field.
 //!
-//! Principal type: [`Conn`], one accepted connection, handed to the core's handler. [`bind`] opens the sockets,
-//! [`run`] serves them until [`Stop`] is triggered.
+//! Principal type: [`Conn`], one accepted connection, which is passed to the core's handler.
+//! [`bind`] opens the sockets; [`run`] serves them until [`Stop`] is triggered.
 //!
 //! ```text
 //!            ┌ thread core-0, pinned ────────────────────────────────────────────┐
-//! kernel ──► │ listener ─► accept loop ─► handler(Conn), a local task each       │
-//! spreads    │               │  cap reached: an idle connection goes, or this one │
+//! kernel ──► │ listener ─► accept loop ─► handler(Conn), one local task each     │
+//! spreads    │               │  at the cap: evict an idle connection, or shed    │
 //! by         │               └─ tick, twice a second: Clock, due deadlines       │
 //! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
-//! PORT  ──►  ┌ thread core-1 … shares nothing but the count of open connections ──┐
+//! PORT  ──►  ┌ thread core-1 … shares only the count of open connections ────────┐
 //! ```
 //!
 //! ```no_run
@@ -24,16 +24,16 @@
 //!         if read == 0 {
 //!             return Ok(());
 //!         }
-//!         conn.deadline.disarm(); // while an answer is made
+//!         conn.deadline.disarm(); // no deadline while the response is prepared
 //!         conn.write_all(&mut [IoSlice::new(&buffer[..read])]).await?; // then Wait::Idle
 //!     }
 //! }
 //!
 //! let limits = Limits::default();
 //! let listeners = bind(&["127.0.0.1:7".parse().unwrap()], &usable_cores(&limits)?, &limits)?;
-//! let stop = Stop::new(); // a clone of it goes to whoever handles signals
+//! let stop = Stop::new(); // give a clone to the signal handler
 //! let drained = run(listeners, &limits, b"", &stop, |core| {
-//!     println!("core {} starts", core.index()); // build what this core owns
+//!     println!("core {} starts", core.index()); // build the state of this core here
 //!     |conn| async {
 //!         if let Err(ended) = echo(conn).await {
 //!             println!("{ended:?}");
@@ -44,28 +44,37 @@
 //! # Ok::<(), reactor::Error>(())
 //! ```
 //!
-//! Threads: one a core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and not pinned. A core
-//! owns its state: `start` runs on its thread and may build it of `Rc` and `Cell`. The only shared writes are the count
-//! of open connections, on accept and close, and [`Counters`], each written by one core. A process started from a
-//! core's thread inherits its one processor, so start helpers before [`run`] or from another thread.
+//! Threads: one per core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and
+//! not pinned. A core owns its state: `start` runs on the core's thread and may build the state
+//! from `Rc` and `Cell`. The only shared writes are the count of open connections, on accept and
+//! close, and [`Counters`], each written by one core. A process started from a core's thread
+//! inherits that core's one processor, so start child processes before [`run`] or from another
+//! thread.
 //!
-//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield after 128 operations
-//! that did not wait, and [`Conn::write_file`] yields after each slice, so that no connection holds a core.
+//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield
+//! after 128 operations that did not wait, and [`Conn::write_file`] yields after each slice, so
+//! that no connection monopolises a core.
 //!
-//! Time: [`Clock`] is set from the system once a tick, so a request costs no clock read and no timer. A [`Deadline`] is
-//! two stores; the tick wakes those that are due, none early and none later than two ticks, which is a second, after.
+//! Time: [`Clock`] is set from the system once per tick, so a request costs no clock read and no
+//! timer. Arming a [`Deadline`] costs two stores; the tick wakes the due ones. A deadline fires
+//! never early and at most two ticks, which is a second, late.
 //!
-//! No room: at `connections_max` the connection of the same core that has been without a request longest is ended for the
-//! new one, or, if all have one, the new one gets `shed_answer` and is closed. So does one whose address has
-//! `address_connections_max` already. Without descriptors a reserved one serves to do the same.
+//! Overload: at `connections_max` the core evicts the connection that has waited longest for a
+//! request in favour of the new one. If all connections have a request, the new connection gets
+//! `shed_answer` and is closed. The same happens to a connection whose address has
+//! `address_connections_max` already. When the process is out of descriptors, a reserved descriptor
+//! makes it possible to shed in the same way.
 //!
-//! Drain: when stopped, each core takes what its backlog still holds, closes its listeners, and ends the connections
-//! that wait for a request after a second more, since one may be under way. Busy ones finish; those left after
-//! `drain_ms_max` are dropped, and [`run`] says how many. Tasks a handler spawned beside its connection are dropped then too.
+//! Drain: when stopped, each core accepts the connections left in its backlog, closes its
+//! listeners, and ends the connections that wait for a request after one more second, since a
+//! request may be under way. Busy connections finish; those left after `drain_ms_max` are dropped,
+//! and [`run`] returns their number. Tasks that a handler spawned beside its connection are dropped
+//! at that point too.
 //!
-//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the host's fault, or that of who chose
-//! the address, and ends the start; [`Ended`] says why one connection is over and is a normal result. `SIGPIPE` must
-//! stay ignored, as Rust's start-up leaves it: `sendfile` knows no `MSG_NOSIGNAL`.
+//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the fault of the
+//! host, or of the operator who chose the address, and makes the start fail; [`Ended`] says why one
+//! connection is over and is a normal result. `SIGPIPE` must stay ignored, as Rust's runtime sets
+//! it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
 
 mod accept;
 mod address;

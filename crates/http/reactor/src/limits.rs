@@ -1,50 +1,57 @@
-//! Everything the reactor bounds.
+//! Limits of the reactor.
 
-/// Bounds of a reactor. Times are kept by a tick of half a second: a deadline fires up to a second late, never early.
+/// Limits of a reactor. Times are checked by a tick of half a second: a deadline fires up to a
+/// second late, never early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Cores served, of those this process may use. Default 256.
+    /// Maximum number of cores to serve on, out of those this process may use. Default 256.
     pub cores_max: usize,
-    /// Connections a listener holds between handshake and accept; the kernel cuts it to `net.core.somaxconn`.
-    /// Default 4096.
+    /// Connections that a listener queues between the TCP handshake and accept. The kernel caps the
+    /// number at `net.core.somaxconn`. Default 4096.
     pub backlog: u32,
-    /// Open connections of the whole process. Beyond it an idle connection of the core is ended, or, when it finds
-    /// none, the new one is shed. Default 16384.
+    /// Maximum open connections of the whole process. Beyond it, the core evicts an idle
+    /// connection, or sheds the new one if it has none to evict. Default 16384.
     pub connections_max: usize,
-    /// Open connections from one address, an IPv6 address counting as its /64; beyond it new ones are shed. Networks
-    /// that [`crate::Listeners::exempt`] names are not counted. Default 512.
+    /// Maximum open connections per address, where an IPv6 address counts as its /64. Beyond it,
+    /// new connections are shed. Networks passed to [`crate::Listeners::exempt`] are not counted.
+    /// Default 512.
     pub address_connections_max: usize,
-    /// Threads for work that may sleep, over all cores; each core has at least one. Default 64.
+    /// Maximum threads for blocking work, over all cores; each core has at least one. Default 64.
     pub blocking_threads_max: usize,
-    /// From accept to the first byte. Default 10,000 ms.
+    /// Time from accept to the first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
-    /// From accept to the end of a TLS handshake. Default 10,000 ms.
+    /// Time from accept to the end of a TLS handshake. Default 10,000 ms.
     pub handshake_ms: u64,
-    /// From the first byte of a request to the end of its head. Default 10,000 ms.
+    /// Time from the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
-    /// In which a body must bring what `body_bytes_per_s_min` asks for. Default 10,000 ms.
+    /// Window over which a request body must arrive at `body_bytes_per_s_min` or faster. Default
+    /// 10,000 ms.
     pub body_ms: u64,
-    /// Slowest body, over each `body_ms`. Default 512 bytes a second.
+    /// Minimum rate of a request body, averaged over each `body_ms`. Default 512 bytes per second.
     pub body_bytes_per_s_min: u64,
-    /// Between two requests of one connection. Default 75,000 ms.
+    /// Time between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
-    /// In which a client that lets an answer wait must take what `write_bytes_per_s_min` asks for. Default 60,000 ms.
+    /// Window over which a client must accept response bytes at `write_bytes_per_s_min` or faster.
+    /// Default 60,000 ms.
     pub write_stall_ms: u64,
-    /// Slowest reader, over each `write_stall_ms`, by what its kernel acknowledges. Default 512 bytes a second.
+    /// Minimum rate of a client that reads a response, averaged over each `write_stall_ms` and
+    /// measured by the bytes that the client's kernel acknowledges. Default 512 bytes per second.
     pub write_bytes_per_s_min: u64,
-    /// Silence of a client after our end of its connection, in [`crate::Conn::linger`]. Default 2,000 ms.
+    /// Time that a client may stay silent after we closed our side of its connection, in
+    /// [`crate::Conn::linger`]. Default 2,000 ms.
     pub linger_ms: u64,
-    /// Time in all that such a client may go on sending. Default 30,000 ms.
+    /// Total time that a client may go on sending after we closed our side. Default 30,000 ms.
     pub linger_ms_max: u64,
-    /// Most bytes dropped meanwhile. Default 1 GiB.
+    /// Maximum bytes read and dropped after we closed our side of a connection. Default 1 GiB.
     pub linger_bytes_max: usize,
-    /// From [`crate::Stop::trigger`] until connections that are still busy are dropped, and blocking work is no longer
-    /// waited for. Default 30,000 ms.
+    /// Time from [`crate::Stop::trigger`] until connections that are still busy are dropped and
+    /// blocking work is no longer waited for. Default 30,000 ms.
     pub drain_ms_max: u64,
-    /// Bytes that the kernel takes of one connection's answers ahead of what it has sent. More lets a distant client have
-    /// them sooner when it makes room; less costs more wakeups. Default 128 KiB.
+    /// Bytes that the kernel accepts from us on one connection beyond what it has sent. A higher
+    /// value lets a distant client receive the bytes sooner once it has room; a lower value costs
+    /// more wakeups. Default 128 KiB.
     pub unsent_bytes_max: u32,
-    /// Most bytes of a file sent before other connections get their turn. Default 1 MiB.
+    /// Maximum bytes of a file sent before other connections get their turn. Default 1 MiB.
     pub sendfile_slice_bytes: usize,
 }
 
@@ -75,10 +82,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a reactor can work within these.
+    /// Checks that no limit is zero that must not be.
     ///
     /// # Errors
-    /// The name of a bound that must not be zero.
+    /// The name of the first limit that is zero and must not be.
     pub fn check(&self) -> Result<(), &'static str> {
         let bounds = [
             ("cores_max", self.cores_max),
@@ -95,13 +102,13 @@ impl Limits {
         }
     }
 
-    /// What a body must bring in `body_ms`: a byte at least.
+    /// Returns how many bytes of a body must arrive within `body_ms`: at least one.
     #[must_use]
     pub fn body_window_bytes(&self) -> u64 {
         window_bytes(self.body_bytes_per_s_min, self.body_ms)
     }
 
-    /// What a reader must take in `write_stall_ms`: a byte at least.
+    /// Returns how many bytes a client must acknowledge within `write_stall_ms`: at least one.
     #[must_use]
     pub fn write_window_bytes(&self) -> u64 {
         window_bytes(self.write_bytes_per_s_min, self.write_stall_ms)

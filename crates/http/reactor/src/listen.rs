@@ -1,6 +1,7 @@
-//! Opening the listening sockets: for each address one a core, all in one `SO_REUSEPORT` group.
+//! Opening the listening sockets: one per address and core, all sockets of an address in one
+//! `SO_REUSEPORT` group.
 //!
-//! The kernel spreads new connections over a group by hash of their addresses and ports.
+//! The kernel spreads new connections over a group by a hash of their addresses and ports.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,14 +21,15 @@ pub struct Listeners {
     addresses: Vec<SocketAddr>,
 }
 
-/// One core's sockets: one an address, and more where there were more than cores.
+/// One core's sockets: one per address, or more if more sockets were inherited than there are
+/// cores.
 #[derive(Debug)]
 pub(crate) struct CoreListeners {
     pub(crate) id: CoreId,
     pub(crate) sockets: Vec<CoreSocket>,
 }
 
-/// A socket, and the place of its address among those asked for.
+/// Socket with the index of its address among the addresses requested.
 #[derive(Debug)]
 pub(crate) struct CoreSocket {
     pub(crate) socket: TcpListener,
@@ -35,25 +37,25 @@ pub(crate) struct CoreSocket {
 }
 
 impl Listeners {
-    /// The same listeners, and `networks` may have any number of connections: proxies that speak for many clients, and
-    /// this host itself.
+    /// Exempts `networks` from the limit of connections per address: proxies that forward many
+    /// clients, and this host itself.
     #[must_use]
     pub fn exempt(mut self, networks: Vec<Network>) -> Listeners {
         self.exempt = networks;
         self
     }
 
-    /// The same listeners, and connections are spread over the cores as `steering` says instead of by hash.
+    /// Sets how connections are spread over the cores; the default is by hash.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel does not support `steering`.
     pub fn steer(mut self, steering: Steering) -> Result<Listeners, Error> {
         let failed =
             |source| Error::host(format!("steer connections by {}", steering.name()), source);
         let cores: Vec<_> = self.cores.iter().map(|core| core.id).collect();
         for core in &self.cores {
             for CoreSocket { socket, .. } in &core.sockets {
-                // Sockets that were inherited may have been told otherwise.
+                // Inherited sockets may have another setting.
                 let preferred = (steering == Steering::IncomingCpu).then_some(core.id);
                 steering::prefer(socket, preferred).map_err(failed)?;
             }
@@ -67,14 +69,16 @@ impl Listeners {
         Ok(self)
     }
 
-    /// The addresses, in the order asked for, with the port the kernel chose where 0 was asked.
+    /// Returns the addresses in the order requested, with the port that the kernel chose for port
+    /// 0.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The sockets once more, to be handed to another process with [`crate::send_listeners`]. Nobody is refused while they
-    /// are open, so close them before the reactor is stopped for good.
+    /// Returns duplicates of the sockets, to be sent to another process with
+    /// [`crate::send_listeners`]. While duplicates are open the kernel goes on queueing
+    /// connections, so close them before the reactor stops for good.
     ///
     /// # Errors
     /// No descriptor is left.
@@ -86,21 +90,22 @@ impl Listeners {
             .map_err(|source| Error::host("keep the listeners for another process", source))
     }
 
-    /// The counters of each core, to be read while it runs and after.
+    /// Returns the counters of each core, readable while the reactor runs and afterwards.
     #[must_use]
     pub fn counters(&self) -> Arc<[Counters]> {
         Arc::clone(&self.counters)
     }
 }
 
-/// Listens on every address for every core. `[::]` means IPv6 only: to serve both, name `0.0.0.0` too. Without an address
-/// the cores run all the same, with what their handlers listen on themselves.
+/// Listens on every address for every core. `[::]` means IPv6 only: to serve both, pass `0.0.0.0`
+/// too. Without an address the cores still run, with the sockets that their handlers open
+/// themselves.
 ///
 /// # Errors
-/// An address cannot be had; the error names it and says what to do.
+/// An address cannot be listened on; the error names it and says what to do.
 ///
 /// # Panics
-/// Without a core, or with limits that [`Limits::check`] refuses.
+/// `cores` is empty, or [`Limits::check`] rejects `limits`.
 pub fn bind(
     addresses: &[SocketAddr],
     cores: &[CoreId],
@@ -109,8 +114,9 @@ pub fn bind(
     adopt(addresses, cores, limits, &mut Vec::new())
 }
 
-/// As [`bind`], but takes those of `inherited` that listen on one of the addresses, instead of opening others there. Port
-/// 0 takes any port. What is left in `inherited` nobody asked for.
+/// Listens as [`bind`] does, but takes those of `inherited` that listen on one of the addresses
+/// instead of opening others there. Port 0 matches any port. Sockets that match no address stay in
+/// `inherited`.
 ///
 /// # Errors
 /// As [`bind`].
@@ -159,7 +165,8 @@ pub fn adopt(
     })
 }
 
-/// Those of `inherited` that listen on `asked`. If its port is 0, those that listen on the first port there is.
+/// Removes and returns those of `inherited` that listen on `asked`. For port 0, those on the first
+/// matching port.
 fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
     let address = |socket: &TcpListener| socket.local_addr().ok();
     let fits = |found: &SocketAddr| {
@@ -175,7 +182,8 @@ fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener>
     taken
 }
 
-/// At least one socket for each core; where there are fewer, cores wait at the same one.
+/// Returns at least one socket per core, duplicating sockets if there are fewer, so that several
+/// cores accept from the same socket.
 fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListener>> {
     let given = sockets.len();
     for index in given..cores {
@@ -184,22 +192,24 @@ fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListe
     Ok(sockets)
 }
 
-/// One socket for each core, in a group.
+/// Opens one socket per core, in one `SO_REUSEPORT` group.
 fn open(asked: SocketAddr, cores: usize, limits: &Limits) -> io::Result<Vec<TcpListener>> {
     refuse_shared(asked)?;
     let mut address = asked;
     let mut sockets = Vec::with_capacity(cores);
     for _ in 0..cores {
         let socket = listen(address, limits.backlog)?;
-        // The port that the kernel chose where 0 was asked.
+        // If port 0 was requested, the next sockets use the port that the kernel chose for the
+        // first.
         address = socket.local_addr()?;
         sockets.push(socket);
     }
     Ok(sockets)
 }
 
-/// `SO_REUSEPORT` would let a second server of the same user take half of the connections in silence. A socket without
-/// the option finds out: it cannot be bound where anybody listens.
+/// Fails if another socket listens on `address`. `SO_REUSEPORT` would let a second server of the
+/// same user silently take half of the connections. A socket without that option detects this: it
+/// cannot be bound to an address in use.
 fn refuse_shared(address: SocketAddr) -> io::Result<()> {
     let socket = stream_socket(address)?;
     rustix::net::bind(&socket, &address)?;
@@ -209,7 +219,7 @@ fn refuse_shared(address: SocketAddr) -> io::Result<()> {
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = stream_socket(address)?;
     sockopt::set_socket_reuseport(&socket, true)?;
-    // Accepted sockets inherit it, which saves a system call for each.
+    // Accepted sockets inherit the option, which saves one system call per connection.
     sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
@@ -223,7 +233,7 @@ fn stream_socket(address: SocketAddr) -> io::Result<rustix::fd::OwnedFd> {
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // So that a restart need not wait for the last connections' TIME_WAIT.
+    // Lets a restart bind the address while connections are in TIME_WAIT.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;

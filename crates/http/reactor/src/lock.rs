@@ -1,7 +1,8 @@
-//! A directory for one server: a lock that ends with the process, however that ends, and a file that names the process.
+//! Lock of a directory for one server: it ends with the process, however that ends, and a file
+//! names the process.
 //!
-//! The kernel holds the lock for the open file, so a crash leaves none behind, and a copy of the process made by fork holds
-//! it on. What the file says is for people alone.
+//! The kernel ties the lock to the open file, so a crash leaves no stale lock, and a forked copy of
+//! the process goes on holding it. The content of the file is informational.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,41 +11,41 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// The file in the directory.
+/// Name of the lock file in the directory.
 const NAME: &str = "lock";
-/// Most bytes of it that are shown.
+/// Maximum bytes of the file that are shown.
 const TEXT_BYTES_MAX: u64 = 200;
 
-/// Who else may use a directory.
+/// Whether other processes may hold the directory at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// No other process.
+    /// Exclusive: no other process.
     Alone,
-    /// Processes that share it too.
+    /// Shared with other processes that take it as `Shared`.
     Shared,
 }
 
-/// A directory that is held until this is dropped.
+/// Lock of a directory, held until dropped.
 #[derive(Debug)]
 pub struct DirLock {
     file: File,
     path: PathBuf,
 }
 
-/// Why a directory cannot be held.
+/// Reason why a directory cannot be locked.
 #[derive(Debug)]
 pub enum LockError {
-    /// Another process holds it; what that process wrote of itself.
+    /// Another process holds the lock; the text is what that process wrote into the file.
     Held(String),
     /// The lock file cannot be opened or locked.
     Host(PathBuf, io::Error),
 }
 
 impl DirLock {
-    /// Holds `dir`, which is made if it is not there.
+    /// Locks `dir`, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`LockError`].
+    /// Another process holds the lock, or the lock file cannot be opened or locked.
     pub fn take(dir: &Path, sharing: Sharing) -> Result<DirLock, LockError> {
         let lock = DirLock::open(dir)?;
         let operation = match sharing {
@@ -58,7 +59,8 @@ impl DirLock {
         }
     }
 
-    /// Waits until `dir` can be held: for a process that takes over from the one that holds it.
+    /// Waits until `dir` can be locked, for a process that takes over from the one that holds the
+    /// lock.
     ///
     /// # Errors
     /// The lock file cannot be opened or locked.
@@ -77,7 +79,8 @@ impl DirLock {
         }
     }
 
-    /// Writes the process's number and `what` it is into the file, where there is room.
+    /// Writes the process id and `what` into the lock file. If the disk is full, the file stays
+    /// empty and the lock holds.
     pub fn sign(&mut self, what: &str) {
         let text = format!("{} {what}\n", std::process::id());
         let written = self
@@ -102,7 +105,7 @@ impl DirLock {
         options.read(true).write(true).create(true).truncate(false);
         let opened = fs::create_dir_all(dir)
             .and_then(|()| options.open(&path))
-            // On a file system for reading alone the file of an earlier process does.
+            // On a read-only file system, the file of an earlier process will do.
             .or_else(|error| File::open(&path).map_err(|_| error));
         match opened {
             Ok(file) => Ok(DirLock { file, path }),
@@ -110,10 +113,10 @@ impl DirLock {
         }
     }
 
-    /// Returns what the holder wrote.
+    /// Returns the text that the holder wrote into the file.
     fn text(&self) -> String {
         let mut text = Vec::new();
-        // A file that cannot be read names no holder.
+        // A file that cannot be read is treated as empty.
         let read = (&self.file).take(TEXT_BYTES_MAX).read_to_end(&mut text);
         match read {
             Ok(1..) => String::from_utf8_lossy(&text).trim().to_owned(),

@@ -1,4 +1,4 @@
-//! Running the cores: one thread each, from start to drained.
+//! The cores' threads, from start to the end of the drain.
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;
@@ -24,7 +24,7 @@ use crate::{
     Clock, Conn, Core, Counters, Error, Limits, Listeners, Steering, Stop, cores, slice, steering,
 };
 
-/// How a reactor ended.
+/// Result of a reactor's drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drained {
     /// Connections that were still busy at the drain's deadline, and were dropped.
@@ -33,14 +33,14 @@ pub struct Drained {
 
 /// Serves until `stop` is triggered and the drain is over. Blocks the calling thread.
 ///
-/// On each core's thread `start` makes what the core owns and returns the handler of its connections. `shed_answer` is
-/// what a connection gets that there is no room for; it may be empty.
+/// On each core's thread, `start` builds the state of the core and returns the handler of its
+/// connections. `shed_answer` is sent to a connection that is shed; it may be empty.
 ///
 /// # Errors
-/// A core could not be started; then none is left running.
+/// A core could not be started; then no core is left running.
 ///
 /// # Panics
-/// When a handler panics: the other cores drain, then the panic goes on here.
+/// A handler panicked: the other cores drain, then the panic is resumed here.
 pub fn run<S, H, F>(
     listeners: Listeners,
     limits: &Limits,
@@ -81,7 +81,7 @@ where
                 thread::Builder::new()
                     .name(format!("core-{index}"))
                     .spawn_scoped(scope, move || {
-                        // Whatever ends one core ends them all.
+                        // When one core ends, for any reason, all cores stop.
                         let _stop_all = StopOnDrop(&shared.stop);
                         shared.core(index, listeners, start, arrival)
                     })
@@ -103,25 +103,27 @@ where
     })
 }
 
-/// What all cores see.
+/// State shared by all cores.
 struct Shared {
     limits: Limits,
     blocking_threads: usize,
     shed_answer: &'static [u8],
     stop: Stop,
-    /// Open connections of all cores.
+    /// Number of open connections over all cores.
     open: AtomicUsize,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// Whether each core's thread stays on its processor. A lone one does not: it has no other core of this process to share
-    /// with, and pinned it would share its processor with the lone cores of other processes while the rest idle.
+    /// True if each core's thread is pinned to its processor. A single core is not pinned: it
+    /// shares with no other core of this process, and pinned it would share its processor with the
+    /// single cores of other processes while the rest idle.
     pins: bool,
-    /// Where the process may run, for threads that are not pinned.
+    /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
     steered: Steered,
 }
 
-/// Has every core wait until all have started: the clients of the first would take what the last one still needs.
+/// Barrier at which every core waits until all have started: clients of the first core would
+/// otherwise use up resources that the last one still needs.
 struct Gate {
     missing: Mutex<usize>,
     complete: Condvar,
@@ -140,7 +142,8 @@ impl Gate {
     }
 }
 
-/// One core's place at the gate. Dropped, it is one that will not come.
+/// One core's pending arrival at the gate. Dropping it counts as an arrival, so that a core that
+/// failed to start does not block the others.
 struct Arrival<'a>(&'a Gate);
 
 impl Arrival<'_> {
@@ -220,7 +223,8 @@ impl Shared {
             arrival.wait();
             Ok(serving.serve(acceptor).await)
         });
-        // A dropped runtime would wait for its blocking pool without end, and a disk or a share may hang.
+        // Dropping a runtime waits for its blocking pool without limit, and a disk or network share
+        // may hang.
         let left = served.as_ref().map_or(Duration::ZERO, |drained| {
             drained.deadline.saturating_duration_since(Instant::now())
         });
@@ -238,34 +242,36 @@ impl Shared {
             .thread_name(format!("core-{index}-file"))
             .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
-                // A new thread inherits the core's one processor, where it would wait behind the core.
+                // A new thread inherits the affinity to the core's one processor, where it would
+                // wait behind the core.
                 if let Err(_narrowed) = cores::pin(&allowed) {
-                    // The host has taken the other processors away since, so this is where it has to stay.
+                    // The host has since taken the other processors away, so the thread stays on
+                    // this one.
                 }
             })
             .build_local(LocalOptions::default())
     }
 }
 
-/// How one core ended.
+/// Result of one core's drain.
 struct CoreDrained {
     dropped: usize,
-    /// When the drain must be over; what is left of the time belongs to the blocking pool.
+    /// Time at which the drain must be over; the blocking pool may use the time left.
     deadline: Instant,
 }
 
-/// A core at work.
+/// One running core.
 struct Serving<'a, H> {
     shared: &'a Shared,
     core: Core,
-    /// Zero of the core's clock.
+    /// Zero point of the core's clock.
     started: Instant,
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
-    /// What the listeners were told.
+    /// Steering that the listeners are set to.
     steering: Steering,
-    /// What `auto` judged last.
+    /// Counts at the last decision of `Steering::Auto`.
     seen: Seen,
 }
 
@@ -299,7 +305,8 @@ where
             .tick(self.started.elapsed().as_millis() as u64, unix_secs());
     }
 
-    /// Follows what was decided about steering; core 0 decides.
+    /// Applies the current steering to the listeners. Core 0 also makes the decisions of
+    /// `Steering::Auto`.
     fn steer(&mut self, acceptor: &Acceptor) {
         let steered = &self.shared.steered;
         if self.core.index() == 0 {
@@ -315,7 +322,7 @@ where
         if now != self.steering {
             let preferred = (now == Steering::IncomingCpu).then_some(self.core.id());
             if acceptor.prefer(preferred).is_err() {
-                // A kernel that knows no such option spreads by hash, which is what there was before.
+                // A kernel without this option still spreads connections by hash.
                 return;
             }
             self.steering = now;
@@ -323,13 +330,13 @@ where
         self.core.counters().steering.set(now as u64);
     }
 
-    /// Asks of some connections where they arrived.
+    /// Samples connections for the processor they arrived on.
     fn locate(&self, stream: &TcpStream) {
         let counters = self.core.counters();
         if !counters.accepted().is_multiple_of(SAMPLE) {
             return;
         }
-        // A connection that is gone already arrived nowhere any more.
+        // The kernel cannot say where a connection arrived that is closed already.
         if let Ok(cpu) = steering::arrived_on(stream) {
             counters.located.count();
             if self.shared.steered.note(cpu, self.core.index()) {
@@ -347,7 +354,8 @@ where
             }
         };
         let open = self.shared.open.load(Relaxed);
-        // An evicted connection leaves in this turn, so the bound is passed for that long at most.
+        // An evicted connection ends within this turn, so the limit is exceeded for one turn at
+        // most.
         if self.shared.limits.connections_max <= open && !self.core.evict() {
             return acceptor.shed(accepted.stream);
         }
@@ -370,7 +378,8 @@ where
 
     async fn drain(mut self, mut acceptor: Acceptor) -> CoreDrained {
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        // What arrived since the last turn is known to the kernel only; yielding takes one more.
+        // tokio learns of connections that arrived since the last poll only in the next one;
+        // yielding triggers a poll.
         yield_now().await;
         for _ in 0..self.shared.limits.backlog {
             let Some(accepted) = unconstrained(queued(&mut acceptor)).await else {
@@ -397,14 +406,14 @@ where
     }
 }
 
-/// The system's clock; a time before 1970 is shown as 1970.
+/// Returns the system's time; a time before 1970 is returned as 1970.
 fn unix_secs() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }
 
-/// A connection that waits in the backlog, if any.
+/// Returns the next connection of the backlog, if any.
 async fn queued(acceptor: &mut Acceptor) -> Option<Accepted> {
     poll_fn(|context| match acceptor.poll_accept(context) {
         Poll::Ready(accepted) => Poll::Ready(Some(accepted)),

@@ -1,27 +1,30 @@
-//! How soon a core's thread runs once there is work for it.
+//! Scheduling of a core's thread, so that it runs soon after work arrives.
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
 
-/// What the thread asks to run at a stretch, the least that the kernel grants.
+/// Time slice that the thread requests: the shortest that the kernel grants.
 ///
-/// A thread that becomes ready takes the processor at once from one with a longer slice, where it would else wait until
-/// a conversion has used its own up, some milliseconds. Shares of the processor stay what they are.
+/// A thread that becomes ready preempts one with a longer slice at once. Otherwise it would wait
+/// some milliseconds, until a conversion has used up its slice. The threads' shares of the
+/// processor do not change.
 const SLICE_NS: u64 = 100_000;
 
-/// How nice the thread wants to be where it may choose: as root, or with `LimitNICE=`.
+/// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
 ///
-/// A thread that has just answered and is asked again has had more than its share for the moment, and waits for the next
-/// tick. Where it weighs nine times a conversion, that moment is over at once.
+/// A thread that served one request and receives the next has used more than its share for the
+/// moment, and waits for the next tick. At a weight nine times that of a conversion, this wait is
+/// negligible.
 const NICE: i32 = -10;
 
-/// Asks the kernel to run the calling thread soon rather than long (`sched_setattr(2)`; slices by EEVDF since Linux 6.12,
-/// which earlier kernels take and ignore). A thread that somebody gave another policy, or made nice, keeps that.
+/// Asks the kernel to schedule the calling thread for low latency (`sched_setattr(2)`; EEVDF
+/// honours slices since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value
+/// set from outside is kept.
 ///
 /// # Errors
-/// The kernel, or a filter around this process, refuses. Everything works without.
+/// The kernel, or a seccomp filter around this process, refuses. The program works without it.
 pub(crate) fn ask_to_run_soon() -> io::Result<()> {
     let mut wish = attributes()?;
     if wish.sched_policy != libc::SCHED_OTHER as u32 {
@@ -39,12 +42,13 @@ pub(crate) fn ask_to_run_soon() -> io::Result<()> {
 }
 
 fn set(wish: &libc::sched_attr) -> io::Result<()> {
-    // SAFETY: reads a structure of the size it names, for the calling thread.
+    // SAFETY: the kernel reads a structure of the size stated in it, for the calling thread, and
+    // does not keep the pointer.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *wish, 0) };
     checked(result)
 }
 
-/// How the kernel schedules the calling thread.
+/// Returns the scheduling attributes of the calling thread.
 fn attributes() -> io::Result<libc::sched_attr> {
     let mut attributes = libc::sched_attr {
         size: 0,
@@ -57,7 +61,8 @@ fn attributes() -> io::Result<libc::sched_attr> {
         sched_period: 0,
     };
     let size = size_of_val(&attributes);
-    // SAFETY: writes a structure of this frame, of the size given, for the calling thread.
+    // SAFETY: the kernel writes at most `size` bytes to `attributes`, which is that large and
+    // outlives the call.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
     checked(result)?;
     Ok(attributes)

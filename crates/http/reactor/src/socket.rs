@@ -1,24 +1,24 @@
-//! What the kernel tells of a socket, and is told of it, where the libraries do not.
+//! Socket options that the libraries in use do not offer.
 
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::time::Duration;
 
-/// `struct tcp_info` of linux/tcp.h up to `tcpi_bytes_acked`, which Linux has since 4.1.
+/// `struct tcp_info` of linux/tcp.h up to `tcpi_bytes_acked`, which exists since Linux 4.1.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct TcpInfo {
-    /// From `tcpi_state` to `tcpi_total_retrans`.
+    /// The fields from `tcpi_state` to `tcpi_total_retrans`.
     small: [u32; 26],
     pacing_rates: [u64; 2],
     bytes_acked: u64,
 }
 
-/// Bytes of what was sent that the peer has acknowledged since the connection was made.
+/// Returns how many of the sent bytes the peer has acknowledged since the connection was opened.
 ///
 /// # Errors
-/// What is asked is no TCP socket.
+/// `socket` is not a TCP socket.
 pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
     let mut info = TcpInfo {
         small: [0; 26],
@@ -26,8 +26,9 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
         bytes_acked: 0,
     };
     let mut length = size_of::<TcpInfo>() as libc::socklen_t;
-    // SAFETY: `info` is plain integers and lives through the call, and `length` is its size, of which the kernel fills
-    //         no more. Breaks if `length` ever says more than `TcpInfo` holds.
+    // SAFETY: `info` consists of plain integers and outlives the call, and `length` is its size,
+    // beyond which the kernel does not write. Breaks if `length` ever exceeds the size of
+    // `TcpInfo`.
     let asked = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -43,8 +44,9 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
     }
 }
 
-/// Has closing this socket reset it, and drop what the peer has not taken. Else the kernel keeps that, megabytes of it, for
-/// minutes after the connection is nobody's, and counts it against no process.
+/// Makes closing this socket reset the connection and drop the bytes that the peer has not
+/// received. Otherwise the kernel keeps these bytes, up to megabytes, for minutes after the close,
+/// and charges them to no process.
 pub fn reset_when_closed(socket: impl AsFd) {
     let told = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
     if let Err(err) = told {
@@ -52,14 +54,15 @@ pub fn reset_when_closed(socket: impl AsFd) {
     }
 }
 
-/// Has the kernel take no more than about `bytes` ahead of what it has sent, on this socket and on those accepted from it:
-/// `TCP_NOTSENT_LOWAT`, which Linux has since 3.12. Else it takes up to 4 MiB, from any client that reads nothing.
+/// Limits the bytes that the kernel accepts beyond those it has sent to about `bytes`, on this
+/// socket and on sockets accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. The default lets
+/// a client that reads nothing occupy up to 4 MiB.
 ///
 /// # Errors
-/// What is told is no TCP socket.
+/// `socket` is not a TCP socket.
 pub(crate) fn set_unsent_max(socket: impl AsFd, bytes: u32) -> io::Result<()> {
-    // SAFETY: the kernel reads as many bytes as `bytes` has, which lives through the call. Breaks if the length given is
-    //         ever more than its size.
+    // SAFETY: the kernel reads `size_of::<u32>()` bytes of `bytes`, which is that large and
+    // outlives the call. Breaks if the length passed ever exceeds its size.
     let told = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

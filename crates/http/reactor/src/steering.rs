@@ -1,11 +1,13 @@
-//! Which core gets a new connection.
+//! Steering: the choice of the core that accepts a new connection.
 //!
-//! The kernel receives a connection's packets on some processor. Served by the core of that processor, they stay in its
-//! caches; but where one processor receives everything, as with a single client or a network card with one queue, that
-//! would leave the others idle. So `auto` begins with the kernel's hash, watches where connections arrive, follows them
-//! only where they arrive evenly, and goes back when the cores' shares grow apart.
+//! The kernel receives a connection's packets on some processor. If the core of that processor
+//! serves the connection, the packets stay in its caches. But if one processor receives everything,
+//! as with a single client or a network card with one queue, that would leave the other cores idle.
+//! So `auto` starts with the kernel's hash, samples where connections arrive, switches to the
+//! arrival processor only if arrivals are even, and switches back when the cores' shares diverge.
 //!
-//! Sources: socket(7) `SO_INCOMING_CPU`, whose use with `SO_REUSEPORT` works from Linux 6.2 on; `SO_ATTACH_REUSEPORT_CBPF`.
+//! Sources: socket(7) `SO_INCOMING_CPU`, which works with `SO_REUSEPORT` since Linux 6.2;
+//! `SO_ATTACH_REUSEPORT_CBPF`.
 
 use std::io;
 use std::net::TcpListener;
@@ -17,17 +19,18 @@ use rustix::net::sockopt;
 
 use crate::CoreId;
 
-/// How connections are spread over the cores.
+/// Method by which connections are spread over the cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Steering {
-    /// By hash, or where they arrive, by what is seen.
+    /// Switches between `Hash` and `IncomingCpu`, based on the observed balance.
     Auto,
-    /// By hash of addresses and ports.
+    /// By a hash of addresses and ports.
     Hash,
-    /// To the core on whose processor they arrive, by `SO_INCOMING_CPU`; to any where that serves none.
+    /// To the core on whose processor the connection arrives, by `SO_INCOMING_CPU`; to any core if
+    /// none serves on it.
     IncomingCpu,
-    /// The same by a filter program, for kernels before 6.2.
+    /// As `IncomingCpu`, but by a BPF program, for kernels before 6.2.
     Cbpf,
 }
 
@@ -40,7 +43,7 @@ impl Steering {
         Steering::Cbpf,
     ];
 
-    /// Its name in settings and metrics.
+    /// Returns the name in settings and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,31 +55,34 @@ impl Steering {
     }
 }
 
-/// One connection in so many is asked where it arrived, since asking is a system call.
+/// Sampling interval: one connection in `SAMPLE` is checked for its processor, since that costs a
+/// system call.
 pub(crate) const SAMPLE: u64 = 8;
-/// Samples for each core that `auto` wants before it judges.
+/// Minimum number of samples per core before `auto` decides.
 const SAMPLES_MIN: u64 = 64;
-/// Shares are even while the largest is at most so many hundredths of the mean.
+/// Shares count as even while the largest is at most this percentage of the mean.
 const EVEN_PCT: u64 = 150;
-/// Connections that arrive on processors without a core of ours, in a hundred, up to which following is worth it.
+/// Maximum percentage of connections that arrive on processors without a core, for which
+/// `IncomingCpu` is worthwhile.
 const ELSEWHERE_PCT_MAX: u64 = 10;
 
-/// What all cores know of steering.
+/// State of steering that all cores share.
 #[derive(Debug)]
 pub(crate) struct Steered {
     asked: Steering,
     now: AtomicU8,
-    /// Sampled connections, by the core whose processor they arrived on; the last are those of no core.
+    /// Number of sampled connections per core whose processor they arrived on; the last entry
+    /// counts those that arrived on a processor without a core.
     arrived: Box<[AtomicU64]>,
     cores: Box<[CoreId]>,
 }
 
-/// What happened since `auto` judged last.
+/// Counts at the last decision, or the counts since then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// As in [`Steered::arrived`].
+    /// Indexed as [`Steered::arrived`].
     arrived: Vec<u64>,
-    /// Connections taken, by core.
+    /// Accepted connections per core.
     accepted: Vec<u64>,
 }
 
@@ -94,19 +100,21 @@ impl Steered {
         }
     }
 
-    /// What holds at the moment; never `Auto`.
+    /// Returns the steering in force; never `Auto`.
     pub(crate) fn now(&self) -> Steering {
         Steering::ALL[usize::from(self.now.load(Relaxed))]
     }
 
-    /// Notes that a connection arrived on the processor `cpu`; tells whether core `core` is that processor's.
+    /// Notes that a connection arrived on the processor `cpu`. Returns whether core `core` is
+    /// pinned to that processor.
     pub(crate) fn note(&self, cpu: usize, core: usize) -> bool {
         let owner = self.cores.iter().position(|id| id.0 == cpu);
         self.arrived[owner.unwrap_or(self.cores.len())].fetch_add(1, Relaxed);
         owner == Some(core)
     }
 
-    /// Judges anew, if this is `auto` and enough was seen since `before`. For one core to call, now and then.
+    /// Decides again, if the setting is `auto` and enough samples were taken since `before`. Called
+    /// periodically by one core.
     pub(crate) fn judge(&self, accepted: &[u64], before: &mut Seen) {
         if self.asked != Steering::Auto {
             return;
@@ -140,7 +148,7 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
 }
 
 impl Seen {
-    /// What should hold from now on.
+    /// Returns the steering for the next period.
     fn verdict(&self, now: Steering) -> Steering {
         let (elsewhere, here) = self
             .arrived
@@ -149,7 +157,8 @@ impl Seen {
         let all: u64 = self.arrived.iter().sum();
         let follows = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
         match now {
-            // Following is only as even as what is followed, and the shares show whether it is.
+            // `IncomingCpu` spreads connections only as evenly as they arrive, and the accepted
+            // shares show whether it works.
             Steering::IncomingCpu if follows && is_even(&self.accepted) => Steering::IncomingCpu,
             Steering::Hash if follows => Steering::IncomingCpu,
             _ => Steering::Hash,
@@ -162,31 +171,34 @@ fn is_even(shares: &[u64]) -> bool {
     largest * 100 * shares.len() as u64 <= shares.iter().sum::<u64>() * EVEN_PCT
 }
 
-/// Has the kernel prefer `socket` for connections that arrive on `core`, or no longer.
+/// Makes the kernel prefer `socket` for connections that arrive on `core`; `None` removes the
+/// preference.
 pub(crate) fn prefer(socket: impl std::os::fd::AsFd, core: Option<CoreId>) -> io::Result<()> {
-    // -1 stands for no processor.
+    // -1 means no processor.
     let cpu = core.map_or(u32::MAX, |core| core.0 as u32);
     match sockopt::set_socket_incoming_cpu(socket, cpu) {
-        // A kernel that knows no such option prefers nothing anyway.
+        // A kernel without this option has no preference to remove.
         Err(Errno::NOPROTOOPT) if core.is_none() => Ok(()),
         set => Ok(set?),
     }
 }
 
-/// Where the packets of a connection were received last.
+/// Returns the processor on which the connection's packets were received last.
 pub(crate) fn arrived_on(socket: impl std::os::fd::AsFd) -> io::Result<usize> {
     Ok(sockopt::socket_incoming_cpu(socket)? as usize)
 }
 
-/// Has a filter program choose in the group of `socket`, whose sockets were opened one for each of `cores`, in this order.
+/// Attaches a BPF program that chooses a socket of the group of `socket`, whose sockets were opened
+/// one per entry of `cores`, in this order.
 pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     let filter = program(cores);
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).expect("two instructions for each of at most 1,024 cores"),
         filter: filter.as_ptr().cast_mut(),
     };
-    // SAFETY: `program` points at `filter`, which lives through the call and of which `len` is the length; the kernel
-    //         copies and checks it, and writes to neither. Breaks if `filter` is dropped before the call.
+    // SAFETY: `program` points to `filter`, which outlives the call and whose length is `len`; the
+    // kernel copies and verifies it, and writes to neither. Breaks if `filter` is dropped before
+    // the call.
     let attached = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -202,10 +214,11 @@ pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     }
 }
 
-/// Asks which processor it runs on and looks that up; processors may have gaps in their numbers. For one that no core
-/// has, the answer is no socket's place, and the kernel falls back to its hash.
+/// Builds the BPF program that maps the current processor to the index of its socket; processor
+/// numbers may have gaps. For a processor without a core the program returns an invalid index, and
+/// the kernel falls back to its hash.
 fn program(cores: &[CoreId]) -> Vec<libc::sock_filter> {
-    // linux/filter.h: what is loaded from this negative offset is the processor's number.
+    // linux/filter.h: a load from this negative offset yields the number of the current processor.
     const PROCESSOR: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_CPU) as u32;
     let step = |code: u32, k: u32, jf: u8| libc::sock_filter {
         code: code as u16,

@@ -1,32 +1,32 @@
-//! Telling a reactor to stop.
+//! Signal that stops a reactor.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Stops a reactor from any thread. Clones stop the same one.
+/// Signal that stops a reactor, usable from any thread. All clones share one state.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
-    /// A stop that has not been triggered.
+    /// Creates a signal that has not been triggered.
     #[must_use]
     pub fn new() -> Stop {
         Stop(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Begins the drain. Later calls change nothing.
+    /// Starts the drain. Later calls change nothing.
     pub fn trigger(&self) {
         self.0.send_replace(true);
     }
 
-    /// Whether it has been triggered.
+    /// Returns whether the signal has been triggered.
     #[must_use]
     pub fn is_triggered(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until it is triggered, on any runtime. Cancel-safe.
+    /// Waits until the signal is triggered, on any runtime. Cancel-safe.
     pub async fn triggered(&self) {
         self.0
             .subscribe()

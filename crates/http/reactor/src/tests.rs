@@ -21,7 +21,7 @@ use crate::{
 
 const BUSY: &[u8] = b"busy\n";
 
-/// A reactor on a thread of its own.
+/// Reactor on a separate thread.
 struct Running {
     address: SocketAddr,
     counters: Arc<[Counters]>,
@@ -56,7 +56,7 @@ impl Running {
         self.counters.iter().map(count).sum()
     }
 
-    /// Stops it, and tells how many connections the drain dropped.
+    /// Stops the reactor, and returns how many connections the drain dropped.
     fn stop(self) -> usize {
         self.stop.trigger();
         let drained = self.thread.join().expect("no panic").expect("it started");
@@ -65,12 +65,12 @@ impl Running {
     }
 }
 
-/// A reactor that echoes, and tells what happens.
+/// Reactor that echoes, and reports events.
 struct Echo {
     server: Running,
-    /// Each lets one connection that does `work` go on.
+    /// Each permit lets one connection finish its `work`.
     permits: Arc<Semaphore>,
-    /// `work` when some begins, and how each connection ended.
+    /// `work` when a connection starts to work, and the reason why each connection ended.
     events: mpsc::Receiver<String>,
 }
 
@@ -104,7 +104,7 @@ impl Echo {
         self.events.recv().expect("the server runs")
     }
 
-    /// A connection that is busy until a permit is given.
+    /// Opens a connection that is busy until the test adds a permit.
     fn busy(&self) -> TcpStream {
         let mut client = self.connect();
         client.write_all(b"work\n").expect("the server reads");
@@ -112,7 +112,7 @@ impl Echo {
         client
     }
 
-    /// A connection that has had an answer and waits for its next request.
+    /// Opens a connection that has received a response and waits for its next request.
     fn idle(&self) -> TcpStream {
         let mut client = self.connect();
         ask(&mut client, "hello\n");
@@ -120,7 +120,7 @@ impl Echo {
     }
 }
 
-/// Answers what it reads with itself; to `work` only once the test has given a permit.
+/// Echoes each line; echoes `work` only after the test has added a permit.
 async fn echo(
     mut conn: Conn,
     permits: &Semaphore,
@@ -145,7 +145,7 @@ fn loopback() -> SocketAddr {
     "127.0.0.1:0".parse().expect("an address")
 }
 
-/// As many as asked; they share processors where there are fewer.
+/// Returns `count` cores, which share processors if there are fewer.
 fn some_cores(count: usize) -> Vec<CoreId> {
     let usable = usable_cores(&Limits::default()).expect("the kernel tells");
     usable.into_iter().cycle().take(count).collect()
@@ -158,7 +158,7 @@ fn ask(client: &mut TcpStream, line: &str) {
     assert_eq!(answer, line.as_bytes());
 }
 
-/// What the server still says before it ends the connection in order.
+/// Returns what the server still sends before it closes the connection.
 fn rest(client: &mut TcpStream) -> String {
     let mut rest = String::new();
     client.read_to_string(&mut rest).expect("an orderly end");
@@ -176,7 +176,8 @@ fn connections_are_spread_over_all_cores() {
     }
     assert_eq!(echo.server.sum(Counters::accepted), 200);
     assert_eq!(echo.server.sum(Counters::open), 200);
-    // 200 connections hashed over 4 cores leave a core with 20 or fewer less than once in a million.
+    // With 200 connections hashed over 4 cores, the probability that a core gets 20 or fewer is
+    // below one in a million.
     let smallest = echo.server.counters.iter().map(Counters::accepted).min();
     assert!(Some(20) < smallest, "a core has {smallest:?} of 200");
     assert_eq!(echo.server.stop(), 0);
@@ -191,7 +192,7 @@ fn a_core_is_a_pinned_named_thread_that_owns_its_state() {
         let own = processors.is_set(core.id().0);
         seen.send((core.index(), thread, processors.count(), own))
             .expect("the test listens");
-        // Not `Send`, and shared by every connection of this core.
+        // `Rc` is not `Send`: the counter is shared by all connections of this core only.
         let served = Rc::new(Cell::new(0u8));
         move |conn: Conn| {
             served.set(served.get() + 1);
@@ -285,7 +286,7 @@ fn an_address_in_use_is_refused_even_to_the_same_user() {
 
 #[test]
 fn an_address_of_another_host_is_refused() {
-    // RFC 5737: TEST-NET-1 is nobody's.
+    // RFC 5737: TEST-NET-1 is assigned to no host.
     let address = "192.0.2.1:80".parse().expect("an address");
     let refused = bind(&[address], &some_cores(1), &Limits::default()).expect_err("not ours");
     assert_eq!(refused.kind(), ErrorKind::AddressRefused);
@@ -311,7 +312,7 @@ fn a_bound_of_zero_is_named() {
 #[test]
 fn a_core_that_cannot_start_stops_the_others() {
     let mut cores = some_cores(1);
-    // No machine's: the kernel counts processors up to 1023 in the sets we use.
+    // No machine has this processor: the sets used here hold numbers up to 1023.
     cores.push(CoreId(1023));
     let limits = Limits::default();
     let listeners = bind(&[loopback()], &cores, &limits).expect("a free port");
@@ -442,14 +443,15 @@ fn a_silent_connection_is_ended_and_counted() {
     echo.server.stop();
 }
 
-/// Bytes that differ from each other near and far, so that a slip of any length shows.
+/// Returns bytes that differ at short and long distances, so that a shift by any length is
+/// detected.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len as u32)
         .map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect()
 }
 
-/// A file without a name.
+/// Returns an anonymous file with this content.
 fn file_of(bytes: &[u8]) -> File {
     let memory = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::CLOEXEC);
     let mut file = File::from(memory.expect("the kernel gives memory"));
@@ -457,8 +459,8 @@ fn file_of(bytes: &[u8]) -> File {
     file
 }
 
-/// Serves one client, and tells what it got and how it ended. The client's window is small, so that the server has to
-/// wait for room many times.
+/// Serves one client, and returns the bytes it received and how the connection ended. The client's
+/// window is small, so that the server has to wait for room many times.
 fn to_slow_reader<H, F>(limits: Limits, handler: H) -> (Vec<u8>, String)
 where
     H: Fn(Conn) -> F + Clone + Send + Sync + 'static,
@@ -559,7 +561,7 @@ fn a_head_without_a_body_is_not_held_back() {
         client.write_all(b"again").expect("the server reads");
         client.read_exact(&mut [0; 5]).expect("an answer");
     }
-    // The kernel holds a head that waits for a body for 200 ms: 20 of them would take 4 s.
+    // The kernel holds back a head that waits for a body for 200 ms: 20 of them would take 4 s.
     let taken = start.elapsed();
     assert!(taken.as_millis() < 2_000, "20 heads took {taken:?}");
     server.stop();
@@ -648,7 +650,8 @@ fn a_reader_that_stalls_is_ended() {
     server.stop();
 }
 
-/// Set for the child process of the test below; its limit of descriptors must not hurt other tests.
+/// Environment variable that marks the child process of the test below, whose low limit of
+/// descriptors must not affect other tests.
 const CHILD: &str = "REACTOR_TEST_DESCRIPTORS";
 
 #[test]
@@ -686,16 +689,16 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
         answer == *b"work\n"
     };
     clients.retain_mut(&mut is_served);
-    // Some were served and then ended to make room.
+    // Some clients were served and then evicted to make room.
     assert!((1..40).contains(&clients.len()), "{} served", clients.len());
-    // Once the server has seen these go there is room again.
+    // Once the server has noticed that these clients left, there is room again.
     drop(clients);
     while !is_served(&mut connect()) {}
     drop(child.stdin.take());
     assert_eq!(told("shed="), shed.to_string());
     let mut count = |key| told(key).parse::<usize>().expect("a number");
     let (accepted, failures) = (count("accepted="), count("accept_failed="));
-    // One failure for each that is shed, and one whenever the backlog is empty again.
+    // One failure per shed connection, and one whenever the backlog is empty again.
     let most = 2 * shed + accepted;
     assert!(
         failures <= most,
@@ -704,7 +707,8 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     assert!(child.wait().expect("the child ends").success());
 }
 
-/// The child: serves until its standard input ends, with room for about nine connections.
+/// Body of the child process: serves until its standard input ends, with room for about nine
+/// connections.
 fn serve_with_few_descriptors() {
     let (tell, started) = mpsc::channel();
     let server = Running::start(1, Limits::default(), move |_| {
@@ -716,12 +720,12 @@ fn serve_with_few_descriptors() {
             conn.write_all(&mut [answer])
                 .await
                 .expect("the client reads");
-            // There until the client goes, or another needs the place.
+            // Stays open until the client leaves or the connection is evicted.
             let end = conn.read(&mut request).await;
             assert!(matches!(end, Ok(0) | Err(Ended::Evicted)), "{end:?}");
         }
     });
-    // From here on the core opens nothing but connections.
+    // From here on the core opens only connections.
     started.recv().expect("the core starts");
     let open = std::fs::read_dir("/proc/self/fd").expect("/proc is there");
     let few = Rlimit {

@@ -48,7 +48,7 @@ impl Wake for Wakes {
 
 type Waiting<'a> = Pin<&'a mut dyn Future<Output = Result<(), Ended>>>;
 
-/// Polls once, and tells how the wait stands.
+/// Polls once, and returns the state of the wait as text.
 fn poll(wait: &mut Waiting<'_>, wakes: &Arc<Wakes>) -> String {
     let waker = Waker::from(Arc::clone(wakes));
     match wait.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -57,7 +57,7 @@ fn poll(wait: &mut Waiting<'_>, wakes: &Arc<Wakes>) -> String {
     }
 }
 
-/// The ticks that end a wait: each line is a tick at which something changed.
+/// Ticks until a wait ends, and returns one line for each tick at which its state changed.
 fn trace(core: &Core, deadline: &Deadline) -> String {
     let wakes = Arc::new(Wakes::default());
     let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
@@ -134,7 +134,7 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
     core.tick(1_000, 0);
     deadline.request_begun();
     core.tick(2_000, 0);
-    // More bytes of the same head, one at a time, win no time.
+    // A client that sends more bytes of the same head, one at a time, gains no time.
     deadline.request_begun();
     expect![[r#"
         2000 ms: waits
@@ -149,7 +149,7 @@ fn a_body_gets_more_time_only_for_what_it_brings() {
     let deadline = Deadline::new(&core);
     deadline.arm(Wait::Body);
     core.tick(2_000, 0);
-    // Ten bytes in two and a half seconds are asked for.
+    // The limits require ten bytes in two and a half seconds.
     deadline.body_came(9);
     expect![[r#"
         2000 ms: waits
@@ -337,13 +337,13 @@ fn places_in_the_table_are_used_again() {
 fn who_is_without_a_request_longest_goes_first() {
     let core = core();
     let deadlines: Vec<_> = (0..600).map(|_| Deadline::new(&core)).collect();
-    // Each since another moment, in an order that has nothing to do with their places.
+    // Arm each deadline at a different time, in an order unrelated to their indexes in the table.
     for moment in 0..600 {
         core.tick(moment, 0);
         let wait = [Wait::Idle, Wait::FirstByte][moment as usize % 2];
         deadlines[moment as usize * 7 % 600].arm(wait);
     }
-    // Whose turn was first is at work again.
+    // The connection that would be evicted first is busy again.
     deadlines[0].disarm();
     for moment in 1..600 {
         assert!(core.evict());

@@ -8,7 +8,8 @@ use super::{Found, is_cached, load, read_cached};
 
 const BYTES: u64 = 3 << 20;
 
-/// A file whose pages the kernel was told to forget. It may keep them: a memory file system has nowhere else.
+/// Returns a file whose pages the kernel was advised to drop. The kernel may keep them: a memory
+/// file system has no other place for them.
 fn cold_file() -> File {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let name = format!(
@@ -44,7 +45,7 @@ fn what_was_loaded_is_cached() {
             let last = (offset + len).saturating_sub(1);
             assert!(is_cached(&file, last).expect("the disk is sound"));
         }
-        // The end of the file is not this function's to judge.
+        // A range that ends beyond the end of the file is not an error.
         load(&file, BYTES - 1, 1 << 20)
             .await
             .expect("the disk is sound");
@@ -58,7 +59,7 @@ fn what_was_loaded_is_cached() {
 fn cached_bytes_are_read_and_others_are_not_waited_for() {
     let file = cold_file();
     let mut buffer = [0; 4096];
-    // The kernel may have kept the pages; what it says must be true either way.
+    // The kernel may have kept the pages; the result must be correct either way.
     if let Some(read) = read_cached(&file, 0, &mut buffer).expect("the disk is sound") {
         assert!(buffer[..read].iter().all(|byte| *byte == 7));
     }

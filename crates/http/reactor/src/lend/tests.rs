@@ -10,7 +10,7 @@ use super::{
     Borrower, LENT_BYTES_MIN, Lender, addresses, lend, lendable, lendable_within, place, table,
 };
 
-/// Bytes that tell where they stand.
+/// Returns bytes whose values depend on their position.
 fn pattern(len: usize, seed: u8) -> BytesMut {
     let bytes = (0..len).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed);
     bytes.collect()
@@ -30,7 +30,7 @@ async fn pair() -> (TcpStream, TcpStream) {
     (ours.expect("asked for").0, theirs.expect("listened to"))
 }
 
-/// Writes all parts; how many calls that took.
+/// Writes all parts, and returns the number of calls that took.
 async fn write_all(lender: &Lender, stream: &impl Borrower, parts: &[&[u8]]) -> usize {
     let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
     let mut left = &mut slices[..];
@@ -118,7 +118,8 @@ fn what_waits_in_a_socket_outlives_its_value() {
         let lender = Lender::new().expect("a pipe");
         let (ours, mut theirs) = pair().await;
         let mut expected = Vec::new();
-        // Each value goes as soon as the socket has it, and the next one takes its memory.
+        // Each value is dropped as soon as the socket has accepted it, and the next value reuses
+        // its memory.
         for seed in 0..10 {
             let value = lendable(pattern(BYTES, seed));
             expected.extend_from_slice(&value);
@@ -134,7 +135,7 @@ fn what_waits_in_a_socket_outlives_its_value() {
 
 #[test]
 fn what_waits_in_a_unix_socket_outlives_its_value() {
-    // Fits into what such a socket holds by default.
+    // Fits into the default buffer of a Unix socket.
     const BYTES: usize = 100_000;
     run(async {
         let lender = Lender::new().expect("a pipe");
@@ -153,7 +154,7 @@ fn what_waits_in_a_unix_socket_outlives_its_value() {
     });
 }
 
-/// Whether the kernel had pages of a value.
+/// Returns whether pages of `value` were lent.
 fn lent(value: &[u8]) -> bool {
     let table = table();
     let mut rows = table.range(addresses(value));
@@ -168,7 +169,8 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         let value = lendable(pattern(64 << 20, 1));
         let part = [IoSlice::new(&value)];
         let mut taken = 0;
-        // Until there is no room: what the socket did not take was in the pipe by then.
+        // Writes until the socket is full: by then the pipe held bytes that the socket did not
+        // accept.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
             std::task::Poll::Ready(lender.poll_write(&slow, context, &part, true))
         })
@@ -201,7 +203,7 @@ fn changing_lent_bytes_copies_them() {
 fn the_table_forgets_what_is_gone() {
     let value = lendable(pattern(LENT_BYTES_MIN, 1));
     let all = addresses(&value);
-    // Memory that is freed may be another test's at once, but not while this one has it.
+    // Another test may reuse freed memory at once, but not memory that this test still owns.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
     assert!(known(&value));
     let part = value.slice(1..10);
@@ -213,7 +215,7 @@ fn the_table_forgets_what_is_gone() {
     assert!(!known(&lendable(pattern(LENT_BYTES_MIN - 1, 1))));
 }
 
-/// CPU time of this thread, in nanoseconds.
+/// Returns the CPU time of this thread, in nanoseconds.
 fn cpu_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec * 1_000_000_000 + now.tv_nsec

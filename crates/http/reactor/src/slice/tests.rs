@@ -11,11 +11,11 @@ fn asking_changes_the_slice_and_weight_and_nothing_else() {
     });
     let (before, after) = asked.join().expect("the thread ends");
     assert_eq!(after.sched_policy, before.sched_policy);
-    // Without the right to more, it stays as it was.
+    // Without the right to raise its priority, the thread keeps its nice value.
     assert!([before.sched_nice, NICE].contains(&after.sched_nice));
     if before.sched_nice == 0 && rustix::process::geteuid().is_root() {
         assert_eq!(after.sched_nice, NICE);
     }
-    // Kernels before 6.12 go on telling 0, which stands for their own choice.
+    // Kernels before 6.12 still report 0, which stands for the default slice.
     assert!([SLICE_NS, 0].contains(&after.sched_runtime));
 }

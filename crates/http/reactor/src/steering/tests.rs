@@ -16,16 +16,16 @@ fn connections_are_followed_only_where_they_arrive_evenly() {
     let even = [100, 100, 100, 100];
     let rows = [
         (Hash, [100, 90, 110, 100, 0], even, IncomingCpu),
-        // One client, or one queue of a card.
+        // One client, or a network card with one queue.
         (Hash, [400, 0, 0, 0, 0], even, Hash),
         (Hash, [200, 200, 10, 10, 0], even, Hash),
-        // Received on processors that serve nothing.
+        // Many connections arrive on processors without a core.
         (Hash, [70, 70, 70, 70, 120], even, Hash),
         (Hash, [100, 100, 100, 100, 40], even, IncomingCpu),
         (IncomingCpu, [100, 100, 100, 100, 0], even, IncomingCpu),
-        // What was even is so no longer.
+        // Arrivals used to be even and no longer are.
         (IncomingCpu, [300, 50, 30, 20, 0], [300, 50, 30, 20], Hash),
-        // The kernel does not do what it was asked for.
+        // The kernel ignores the option.
         (IncomingCpu, [100, 100, 100, 100, 0], [400, 0, 0, 0], Hash),
     ];
     for (now, arrived, accepted, expected) in rows {
@@ -53,7 +53,8 @@ fn little_is_no_reason_and_each_look_begins_anew() {
     arrive(1, [5, 5]);
     steered.judge(&[64, 64], &mut before);
     assert_eq!(steered.now(), IncomingCpu);
-    // From here on all arrive on one, which 128 even ones before would hide.
+    // From here on all connections arrive on one processor; counted together with the 128 even ones
+    // before, they would look even.
     arrive(128, [5, 5]);
     steered.judge(&[64, 192], &mut before);
     assert_eq!(steered.now(), Hash);
