@@ -1,4 +1,4 @@
-//! Which representations of a picture are worth making for one client.
+//! Selects the representations of a picture that are worth producing for one client.
 
 #[cfg(test)]
 mod tests;
@@ -6,20 +6,22 @@ mod tests;
 use crate::fit::Geometry;
 use crate::{Facts, Format, Recipe, Target};
 
-/// The formats that a client says it reads: its `Accept`, folded. `*/*` and `image/*` promise neither AVIF nor WebP.
+/// Image formats that a client accepts, extracted from its `Accept` field. `*/*` and `image/*`
+/// count neither as AVIF nor as WebP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Accepts {
-    /// `image/avif`.
+    /// True if the client accepts `image/avif`.
     pub avif: bool,
-    /// `image/webp`.
+    /// True if the client accepts `image/webp`.
     pub webp: bool,
-    /// Some picture format by its name. Such a client does not read the modern formats that it leaves out; one that names
-    /// none gets originals as they are.
+    /// True if `Accept` names at least one image format. Such a client cannot read AVIF or WebP
+    /// unless it names them. A client that names none gets originals unchanged.
     pub named: bool,
 }
 
 impl Accepts {
-    /// Whether the client reads `format`; whoever asks for pictures reads the old ones.
+    /// Returns whether the client can read `format`. The formats older than WebP are always assumed
+    /// to be readable.
     #[must_use]
     pub const fn reads(self, format: Format) -> bool {
         match format {
@@ -29,23 +31,24 @@ impl Accepts {
         }
     }
 
-    /// Whether an original of `format` may be sent to the client as it is.
+    /// Returns whether an original of `format` may be sent to the client unchanged.
     #[must_use]
     pub const fn takes_original(self, format: Format) -> bool {
         self.reads(format) || !self.named
     }
 }
 
-/// The contenders for an answer; the smallest that was made wins. Never empty: there is a target, or the original.
+/// Candidates for the response; the smallest one that could be produced is sent. Never empty: there
+/// is at least one target, or the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
     targets: [Option<Target>; 2],
-    /// Whether the untouched original answers the request too.
+    /// True if the unchanged original is also a valid response.
     pub original_competes: bool,
 }
 
 impl Candidates {
-    /// What is worth making, the preferred one first.
+    /// Returns the targets worth producing, in order of preference.
     pub fn targets(&self) -> impl Iterator<Item = Target> + use<> {
         self.targets.into_iter().flatten()
     }
@@ -56,17 +59,20 @@ impl Candidates {
     };
 }
 
-/// Which targets are worth making of a picture with `facts`, and whether its original competes with them.
+/// Returns the targets that are worth producing from a picture with `facts`, and whether its
+/// original competes with them.
 ///
 /// ```text
 /// animated, SVG, unsupported   the original
-/// format=F                     F; the original too, when it is an F and no pixel moves
-/// pixels move                  AVIF, WebP as accepted, else the baseline
-/// no pixel moves               AVIF, WebP as accepted, and the original; the baseline where the client names
-///                              formats and the original's is not among them
+/// format=F                     F; also the original, if its format is F and no pixel changes
+/// pixels change                AVIF and WebP if accepted, else the baseline
+/// pixels are unchanged         AVIF and WebP if accepted, and the original; the baseline if the
+///                              client names formats and the original's format is not among them
 /// ```
-/// The baseline is JPEG for opaque lossy originals, and PNG for all others. What cannot beat a competing original is left
-/// out. So is a format that cannot hold the answer, unless it was named: then [`crate::plan`] says what is wrong.
+/// "Pixels are unchanged" means neither scaled nor cropped nor padded. The baseline is JPEG for
+/// opaque lossy originals and PNG for all others. A target that cannot be smaller than a competing
+/// original is left out. A format that cannot hold a picture of the output's size is left out too,
+/// unless the request names it; [`crate::plan`] then returns the error.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
     if facts.animated || facts.unsupported.is_some() {
@@ -96,11 +102,12 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     }
 }
 
-/// Whether an original that the client reads, and of which no pixel moves, can turn out larger than `target`.
+/// Returns whether `target` can be smaller than the original. Assumes that the client can read the
+/// original and that its pixels are neither scaled nor cropped.
 fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
     let asked = recipe.quality_pct;
     match (facts.format, target) {
-        // Encoding again at the same quality or a better one loses some, and saves nothing.
+        // Encoding again at equal or higher quality loses detail and saves no bytes.
         (Format::Jpeg, Target::Jpeg) => asked.is_some_and(|asked| Some(asked) < facts.jpeg_quality),
         (_, Target::Jpeg | Target::Png) => false,
         (Format::Avif, _) | (Format::Webp, Target::Webp) if !facts.lossless => asked.is_some(),
@@ -108,8 +115,8 @@ fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
     }
 }
 
-/// The format for a change asked by a client that reads only the old ones. Lossless originals stay lossless: they are
-/// drawings and screenshots as often as not.
+/// Returns the format for clients that read neither AVIF nor WebP. Lossless originals stay
+/// lossless, because many of them are drawings or screenshots.
 const fn baseline(facts: &Facts) -> Target {
     if facts.alpha || facts.lossless {
         Target::Png

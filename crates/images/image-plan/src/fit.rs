@@ -1,4 +1,4 @@
-//! How a picture meets the box it is asked into: exact integer geometry.
+//! Exact integer geometry of fitting a picture into the requested box.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,8 @@ mod tests;
 use crate::recipe::{Fit, Recipe};
 use crate::{Rect, Size};
 
-/// What is kept of the upright picture, and what becomes of it.
+/// Crop of the upright picture, the size to which the crop is scaled (`inner`), and the size of the
+/// output after padding (`target`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) crop: Rect,
@@ -15,10 +16,11 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry that `recipe` gives a picture of size `upright`.
+    /// Returns the geometry that `recipe` gives a picture of size `upright`.
     ///
-    /// Without `enlarge` no axis is ever scaled up. A box too large is then shrunk in its shape (cover, fill), or padded
-    /// around the unscaled picture (contain), or met on one side only (inside).
+    /// Without `enlarge` no axis is ever scaled up. For a box that is too large, the fit then
+    /// decides: the box shrinks and keeps its proportions (cover, fill), the unscaled picture is
+    /// padded (contain), or the picture meets the box on one side at most (inside).
     pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
@@ -45,7 +47,7 @@ impl Geometry {
         }
     }
 
-    /// The whole picture at another size.
+    /// Scales the whole picture to `inner`, without crop and padding.
     fn scaled(upright: Size, inner: Size) -> Geometry {
         Geometry {
             crop: Rect {
@@ -58,19 +60,20 @@ impl Geometry {
         }
     }
 
-    /// Whether every pixel of `upright` stays where it is.
+    /// Returns whether the geometry leaves all pixels of `upright` unchanged.
     pub(crate) fn keeps(&self, upright: Size) -> bool {
         *self == Geometry::scaled(upright, upright)
     }
 }
 
-/// The largest size of `shape`'s proportions within `bounds`; no larger than `shape` itself unless `enlarge`.
+/// Returns the largest size within `bounds` that has the proportions of `shape`. Unless `enlarge`
+/// is true, the result is at most `shape`.
 fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     let fits = shape.width_px <= bounds.width_px && shape.height_px <= bounds.height_px;
     if fits && !enlarge {
         return shape;
     }
-    // bounds.width / shape.width against bounds.height / shape.height, without a division.
+    // Compares bounds.width / shape.width with bounds.height / shape.height without division.
     if cross(bounds.width_px, shape.height_px) <= cross(bounds.height_px, shape.width_px) {
         let height = proportional(shape.height_px, bounds.width_px, shape.width_px);
         Size::new(bounds.width_px, height)
@@ -80,7 +83,8 @@ fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     }
 }
 
-/// The largest centred part of `upright` in the proportions of `bounds`, scaled to them.
+/// Crops `upright` centrally to the proportions of `bounds` and scales the crop to `bounds`, or
+/// leaves the crop unscaled if scaling would enlarge it and `enlarge` is false.
 fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
     let kept = inside(bounds, upright, true);
     let crop = Rect {
@@ -97,7 +101,8 @@ fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
     }
 }
 
-/// `side × numerator ÷ denominator`, rounded to the nearest, at least one pixel. Saturates where no format reaches.
+/// Returns `side × numerator ÷ denominator`, rounded to nearest, at least 1. Saturates at
+/// `u32::MAX`, which is beyond the sizes of all formats.
 fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
     let scaled = (2 * u128::from(side) * u128::from(numerator) + u128::from(denominator))
         / (2 * u128::from(denominator));

@@ -1,12 +1,12 @@
-//! The picture formats Pelton reads, how to tell them apart, and the orientations of EXIF.
+//! Formats of originals, their detection by magic bytes, and the EXIF orientations.
 
 #[cfg(test)]
 mod tests;
 
-/// Bytes from a file's start that [`Format::sniff`] looks at.
+/// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
 
-/// A format of originals, told by magic bytes and never by the file's name.
+/// Format of an original, detected by magic bytes and never by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// JPEG (ITU-T T.81).
@@ -21,12 +21,12 @@ pub enum Format {
     Avif,
     /// Windows bitmap.
     Bmp,
-    /// SVG, served untouched and never decoded.
+    /// SVG, sent unchanged and never decoded.
     Svg,
 }
 
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Format; 7] = [
         Format::Jpeg,
         Format::Png,
@@ -37,7 +37,8 @@ impl Format {
         Format::Svg,
     ];
 
-    /// The format of a file that begins with `head`; the first [`SNIFF_BYTES`] suffice, and fewer of a shorter file.
+    /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] suffice; a
+    /// shorter file is passed whole.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -60,7 +61,7 @@ impl Format {
         }
     }
 
-    /// Value for `Content-Type`.
+    /// Returns the value for `Content-Type`.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -74,7 +75,7 @@ impl Format {
         }
     }
 
-    /// The usual ending of file names, without the dot.
+    /// Returns the usual file name extension, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -89,7 +90,7 @@ impl Format {
     }
 }
 
-/// The brands of a leading `ftyp` box, major brand first; empty when there is none.
+/// Returns the brands of a leading `ftyp` box, major brand first; none if there is no such box.
 ///
 /// ```text
 /// 0 size u32 · 4 "ftyp" · 8 major brand · 12 minor version · 16 compatible brands, 4 bytes each
@@ -109,8 +110,9 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|(_, brand)| brand)
 }
 
-/// The media type of a picture that Pelton recognises and does not convert: HEIC, HEIF, TIFF, JPEG XL and JPEG 2000. `None`
-/// for everything else, and for what [`Format::sniff`] knows.
+/// Returns the media type of a picture that Pelton recognizes but does not convert: HEIC, HEIF,
+/// TIFF, JPEG XL or JPEG 2000. Returns `None` for all other files, also for the formats of
+/// [`Format::sniff`].
 #[must_use]
 pub fn untouched(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: [(&[u8], &str); 7] = [
@@ -131,7 +133,8 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
         .or_else(|| heif(head))
 }
 
-/// The media type of a HEIF file (ISO/IEC 23008-12), by the most telling of its brands.
+/// Returns the media type of a HEIF file (ISO/IEC 23008-12), by the first of `BRANDS` that the file
+/// names: the list puts specific brands before generic ones.
 fn heif(head: &[u8]) -> Option<&'static str> {
     const BRANDS: [(&[u8], &str); 12] = [
         (b"heic", "image/heic"),
@@ -157,7 +160,8 @@ fn is_avif(head: &[u8]) -> bool {
     ftyp_brands(head).any(|brand| brand == b"avif" || brand == b"avis")
 }
 
-/// "BM" alone begins many a text, so the sizes of both headers must fit too.
+/// Detects BMP by "BM" and plausible values of the two header sizes, because many text files begin
+/// with "BM".
 fn is_bmp(head: &[u8]) -> bool {
     let Some(head) = head.first_chunk::<18>() else {
         return false;
@@ -169,7 +173,8 @@ fn is_bmp(head: &[u8]) -> bool {
         && 14 + header_bytes <= pixels_at
 }
 
-/// Skips what XML allows before the root element, which must be `svg` or `PREFIX:svg`.
+/// Returns whether the root element is `svg` or `PREFIX:svg`. Skips everything that XML allows
+/// before the root element.
 fn is_svg(head: &[u8]) -> bool {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     loop {
@@ -190,13 +195,14 @@ fn is_svg(head: &[u8]) -> bool {
     }
 }
 
-/// What follows the first `end` in `text`.
+/// Returns the part of `text` after the first `end`.
 fn after<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     let at = text.windows(end.len()).position(|window| window == end)?;
     Some(&text[at + end.len()..])
 }
 
-/// What follows a document type of SVG. Its internal subset ends at `]` and may hold any number of `>`.
+/// Returns the text after the document type declaration of an SVG; `doctype` begins behind
+/// `<!DOCTYPE`. An internal subset ends at `]` and may contain any number of `>`.
 fn after_doctype(doctype: &[u8]) -> Option<&[u8]> {
     if !doctype.first()?.is_ascii_whitespace() || !names_svg(doctype.trim_ascii_start()) {
         return None;
@@ -208,7 +214,7 @@ fn after_doctype(doctype: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether `text` begins with the name `svg`, with or without a namespace prefix.
+/// Returns whether `text` begins with the name `svg`, with or without a namespace prefix.
 fn names_svg(text: &[u8]) -> bool {
     let end = text
         .iter()
@@ -222,31 +228,32 @@ fn names_svg(text: &[u8]) -> bool {
             .is_some_and(|prefix| prefix.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// How a stored picture is to be turned to be upright: the values of EXIF's tag 0x0112.
+/// Transformation that makes a stored picture upright. The discriminants are the values of EXIF tag
+/// 0x0112.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Orientation {
-    /// 1: as stored.
+    /// 1: upright as stored.
     #[default]
     Upright = 1,
     /// 2: mirrored left to right.
     Mirror = 2,
-    /// 3: turned by 180°.
+    /// 3: rotated by 180°.
     Turn180 = 3,
     /// 4: mirrored top to bottom.
     Flip = 4,
     /// 5: mirrored along the main diagonal.
     Transpose = 5,
-    /// 6: to be turned by 90° clockwise.
+    /// 6: needs a rotation by 90° clockwise.
     Turn90 = 6,
     /// 7: mirrored along the other diagonal.
     Transverse = 7,
-    /// 8: to be turned by 270° clockwise.
+    /// 8: needs a rotation by 270° clockwise.
     Turn270 = 8,
 }
 
 impl Orientation {
-    /// The orientation of an EXIF value; `None` outside 1…8.
+    /// Returns the orientation of an EXIF value; `None` outside 1…8.
     #[must_use]
     pub const fn from_exif(value: u16) -> Option<Orientation> {
         Some(match value {
@@ -262,18 +269,18 @@ impl Orientation {
         })
     }
 
-    /// Whether rows become columns.
+    /// Returns whether rows become columns.
     #[must_use]
     pub const fn transposes(self) -> bool {
         self as u8 >= 5
     }
 
-    /// The one orientation that does what `self` and then `next` do.
+    /// Returns the single orientation that equals `self` followed by `next`.
     #[must_use]
     pub const fn then(self, next: Orientation) -> Orientation {
         let (mirrored, turns) = self.mirror_then_turns();
         let (next_mirrored, next_turns) = next.mirror_then_turns();
-        // Mirroring after a turn is the opposite turn after mirroring.
+        // Rotating and then mirroring equals mirroring and then rotating the opposite way.
         let turns = if next_mirrored { 4 - turns } else { turns };
         match (mirrored != next_mirrored, (turns + next_turns) % 4) {
             (false, 0) => Orientation::Upright,
@@ -287,7 +294,8 @@ impl Orientation {
         }
     }
 
-    /// As a mirroring left to right, followed by quarter turns clockwise.
+    /// Decomposes the orientation: true if mirrored left to right first, then the number of
+    /// clockwise quarter turns.
     const fn mirror_then_turns(self) -> (bool, u8) {
         match self {
             Orientation::Upright => (false, 0),

@@ -1,24 +1,31 @@
-//! Pictures without pixels or I/O: formats and how to tell them apart, what a request asks for, what a worker is to do,
-//! and which encoder settings give the same quality.
+//! Pictures without pixels or I/O: detecting formats, parsing requests, planning conversions, and
+//! choosing encoder settings of equal quality.
 //!
-//! Principal type: [`Plan`], the one description of a conversion. Every branch of a conversion is taken here, before a
-//! byte of the picture is decoded; a worker only walks the plan.
+//! Principal type: [`Plan`], the complete description of one conversion. All decisions about a
+//! conversion are made here, before a byte of the picture is decoded; a worker only executes the
+//! plan.
 //!
 //! ```text
-//! header ── probe ──► Facts ─────────┐
-//!                                    ├─ candidates ─► targets, original? ─┐
-//! query ─ parse_query ─► Ask{Recipe} ┤                                    ├─ plan ─► Plan ─ to_bytes ─► worker
-//!                                    └────────────────────────────────────┘          └─ cost ─► admission
+//! header ─ probe ───────► Facts ───────┬─ candidates ─► targets, original?
+//! query ── parse_query ─► Ask{Recipe} ─┤                   │ each target
+//!                                      └───────── plan ◄───┘
+//!                                                   └─► Plan ─┬─ to_bytes ─► worker
+//!                                                             └─ cost ─────► admission
 //! ```
 //!
-//! Units and limits: sizes in pixels, qualities on the JPEG scale of 1…100, offsets and lengths in bytes. A probe reads at
-//! most [`PROBE_BYTES_MAX`] bytes in [`PROBE_READS_MAX`] reads; [`Limits`] bounds what is planned; a plan has
-//! [`PLAN_BYTES`] bytes. Errors: [`QueryError`] is the client's fault; [`ProbeError`] the picture's, except when reading
-//! failed; [`Refusal`] the picture's, or the client's for an answer too large. Threads: none; all types are plain data.
+//! Units and limits: sizes in pixels, qualities on the JPEG scale of 1…100, offsets and lengths in
+//! bytes. A probe reads at most [`PROBE_BYTES_MAX`] bytes in at most [`PROBE_READS_MAX`] reads;
+//! [`Limits`] bounds the plans; a plan has [`PLAN_BYTES`] bytes.
 //!
-//! An [`Order`] is several plans of one decode, and the picture's [`Look`] besides: a colour and two tiny pictures.
+//! Errors: [`QueryError`] is the client's fault. [`ProbeError`] is the picture's fault, except when
+//! reading failed. [`Refusal`] is the picture's fault, or the client's for an output that is too
+//! large. Threads: none; all types are plain data.
 //!
-//! [`Raster`] and its parts are what `codec`, `pixel` and `worker` hand to each other. Sources stand in each module.
+//! An [`Order`] combines several plans that share one decode, and optionally asks for the picture's
+//! placeholder ([`Look`]).
+//!
+//! [`Raster`] and its parts are the pixel formats that `codec`, `pixel` and `worker` exchange. Each
+//! module names its own sources.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +46,7 @@ mod plan;
 mod look;
 mod order;
 
-/// One quality for all formats.
+/// Quality on one scale for all formats.
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};

@@ -1,24 +1,27 @@
-//! What a picture looks like from far away: a colour and two tiny pictures that stand for it until it is there.
+//! Placeholder of a picture, shown until the picture has loaded: a dominant colour, a BlurHash and
+//! a ThumbHash.
 //!
 //! ```text
-//! 0 colour, RGB · 3 length of the BlurHash u8 · 4 BlurHash, 28 · 32 length of the ThumbHash u8 · 33 ThumbHash, 25 · 58 zero
+//! 0 colour, RGB · 3 length of the BlurHash u8 · 4 BlurHash, 28 bytes
+//! 32 length of the ThumbHash u8 · 33 ThumbHash, 25 bytes · 58 zero · 64 end
 //! ```
-//! A worker makes it of the pixels (`pixel::look`); here it is only carried. Sources of the two forms: the BlurHash
-//! algorithm as its authors describe it (Algorithm.md), and ThumbHash's reference.
+//! A worker computes the placeholder from the pixels (`pixel::look`); this module only stores and
+//! checks it. Sources: the BlurHash algorithm as described by its authors (Algorithm.md), and the
+//! reference implementation of ThumbHash.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
 
-/// Bytes of a look.
+/// Size of a serialized placeholder in bytes.
 pub const LOOK_BYTES: usize = 64;
-/// Longest BlurHash: four by three components.
+/// Maximum length of a BlurHash, reached with 4 × 3 components.
 pub const BLURHASH_BYTES_MAX: usize = 28;
-/// Longest ThumbHash: one with transparency, of a square.
+/// Maximum length of a ThumbHash, reached by a square picture with transparency.
 pub const THUMBHASH_BYTES_MAX: usize = 25;
 
-/// BlurHash's 83 digits.
+/// Digits of BlurHash's base 83.
 pub const BASE_83: &[u8; 83] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~";
 
@@ -26,15 +29,17 @@ const BLURHASH_AT: usize = 3;
 const THUMBHASH_AT: usize = BLURHASH_AT + 1 + BLURHASH_BYTES_MAX;
 const END: usize = THUMBHASH_AT + 1 + THUMBHASH_BYTES_MAX;
 
-/// A picture from far away.
+/// Placeholder of a picture: dominant colour, BlurHash and ThumbHash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Look([u8; LOOK_BYTES]);
 
 impl Look {
-    /// Of its parts: red, green and blue of the colour that most of the picture has; a BlurHash; a ThumbHash.
+    /// Creates a placeholder from the dominant colour (red, green, blue), a BlurHash and a
+    /// ThumbHash.
     ///
     /// # Panics
-    /// When a part is too long, or the BlurHash has other digits: a bug of the caller.
+    /// If a part is too long or empty, or if the BlurHash contains a character that is not a
+    /// base-83 digit: a bug of the caller.
     #[must_use]
     pub fn new(colour: [u8; 3], blurhash: &str, thumbhash: &[u8]) -> Look {
         let mut bytes = [0; LOOK_BYTES];
@@ -44,13 +49,14 @@ impl Look {
         Look::from_bytes(&bytes).expect("a look of fitting parts")
     }
 
-    /// Its bytes.
+    /// Returns the serialized placeholder.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; LOOK_BYTES] {
         self.0
     }
 
-    /// Checks bytes that are alleged to be a look: what is read of it goes into pages.
+    /// Checks untrusted bytes and returns the placeholder if they are valid. Its parts are later
+    /// written into HTML pages.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Look> {
         let bytes: &[u8; LOOK_BYTES] = bytes.try_into().ok()?;
@@ -63,7 +69,7 @@ impl Look {
         is_sound.then_some(Look(*bytes))
     }
 
-    /// The colour as CSS has it: `#` and six digits.
+    /// Returns the colour in CSS notation: `#` and six hexadecimal digits.
     #[must_use]
     pub fn colour(&self) -> String {
         let mut out = String::with_capacity(7);
@@ -74,14 +80,14 @@ impl Look {
         out
     }
 
-    /// The BlurHash.
+    /// Returns the BlurHash.
     #[must_use]
     pub fn blurhash(&self) -> &str {
         let bytes = part(&self.0[BLURHASH_AT..THUMBHASH_AT]).expect("checked when it was made");
         str::from_utf8(bytes).expect("its digits are ASCII")
     }
 
-    /// The ThumbHash, in base64 as its users write it.
+    /// Returns the ThumbHash in base64, the usual notation.
     #[must_use]
     pub fn thumbhash(&self) -> String {
         base64(part(&self.0[THUMBHASH_AT..END]).expect("checked when it was made"))
@@ -98,21 +104,21 @@ impl std::fmt::Debug for Look {
     }
 }
 
-/// Writes a length and what is so long.
+/// Writes the length of `part`, then `part`.
 fn put(field: &mut [u8], part: &[u8]) {
     assert!(part.len() < field.len(), "{} bytes", part.len());
     field[0] = part.len() as u8;
     field[1..=part.len()].copy_from_slice(part);
 }
 
-/// Reads what `put` wrote; nothing may stand behind it.
+/// Reads a part that `put` wrote; `None` unless the rest of the field is zero.
 fn part(field: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = field.split_first()?;
     let (part, behind) = rest.split_at_checked(length.into())?;
     behind.iter().all(|byte| *byte == 0).then_some(part)
 }
 
-/// RFC 4648 §4.
+/// Encodes as base64 (RFC 4648 §4).
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

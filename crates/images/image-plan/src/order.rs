@@ -1,10 +1,10 @@
-//! Several answers from one decode: the order that a worker gets, and how its answers come back.
+//! Several outputs from one decode: the job that a worker gets, and the layout of its outputs.
 //!
 //! ```text
-//! order    0 "ORD1" · 4 plans u8 · look u8 · zero u16 · 8 plans, each as its own bytes
-//! answers  the first answer · the second · … · the look, if one was asked for · length of each, u32
+//! order    0 "ORD1" · 4 plans u8 · placeholder u8 · zero u16 · 8 plans, each as its own bytes
+//! outputs  first output · second · … · placeholder, if requested · length of each, u32
 //! ```
-//! The lengths come last, so that the first answer begins where a single one would.
+//! The lengths come last, so that the first output begins at offset 0, as a single output does.
 
 #[cfg(test)]
 mod tests;
@@ -12,14 +12,14 @@ mod tests;
 use crate::{LOOK_BYTES, MalformedPlan, PLAN_BYTES, Plan};
 use std::ops::Range;
 
-/// Plans of one order; a cover is asked for in fewer sizes.
+/// Maximum number of plans in one order. A cover has fewer sizes than this.
 pub const ORDER_PLANS_MAX: usize = 8;
 
 const MAGIC: [u8; 4] = *b"ORD1";
 const HEAD_BYTES: usize = 8;
 const LENGTH_BYTES: usize = 4;
 
-/// What is to be made of one original that is decoded once.
+/// Conversions of one original that is decoded once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     plans: Vec<Plan>,
@@ -27,10 +27,11 @@ pub struct Order {
 }
 
 impl Order {
-    /// These plans, and the original's look besides.
+    /// Creates an order of `plans`, and of the original's placeholder if `look` is true.
     ///
     /// # Panics
-    /// When there are no plans or more than [`ORDER_PLANS_MAX`], or they are not of one decode: a bug of the caller.
+    /// If there are no plans or more than [`ORDER_PLANS_MAX`], or if the plans do not share one
+    /// decode: a bug of the caller.
     #[must_use]
     pub fn new(plans: &[Plan], look: bool) -> Order {
         assert!(
@@ -48,32 +49,33 @@ impl Order {
         }
     }
 
-    /// The plans, in the order of their answers.
+    /// Returns the plans, in the order of their outputs.
     #[must_use]
     pub fn plans(&self) -> &[Plan] {
         &self.plans
     }
 
-    /// Whether the look is wanted.
+    /// Returns whether the placeholder is requested.
     #[must_use]
     pub fn look(&self) -> bool {
         self.look
     }
 
-    /// How many answers there will be, the look among them.
+    /// Returns the number of outputs, including the placeholder.
     #[must_use]
     pub fn answers(&self) -> usize {
         self.plans.len() + usize::from(self.look)
     }
 
-    /// Bytes that answers take beyond those of the plans: the look, and their lengths.
+    /// Returns the size of the placeholder, if requested, and of the list of lengths: the bytes of
+    /// a reply that do not belong to a plan's output.
     #[must_use]
     pub fn extra_bytes(&self) -> u64 {
         let look = if self.look { LOOK_BYTES } else { 0 };
         (look + LENGTH_BYTES * self.answers()) as u64
     }
 
-    /// The order's bytes.
+    /// Serializes the order; the layout is in the module's documentation.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + PLAN_BYTES * self.plans.len());
@@ -85,16 +87,16 @@ impl Order {
         bytes
     }
 
-    /// Whether bytes are meant as an order, and not as a plan.
+    /// Returns whether `bytes` begin like an order; a single plan begins differently.
     #[must_use]
     pub fn is_order(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// Reads an order and checks that its plans are of one decode.
+    /// Parses an order and checks that its plans share one decode.
     ///
     /// # Errors
-    /// [`MalformedPlan`] when the bytes are not exactly one order of this version.
+    /// [`MalformedPlan`] if the bytes are not exactly one order of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Order, MalformedPlan> {
         let (head, rest) = bytes
             .split_first_chunk::<HEAD_BYTES>()
@@ -124,7 +126,8 @@ impl Order {
 }
 
 impl Plan {
-    /// Whether one decode serves both plans.
+    /// Returns whether both plans need the same decode: equal source format, stored size,
+    /// orientation and DCT shrink factor.
     #[must_use]
     pub fn shares_decode(&self, other: &Plan) -> bool {
         let decode = |plan: &Plan| (plan.source, plan.stored, plan.orientation, plan.shrink());
@@ -132,10 +135,10 @@ impl Plan {
     }
 }
 
-/// Answers one after the other, with their lengths behind them.
+/// Concatenates `answers` and appends their lengths.
 ///
 /// # Panics
-/// When one has 4 GiB or more: no order's limits allow that.
+/// If an output has 4 GiB or more, which the limits of every order rule out.
 #[must_use]
 pub fn join_answers(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();
@@ -146,14 +149,15 @@ pub fn join_answers(answers: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes at the end of `count` answers that say how long each is.
+/// Returns the size in bytes of the list of lengths for `count` outputs.
 #[must_use]
 pub const fn lengths_bytes(count: usize) -> usize {
     count * LENGTH_BYTES
 }
 
-/// Where each answer lies among `total_bytes`, as their last bytes allege. `None` when they contradict each other, which
-/// no honest worker's do.
+/// Returns the range of each output within a reply of `total_bytes` bytes, given the list of
+/// lengths at the end of the reply. Returns `None` if the lengths contradict `total_bytes` or an
+/// output is empty: a protocol violation by the worker.
 #[must_use]
 pub fn split_answers(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>> {
     let (lengths, rest) = lengths.as_chunks::<LENGTH_BYTES>();

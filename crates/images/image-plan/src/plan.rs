@@ -1,4 +1,4 @@
-//! What a worker is to do with one picture, decided before a pixel is read.
+//! Plan of one conversion, decided before any pixel is read.
 
 mod cost;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use std::{error, fmt};
 pub use cost::Cost;
 pub use wire::{MalformedPlan, PLAN_BYTES};
 
-/// Formats that Pelton writes.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// AV1 still picture (AVIF 1.1).
@@ -26,10 +26,10 @@ pub enum Target {
 }
 
 impl Target {
-    /// Every target, in order of preference.
+    /// All targets, in order of preference.
     pub const ALL: [Target; 4] = [Target::Avif, Target::Webp, Target::Jpeg, Target::Png];
 
-    /// The format it writes.
+    /// Returns the file format of the target.
     #[must_use]
     pub const fn format(self) -> Format {
         match self {
@@ -40,19 +40,19 @@ impl Target {
         }
     }
 
-    /// Value for `Content-Type`.
+    /// Returns the value for `Content-Type`.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         self.format().media_type()
     }
 
-    /// The usual ending of file names, without the dot.
+    /// Returns the usual file name extension, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         self.format().extension()
     }
 
-    /// The target that a file name's ending means, in any case; `jpg` and `jpeg` are one.
+    /// Returns the target for a file name extension, in any case. `jpg` and `jpeg` are both JPEG.
     #[must_use]
     pub fn from_extension(extension: &str) -> Option<Target> {
         let mut targets = Target::ALL.into_iter();
@@ -62,7 +62,7 @@ impl Target {
         })
     }
 
-    /// Name in queries.
+    /// Returns the name used in queries.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,13 +73,14 @@ impl Target {
         }
     }
 
-    /// Longest side that the format, or the library that writes it, can hold.
+    /// Returns the longest side that the format, or its encoder library, supports.
     #[must_use]
     pub const fn side_px_max(self) -> u32 {
         match self {
-            // AV1's frame header counts sides in 16 bits, and `ispe` readers stop there too.
+            // AV1's frame header stores sides in 16 bits, and readers of `ispe` have the same
+            // limit.
             Target::Avif => 65_535,
-            // VP8 and VP8L count sides in 14 bits.
+            // VP8 and VP8L store sides in 14 bits.
             Target::Webp => 16_383,
             // libjpeg's JPEG_MAX_DIMENSION.
             Target::Jpeg => 65_500,
@@ -88,55 +89,55 @@ impl Target {
         }
     }
 
-    /// Whether the format can hold a picture of `size`.
+    /// Returns whether the format supports pictures of `size`.
     #[must_use]
     pub const fn holds(self, size: Size) -> bool {
         size.width_px <= self.side_px_max() && size.height_px <= self.side_px_max()
     }
 }
 
-/// How hard the encoder tries.
+/// Encoder effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// While a client waits: WebP method 2, AVIF speed 9.
+    /// Low effort, while a client waits: WebP method 2, AVIF speed 9.
     Quick,
-    /// When cores are idle: WebP method 4, AVIF speed 6.
+    /// High effort, when cores are idle: WebP method 4, AVIF speed 6.
     Better,
 }
 
-/// An encoder's own settings; nothing is left for the worker to choose.
+/// Output format and all settings of its encoder. The worker makes no choices of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// libjpeg-turbo, baseline with its own Huffman tables, 4:2:0 unless the picture is grey; transparency is laid over
-    /// white.
+    /// libjpeg-turbo: baseline with optimized Huffman tables, 4:2:0 unless the picture is grey.
+    /// Transparent pixels are blended over white.
     Jpeg {
-        /// 1…100.
+        /// Quality, 1…100.
         quality: u8,
     },
-    /// Lossless.
+    /// PNG, always lossless.
     Png,
     /// libwebp.
     Webp {
-        /// 0…100; unused when lossless.
+        /// Quality, 0…100; unused if lossless.
         quality: u8,
-        /// 0…6.
+        /// Compression method, 0…6; higher is slower.
         method: u8,
-        /// VP8L instead of VP8.
+        /// True for VP8L, false for VP8.
         lossless: bool,
     },
-    /// libaom, all-intra, 8 bit.
+    /// libaom: all-intra, 8 bits per component.
     Avif {
-        /// 0…100, as libavif counts it.
+        /// Quality on libavif's scale, 0…100.
         quality: u8,
-        /// 0…10, libaom's `cpu-used`.
+        /// libaom's `cpu-used`, 0…10; higher is faster.
         speed: u8,
-        /// 4:4:4 with the identity matrix and quantiser 0.
+        /// True for 4:4:4 with the identity matrix and quantizer 0.
         lossless: bool,
     },
 }
 
 impl Encoding {
-    /// The format this encoding produces.
+    /// Returns the format that this encoding produces.
     #[must_use]
     pub const fn target(self) -> Target {
         match self {
@@ -184,47 +185,48 @@ impl Encoding {
     }
 }
 
-/// Pixels that a JPEG decoder leaves when it halves, and when it shrinks further; see [`Plan::shrink`].
+/// Minimum pixels of the decoded JPEG after halving its sides. Stronger shrinking must leave
+/// [`DECODED_PIXELS_MIN`]; see [`Plan::shrink`].
 const HALVED_PIXELS_MIN: u64 = 240_000;
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
-/// A rectangle inside a picture, in pixels.
+/// Rectangle inside a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rect {
     /// Distance from the left edge.
     pub x: u32,
     /// Distance from the top edge.
     pub y: u32,
-    /// Extent; never empty.
+    /// Width and height; never empty.
     pub size: Size,
 }
 
-/// One job's picture work, in the order it is done: decode, orient, crop, scale, pad, encode.
+/// Steps of one conversion, in this order: decode, orient, crop, scale, pad, encode.
 ///
 /// ```text
 /// stored ─ orientation ─► oriented ─ crop ─► region ─ scale ─► inner ─ pad ─► target ─► encoding
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
-    /// Format of the original, by its magic bytes.
+    /// Format of the original, detected by magic bytes.
     pub source: Format,
-    /// Size as the file states it, before orientation.
+    /// Size stated by the file, before orientation.
     pub stored: Size,
-    /// Turns and mirrors that make the picture upright.
+    /// Rotation or mirroring that makes the picture upright.
     pub orientation: Orientation,
     /// Part of the upright picture that is kept.
     pub crop: Rect,
-    /// Size after scaling; equal to `crop.size` when nothing is scaled.
+    /// Size after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
-    /// Size of the answer. Larger than `inner` only for `fit=contain`, which centres the picture on white, or on
-    /// transparency where the picture has any.
+    /// Size of the output. Larger than `inner` for `fit=contain` only, which centres the picture on
+    /// white, or on transparent pixels if the picture has alpha.
     pub target: Size,
-    /// Format and settings of the answer.
+    /// Format and encoder settings of the output.
     pub encoding: Encoding,
 }
 
 impl Plan {
-    /// Size of the upright picture.
+    /// Returns the size of the upright picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {
         if self.orientation.transposes() {
@@ -234,12 +236,16 @@ impl Plan {
         }
     }
 
-    /// By how much a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
+    /// Returns the factor by which a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
-    /// DCT shrinking averages blocks, which is coarser than the scaler's filter. So it must leave the scaler a factor of
-    /// two or more on both axes, as libvips does, or five thirds where it only halves; shrinking all the way costs up to 20
-    /// points of SSIMULACRA2. And it must leave a quarter of a megapixel, or a third where it does more than halve: below that
-    /// little time is saved, and all the small sizes of a picture, up to 300 pixels square, come from one decode.
+    /// DCT shrinking averages blocks, which is coarser than the scaler's filter. Two conditions
+    /// limit it:
+    ///
+    /// - The scaler must still reduce both axes by a factor of at least 2, as in libvips, or of 5/3
+    ///   if the decoder only halves. Shrinking all the way costs up to 20 points of SSIMULACRA2.
+    /// - The decoded picture must keep [`HALVED_PIXELS_MIN`] pixels if the decoder halves, and
+    ///   [`DECODED_PIXELS_MIN`] if it shrinks further. Below that little time is saved. The limits
+    ///   also let all small sizes of a picture, up to 300 pixels square, share one decode.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
@@ -263,53 +269,55 @@ impl Plan {
     }
 }
 
-/// Bounds on what is planned. A worker's memory and time follow from them.
+/// Bounds on plans, which in turn bound a worker's memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Pixels of an original.
+    /// Maximum pixels of an original.
     pub source_pixels_max: u64,
-    /// Pixels of an answer.
+    /// Maximum pixels of an output.
     pub target_pixels_max: u64,
-    /// Bytes of an original's ICC profile, as stored.
+    /// Maximum size of an original's ICC profile in bytes, as stored.
     pub profile_bytes_max: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            // 400 MB as 8-bit RGBA. Cameras of 2026 make up to 102 MP, phones 50 to 200 MP in their rarest mode.
+            // 480 MB as 8-bit RGBA. Cameras of 2026 produce up to 102 MP, phones 50 to 200 MP in
+            // their highest mode, which is seldom used.
             source_pixels_max: 120_000_000,
             target_pixels_max: 120_000_000,
-            // Display profiles take under 10 KB, those of presses up to 3 MB.
+            // Display profiles have less than 10 KB, profiles of printing presses up to 3 MB.
             profile_bytes_max: 4 << 20,
         }
     }
 }
 
-/// Why a picture is not converted. Of the originals' making, except for `TargetTooLarge`, which was asked for.
+/// Reason not to convert a picture. All are the original's fault except `TargetTooLarge`, which is
+/// the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The original has more pixels than the limit.
     TooManyPixels {
-        /// As its header states.
+        /// Pixels, as stated by the header.
         pixels: u64,
-        /// [`Limits::source_pixels_max`].
+        /// Limit: [`Limits::source_pixels_max`].
         pixels_max: u64,
     },
-    /// The original's profile exceeds [`Limits::profile_bytes_max`].
+    /// The original's ICC profile exceeds [`Limits::profile_bytes_max`].
     ProfileTooLarge {
-        /// As its header states.
+        /// Size of the profile in bytes, as stated by the header.
         profile_bytes: u64,
     },
-    /// The original is sound, but of a kind that is passed through.
+    /// The original is valid, but of a kind that is sent unchanged.
     UnsupportedSource(Unsupported),
     /// The original is too short for nearly all of its pixels.
     SparseSource,
     /// The original moves; converting it would freeze it.
     AnimatedSource,
-    /// The answer would exceed [`Limits::target_pixels_max`], or what its format can hold.
+    /// The output would exceed [`Limits::target_pixels_max`] or the limits of its format.
     TargetTooLarge {
-        /// Of the answer.
+        /// Size of the output.
         size: Size,
     },
 }
@@ -344,7 +352,7 @@ impl fmt::Display for Refusal {
 
 impl error::Error for Refusal {}
 
-/// Decides everything about making `target` out of a picture with `facts`.
+/// Plans the conversion of a picture with `facts` into `target`.
 ///
 /// ```text
 ///            orientation          recipe's box and fit                      quality table
@@ -352,7 +360,8 @@ impl error::Error for Refusal {}
 /// ```
 ///
 /// # Errors
-/// [`Refusal`] when the picture or the answer exceeds the limits or what Pelton converts.
+/// [`Refusal`] if the picture or the output exceeds the limits, or if Pelton does not convert
+/// pictures of this kind.
 pub fn plan(
     facts: &Facts,
     recipe: &Recipe,

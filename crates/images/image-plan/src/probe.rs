@@ -1,4 +1,4 @@
-//! What a picture's header says, read in a few small positioned reads.
+//! Reads the properties of a picture from its header, in a few small positioned reads.
 
 mod avif;
 mod bmp;
@@ -17,12 +17,12 @@ use std::{error, fmt, io};
 
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 
-/// Bytes that can be read at any offset: a file, or memory.
+/// Source of bytes that can be read at any offset: a file, or memory.
 pub trait ReadAt {
-    /// Fills the beginning of `buf` with the bytes at `offset` and says how many there were; 0 is the end.
+    /// Reads bytes at `offset` into the beginning of `buf` and returns their number; 0 at the end.
     ///
     /// # Errors
-    /// Whatever the source meets.
+    /// The source's I/O error.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -41,30 +41,33 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
     }
 }
 
-/// What a header says of its picture. Nothing was decoded, so a decoder may still find that it lied.
+/// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
+/// find the header wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// By magic bytes.
+    /// Format, detected by magic bytes.
     pub format: Format,
-    /// As stored, before orientation; 1 × 1 for SVG, which has no pixels.
+    /// Size as stored, before orientation; 1 × 1 for SVG, which has no pixels.
     pub stored: Size,
-    /// What makes the picture upright: EXIF's, or AVIF's `irot` and `imir`.
+    /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
     pub orientation: Orientation,
-    /// What the samples mean.
+    /// Meaning of the samples.
     pub colour: Colour,
-    /// Bits a sample; of the palette's colours where there is a palette.
+    /// Bits per sample; for palette pictures, of the palette's colours.
     pub bit_depth: u8,
-    /// Relation of chroma to luma, where the header says it and it has a name.
+    /// Chroma subsampling, if the header states it and [`Subsampling`] has a variant for it.
     pub subsampling: Option<Subsampling>,
-    /// More than one frame, or so many bytes in the first that nobody looked further.
+    /// True if the picture has more than one frame, or if the first frame is so long that the probe
+    /// stopped before its end.
     pub animated: bool,
-    /// Whether some pixel may be transparent.
+    /// True if some pixel may be transparent.
     pub alpha: bool,
-    /// Whether the file keeps every sample exactly: PNG, GIF, BMP and lossless WebP.
+    /// True if the file stores every sample exactly: PNG, GIF, BMP, lossless WebP and lossless
+    /// JPEG.
     pub lossless: bool,
-    /// Progressive JPEG, or interlaced PNG: the decoder holds the whole picture.
+    /// True for progressive JPEG and interlaced PNG, whose decoders hold the whole picture.
     pub progressive: bool,
-    /// Size of the ICC profile as stored (compressed in PNG); 0 when there is none.
+    /// Size of the ICC profile in bytes as stored (compressed in PNG); 0 if there is none.
     pub profile_bytes: u64,
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
@@ -75,7 +78,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Facts of a plain upright 8-bit picture.
+    /// Returns facts with the defaults of a plain upright 8-bit picture.
     const fn new(format: Format, stored: Size, colour: Colour) -> Facts {
         Facts {
             format,
@@ -95,7 +98,7 @@ impl Facts {
         }
     }
 
-    /// Size of the upright picture.
+    /// Returns the size of the upright picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {
         if self.orientation.transposes() {
@@ -105,34 +108,34 @@ impl Facts {
         }
     }
 
-    /// Whether the file carries an ICC profile.
+    /// Returns whether the file contains an ICC profile.
     #[must_use]
     pub const fn profile(&self) -> bool {
         self.profile_bytes != 0
     }
 }
 
-/// What the samples of a file mean.
+/// Meaning of a file's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// Luma only.
     Grey,
-    /// Red, green, blue; indirectly, where there is a palette.
+    /// Red, green, blue; also through a palette.
     Rgb,
-    /// Luma and two chromas.
+    /// Luma and two chroma components.
     Ycc,
     /// Inks: cyan, magenta, yellow, black.
     Cmyk,
-    /// Cyan, magenta and yellow as luma and chromas, and black.
+    /// Black, and cyan, magenta and yellow coded as luma and two chroma components.
     Ycck,
 }
 
-/// Sound pictures that Pelton passes through and does not convert.
+/// Kind of a valid picture that Pelton sends unchanged and does not convert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsupported {
-    /// SVG: drawn by clients only.
+    /// SVG: rendered by clients only.
     Vector,
-    /// JPEG with other than 8 bits a sample.
+    /// JPEG with a precision other than 8 bits per sample.
     Precision,
     /// JPEG that is lossless or hierarchical.
     Process,
@@ -140,9 +143,9 @@ pub enum Unsupported {
     Components,
     /// PQ or HLG: converting to 8-bit SDR needs tone mapping.
     Hdr,
-    /// AVIF with a clean aperture, a crop that libavif leaves to the caller.
+    /// AVIF with a clean aperture, a crop that libavif leaves to its caller.
     Aperture,
-    /// BMP that wraps a JPEG or PNG, or has a depth nobody writes.
+    /// BMP that wraps a JPEG or PNG, or has an unusual depth.
     Compression,
 }
 
@@ -160,25 +163,26 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Branches a caller takes on a failed probe.
+/// Kind of a probe failure, for callers that decide by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeErrorKind {
-    /// Not a picture.
+    /// The file is not a picture.
     Unknown,
-    /// A picture whose header is cut off.
+    /// The picture's header is cut off.
     Truncated,
-    /// A picture whose header contradicts itself or its format, or exceeds the probe's limits.
+    /// The picture's header contradicts itself or its format, or exceeds the probe's limits.
     Malformed,
-    /// The source could not be read: the host's fault, and not to be remembered.
+    /// The source could not be read: the host's fault, and not to be cached as a verdict.
     Io,
 }
 
-/// Why a header was not understood. All but [`ProbeErrorKind::Io`] are the picture's fault.
+/// Failure to read a picture's header. All kinds but [`ProbeErrorKind::Io`] are the picture's
+/// fault.
 #[derive(Debug)]
 pub struct ProbeError {
-    /// What a caller acts on.
+    /// Kind of the failure.
     pub kind: ProbeErrorKind,
-    /// For the log.
+    /// Description for the log.
     pub detail: &'static str,
     source: Option<io::Error>,
 }
@@ -244,7 +248,7 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
 /// [`PROBE_READ_BYTES_MAX`] bytes and [`PROBE_BYTES_MAX`] in all, however large the file or what it claims.
 ///
 /// # Errors
-/// [`ProbeError`] when the bytes are not a picture Pelton knows, or not a sound one.
+/// [`ProbeError`] if the bytes are not a picture that Pelton knows, or not a valid one.
 pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, ProbeError> {
     let mut head = Head::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
@@ -273,11 +277,11 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
     })
 }
 
-/// The size of the upright picture in a HEIC or HEIF file, which Pelton lists and does not convert, so that [`probe`] does not
-/// know it.
+/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton lists these files but
+/// does not convert them, and [`probe`] does not recognize them.
 ///
 /// # Errors
-/// [`ProbeError`] when the bytes are no such file, or not a sound one.
+/// [`ProbeError`] if the bytes are not HEIC or HEIF, or not valid.
 pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size, ProbeError> {
     let size = avif::heif_size(&mut Head::new(&source, len_bytes))?;
     match size.pixels() {

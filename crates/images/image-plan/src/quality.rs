@@ -1,18 +1,21 @@
-//! One knob on the JPEG scale, and the settings of each encoder that give the same quality.
+//! Quality on the JPEG scale, translated to the setting of each encoder that gives equal quality.
 
 #[cfg(test)]
 mod tests;
 
 use crate::{Stage, Target};
 
-/// Quality when a request names none: 76 by SSIMULACRA2 on photographs, and close to the 80 that WebP is usually given.
+/// Quality unless the request names one. Scores 76 by SSIMULACRA2 on photographs and corresponds to
+/// 80 on WebP's scale, which is WebP's usual setting.
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
 
-/// Settings of equal mean SSIMULACRA2: JPEG · WebP quick · WebP better · AVIF quick · AVIF better.
+/// Settings of equal mean SSIMULACRA2. Columns: JPEG, WebP quick, WebP better, AVIF quick, AVIF
+/// better.
 ///
-/// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third; the record is
-/// lab/record/2026-11-22T0112Z-quality.toml. The scale is libjpeg-turbo with halved chroma. Above 90 it outruns WebP, whose last settings add
-/// bytes and little else, so there the settings run up to 100 more slowly than equal quality would.
+/// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third;
+/// the record is lab/record/2026-11-22T0112Z-quality.toml. The scale is the one of libjpeg-turbo
+/// with 4:2:0 chroma. Above 90 JPEG surpasses lossy WebP, whose last settings add bytes and little
+/// quality. There the settings approach 100 more slowly than equal quality would require.
 const KNOTS: [[u8; 5]; 16] = [
     [1, 1, 1, 1, 1],
     [10, 1, 1, 11, 8],
@@ -32,11 +35,11 @@ const KNOTS: [[u8; 5]; 16] = [
     [100, 100, 100, 100, 100],
 ];
 
-/// The setting with which `target`'s encoder looks like JPEG at `quality_pct`, in that encoder's own scale. PNG has none
-/// and gets JPEG's.
+/// Returns the setting, on the scale of `target`'s encoder, that gives the quality of JPEG at
+/// `quality_pct`. PNG has no quality setting and gets the JPEG value.
 ///
 /// # Panics
-/// When `quality_pct` is not 1…100: a bug of the caller, as queries are checked.
+/// If `quality_pct` is not in 1…100: a bug of the caller, because queries are checked.
 #[must_use]
 pub fn native(quality_pct: u8, target: Target, stage: Stage) -> u8 {
     assert!((1..=100).contains(&quality_pct), "quality {quality_pct}");
@@ -51,6 +54,6 @@ pub fn native(quality_pct: u8, target: Target, stage: Stage) -> u8 {
     let (low, high) = (KNOTS[above - 1].map(u32::from), KNOTS[above].map(u32::from));
     let (run, rise) = (high[0] - low[0], high[column] - low[column]);
     let along = u32::from(quality_pct) - low[0];
-    // Rounded to the nearest; all terms are positive, as every column rises.
+    // Rounds to nearest. All terms are non-negative, because no column falls.
     (low[column] + (2 * along * rise + run) / (2 * run)) as u8
 }

@@ -1,4 +1,5 @@
-//! A request's query string, read into a recipe. Two stages: what was typed, then what it means.
+//! Parses the query string of a request into a recipe. Two stages: the text of each parameter, then
+//! the meaning of all parameters together.
 
 #[cfg(test)]
 mod tests;
@@ -7,41 +8,41 @@ use crate::Target;
 use crate::recipe::{ASKED_SIDE_PX_MAX, Fit, Recipe};
 use std::{error, fmt};
 
-/// Longest part of a parameter's name that an error repeats, in characters.
+/// Maximum number of characters of a parameter's name that an error repeats.
 const NAME_CHARS_MAX: usize = 32;
 
-/// What a query asks for.
+/// Meaning of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ask {
-    /// The picture.
+    /// Requested picture.
     pub recipe: Recipe,
-    /// A JSON description instead of the picture (`meta=full`).
+    /// True if the client wants a JSON description instead of the picture (`meta=full`).
     pub meta: bool,
 }
 
-/// What is wrong with a parameter.
+/// Kind of a parameter error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueryErrorKind {
-    /// No such parameter.
+    /// The parameter is unknown.
     Unknown,
-    /// Planned, and not built.
+    /// The parameter is reserved but not supported yet.
     NotYet,
-    /// Given twice.
+    /// The parameter is given more than once.
     Duplicate,
-    /// Does not go with another parameter, or needs one that is missing.
+    /// The parameter contradicts another one, or needs one that is missing.
     Contradiction,
-    /// Not a value, or one out of range.
+    /// The value is malformed or out of range.
     Value,
 }
 
-/// Why a query is refused; always the client's fault. Safe to show: printable ASCII, bounded.
+/// Reason to refuse a query; always the client's fault. Safe to show: bounded, printable ASCII.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
-    /// What a caller may act on.
+    /// Kind of the error, for callers that decide by it.
     pub kind: QueryErrorKind,
     /// Name of the parameter at fault.
     pub parameter: String,
-    /// What is wrong, and what would be right.
+    /// Description of the problem and of the correct form.
     pub problem: String,
 }
 
@@ -122,28 +123,31 @@ impl Parameter {
     }
 }
 
-/// Names that DESIGN §3 promises and that have no meaning yet.
+/// Parameter names that are reserved for planned features.
 const PLANNED: [&str; 7] = ["crop", "focus", "rotate", "flip", "blur", "sharpen", "bg"];
 
-/// Which parameters of a query are read, and what becomes of the others.
+/// Rules for the parameters that are read, and for the treatment of unknown or invalid ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grammar {
-    /// All that are known, and they must make sense. Others are ignored, such as those that break caches or count visits.
+    /// All known parameters are read and must be valid. Unknown ones are ignored, for example cache
+    /// busters and tracking parameters.
     #[default]
     Pelton,
-    /// The same, but others are refused.
+    /// As `Pelton`, but unknown parameters are refused.
     Strict,
-    /// All that are known, and where one makes no sense it is ignored, too. That is what WebP Server Go does.
+    /// All known parameters are read; invalid and unknown ones are ignored. WebP Server Go does the
+    /// same.
     WebpServerGo,
-    /// `meta` alone, as in WebP Server Go without `ENABLE_EXTRA_PARAMS`.
+    /// Only `meta` is read, as in WebP Server Go without `ENABLE_EXTRA_PARAMS`.
     MetaOnly,
 }
 
 impl Grammar {
-    /// Reads the part of a request target behind `?`.
+    /// Parses a query, the part of a request target after `?`.
     ///
     /// # Errors
-    /// [`QueryError`] for the first parameter at fault; none where that is to be ignored.
+    /// [`QueryError`] for the first parameter at fault. The lenient grammars (`WebpServerGo`,
+    /// `MetaOnly`) never fail.
     pub fn parse(self, query: &str) -> Result<Ask, QueryError> {
         let typed = Typed::read(query, self)?;
         match self {
@@ -152,8 +156,8 @@ impl Grammar {
         }
     }
 
-    /// Whether `pair`, which is what stands between two `&`, can change what is asked for, or be refused. A name that is
-    /// escaped is not looked into.
+    /// Returns whether `pair`, the text between two `&`, can change the meaning of a query or cause
+    /// a refusal. Escaped names are not decoded here and count as known.
     #[must_use]
     pub fn heeds(self, pair: &str) -> bool {
         let name = pair.split_once('=').map_or(pair, |(name, _)| name);
@@ -167,17 +171,18 @@ impl Grammar {
     }
 }
 
-/// Reads a query by [`Grammar::Strict`].
+/// Parses a query by [`Grammar::Strict`].
 ///
 /// # Errors
-/// [`QueryError`] for the first parameter that is unknown, given twice, out of range or at odds with another.
+/// [`QueryError`] for the first parameter that is unknown, repeated, out of range or in
+/// contradiction with another.
 pub fn parse_query(query: &str) -> Result<Ask, QueryError> {
     Grammar::Strict.parse(query)
 }
-/// The decoded value of each parameter, in the order of [`Parameter::ALL`].
+/// Decoded value of each parameter, in the order of [`Parameter::ALL`].
 struct Typed([Option<String>; Parameter::ALL.len()]);
 
-/// Width and height of the box, how the picture meets it, and whether it may grow.
+/// Width and height of the box, the fit, and whether the picture may be enlarged.
 type Wanted = (Option<u32>, Option<u32>, Fit, bool);
 
 impl Typed {
@@ -187,7 +192,7 @@ impl Typed {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = match percent_decoded(name, name) {
                 Err(err) if grammar == Grammar::Strict => return Err(err),
-                // It is not one of ours.
+                // All known names are plain ASCII, so a malformed name is unknown.
                 Err(_) => continue,
                 Ok(name) => name,
             };
@@ -205,7 +210,7 @@ impl Typed {
         Ok(typed)
     }
 
-    /// Notes one parameter. Of several of the same name the first stays.
+    /// Stores one parameter. If a name is repeated, the first value stays.
     fn add(&mut self, name: &str, value: &str) -> Result<(), QueryError> {
         let Some(parameter) = Parameter::ALL.iter().find(|known| known.name() == name) else {
             return Err(unknown(name));
@@ -226,7 +231,7 @@ impl Typed {
         }
     }
 
-    /// What all of them ask for together.
+    /// Interprets all parameters together.
     fn ask(&self) -> Result<Ask, QueryError> {
         let (width_px, height_px, fit, enlarge) = self.size()?;
         let format = self.format()?;
@@ -236,7 +241,7 @@ impl Typed {
             height_px,
             fit,
             enlarge,
-            // PNG is lossless, so all its qualities are one.
+            // PNG is lossless: every quality gives the same recipe.
             quality_pct: quality_pct
                 .filter(|_| format != Some(Target::Png))
                 .map(|quality| quality as u8),
@@ -248,8 +253,9 @@ impl Typed {
         })
     }
 
-    /// The same without those that make no sense. Each error takes one away, so that this ends. Beside an exact size its
-    /// bounds do not count, as WebP Server Go has it.
+    /// Interprets all parameters and drops the invalid ones. Each error removes one parameter, so
+    /// the loop ends. If `width` or `height` is valid, `max_width` and `max_height` are ignored, as
+    /// in WebP Server Go.
     fn ask_leniently(mut self) -> Ask {
         use Parameter::{Height, MaxHeight, MaxWidth, Width};
         for side in [Width, Height] {
@@ -272,13 +278,13 @@ impl Typed {
         self.0[parameter as usize].as_deref()
     }
 
-    /// The first of `parameters` that was given.
+    /// Returns the first of `parameters` that has a value.
     fn first(&self, parameters: &[Parameter]) -> Option<Parameter> {
         let mut parameters = parameters.iter().copied();
         parameters.find(|parameter| self.value(*parameter).is_some())
     }
 
-    /// A whole number of 1…`max`.
+    /// Parses the value as a whole number of 1…`max`; `None` if the parameter is absent.
     fn number(&self, parameter: Parameter, max: u32) -> Result<Option<u32>, QueryError> {
         let Some(value) = self.value(parameter) else {
             return Ok(None);
@@ -313,7 +319,7 @@ impl Typed {
         }
     }
 
-    /// `w h fit dpr enlarge`.
+    /// Reads the box from `w`, `h`, `fit`, `dpr` and `enlarge`.
     fn box_by_our_names(&self) -> Result<Wanted, QueryError> {
         let (width, height) = self.sides(Parameter::W, Parameter::H)?;
         let needs_box = self.first(&[Parameter::Fit, Parameter::Dpr, Parameter::Enlarge]);
@@ -337,8 +343,9 @@ impl Typed {
         Ok((width, height, fit, self.enlarge()?))
     }
 
-    /// `width height`, as WebP Server Go means them: both crop, one alone keeps the shape, and nothing is resized when
-    /// a side is beyond the picture's. For one alone that is what [`Fit::Inside`] does.
+    /// Reads `width` and `height` with their meaning in WebP Server Go: both together crop, one
+    /// alone keeps the proportions, and the picture is not resized if it is smaller than a given
+    /// side. For one alone, [`Fit::Inside`] does the same.
     fn box_by_exact_names(&self) -> Result<Wanted, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
         let fit = match (width, height) {
@@ -372,7 +379,7 @@ impl Typed {
         }
     }
 
-    /// Device pixels a CSS pixel, in hundredths.
+    /// Returns `dpr`, the number of device pixels per CSS pixel, in hundredths.
     fn dpr_pct(&self) -> Result<u32, QueryError> {
         let Some(value) = self.value(Parameter::Dpr) else {
             return Ok(100);
@@ -433,7 +440,7 @@ fn contradiction(parameter: Parameter, problem: impl Into<String>) -> QueryError
     QueryError::new(QueryErrorKind::Contradiction, parameter.name(), problem)
 }
 
-/// A number written in decimal digits alone; `str::parse` would take a sign.
+/// Parses a number of decimal digits only; `str::parse` would accept a sign.
 fn digits(text: &str) -> Option<u32> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| all_digits)
@@ -483,7 +490,8 @@ fn unknown(name: &str) -> QueryError {
     QueryError::new(QueryErrorKind::Unknown, name, problem)
 }
 
-/// The known name that takes the fewest edits from `name`, when those leave at least half of it standing.
+/// Returns the known name with the smallest edit distance from `name`, unless the distance exceeds
+/// half of the known name's length.
 fn nearest(name: &str) -> Option<&'static str> {
     if NAME_CHARS_MAX < name.len() {
         return None;
@@ -494,7 +502,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     (edits * 2 <= nearest.len()).then_some(nearest)
 }
 
-/// Levenshtein's distance, row by row.
+/// Returns the Levenshtein distance, ignoring ASCII case; computed row by row.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a) in a.iter().enumerate() {

@@ -1,16 +1,17 @@
-//! Pixels in memory: the form in which `codec`, `pixel` and `worker` hand pictures to each other.
+//! Pixels in memory: the picture types that `codec`, `pixel` and `worker` exchange.
 
-/// Width and height of a picture or plane, in pixels; both at least 1 once a picture was accepted.
+/// Width and height of a picture or plane in pixels. Both are at least 1 in pictures that a probe
+/// accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Size {
-    /// Columns.
+    /// Number of columns.
     pub width_px: u32,
-    /// Rows.
+    /// Number of rows.
     pub height_px: u32,
 }
 
 impl Size {
-    /// A size of `width_px` × `height_px`.
+    /// Creates a size of `width_px` × `height_px`.
     #[must_use]
     pub const fn new(width_px: u32, height_px: u32) -> Size {
         Size {
@@ -19,13 +20,13 @@ impl Size {
         }
     }
 
-    /// Number of pixels; cannot overflow, as both factors are 32 bit.
+    /// Returns the number of pixels. Cannot overflow, because both factors have 32 bits.
     #[must_use]
     pub const fn pixels(self) -> u64 {
         self.width_px as u64 * self.height_px as u64
     }
 
-    /// The size after exchanging rows and columns.
+    /// Returns the size after exchanging rows and columns.
     #[must_use]
     pub const fn transposed(self) -> Size {
         Size {
@@ -35,14 +36,14 @@ impl Size {
     }
 }
 
-/// How many luma samples share one chroma sample, by the names of JPEG and AV1.
+/// Chroma subsampling, named as in JPEG and AV1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subsampling {
     /// Chroma at full resolution.
     S444,
     /// Chroma halved horizontally.
     S422,
-    /// Chroma halved both ways.
+    /// Chroma halved in both directions.
     S420,
     /// Chroma halved vertically.
     S440,
@@ -53,7 +54,7 @@ pub enum Subsampling {
 }
 
 impl Subsampling {
-    /// Horizontal and vertical divisors of the chroma planes.
+    /// Returns the horizontal and vertical divisors of the chroma planes.
     #[must_use]
     pub const fn divisors(self) -> (u32, u32) {
         match self {
@@ -65,7 +66,7 @@ impl Subsampling {
         }
     }
 
-    /// Size of a chroma plane beside luma of `luma`: each side is rounded up.
+    /// Returns the size of a chroma plane for a luma plane of size `luma`; each side is rounded up.
     #[must_use]
     pub const fn chroma(self, luma: Size) -> Size {
         let (x, y) = self.divisors();
@@ -76,7 +77,7 @@ impl Subsampling {
     }
 }
 
-/// Which part of 0…255 the samples use.
+/// Part of 0…255 that the samples use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Range {
     /// 0…255, as in JPEG.
@@ -85,7 +86,7 @@ pub enum Range {
     Limited,
 }
 
-/// Coefficients between RGB and YCbCr, by the names of ITU-T H.273.
+/// Coefficients between RGB and YCbCr, named as in ITU-T H.273.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// BT.601: JPEG, WebP, and AVIF with matrix 5 or 6.
@@ -96,19 +97,19 @@ pub enum Matrix {
     Bt2020,
 }
 
-/// One component of a picture, 8 bits a sample, row after row.
+/// One component of a picture, 8 bits per sample, stored row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Samples a row and rows.
+    /// Samples per row, and number of rows.
     pub size: Size,
-    /// Bytes from one row's start to the next; at least `size.width_px`.
+    /// Bytes from the start of one row to the start of the next; at least `size.width_px`.
     pub stride: usize,
-    /// `stride × size.height_px` bytes.
+    /// Samples and padding: `stride × size.height_px` bytes.
     pub data: Vec<u8>,
 }
 
 impl Plane {
-    /// A plane without padding in which every sample is `value`.
+    /// Creates a plane without padding in which every sample is `value`.
     #[must_use]
     pub fn filled(size: Size, value: u8) -> Plane {
         let stride = size.width_px as usize;
@@ -119,10 +120,10 @@ impl Plane {
         }
     }
 
-    /// The samples of row `y`, without padding.
+    /// Returns the samples of row `y`, without padding.
     ///
     /// # Panics
-    /// When `y` is not below the plane's height.
+    /// If `y` is not below the plane's height.
     #[must_use]
     pub fn row(&self, y: u32) -> &[u8] {
         assert!(
@@ -135,37 +136,37 @@ impl Plane {
     }
 }
 
-/// A picture as luma and chroma planes, with an optional plane of straight alpha at luma's size.
+/// Picture of luma and chroma planes, with an optional alpha plane of the luma plane's size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Yuv {
     /// Size of the picture and of its luma plane.
     pub size: Size,
-    /// Relation of the chroma planes to luma.
+    /// Resolution of the chroma planes relative to luma.
     pub subsampling: Subsampling,
-    /// Range of luma and chroma; alpha is always 0…255.
+    /// Range of luma and chroma. Alpha always uses 0…255.
     pub range: Range,
-    /// Coefficients that lead back to RGB.
+    /// Coefficients of the conversion to RGB.
     pub matrix: Matrix,
-    /// Y.
+    /// Plane of Y.
     pub luma: Plane,
-    /// Cb and Cr; `None` exactly for [`Subsampling::S400`].
+    /// Planes of Cb and Cr; `None` for [`Subsampling::S400`] only.
     pub chroma: Option<[Plane; 2]>,
-    /// Straight (not premultiplied) alpha.
+    /// Plane of straight (not premultiplied) alpha, if any.
     pub alpha: Option<Plane>,
 }
 
-/// A picture as interleaved samples without row padding.
+/// Picture of interleaved samples without row padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// Size of the picture.
     pub size: Size,
-    /// What the samples of a pixel are.
+    /// Meaning and order of the samples of a pixel.
     pub layout: Layout,
-    /// `layout.channels() × size.pixels()` bytes.
+    /// Samples: `layout.channels() × size.pixels()` bytes.
     pub data: Vec<u8>,
 }
 
-/// The samples of one interleaved pixel, 8 bits each.
+/// Samples of one interleaved pixel, 8 bits each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Red, green, blue.
@@ -177,7 +178,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Bytes a pixel.
+    /// Returns the number of bytes per pixel.
     #[must_use]
     pub const fn channels(self) -> usize {
         match self {
@@ -187,17 +188,17 @@ impl Layout {
     }
 }
 
-/// A decoded picture in the form its codec had it in.
+/// Decoded picture, in the memory layout that its codec produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raster {
-    /// Planes: JPEG, WebP and AVIF.
+    /// Planes: from JPEG, WebP and AVIF.
     Yuv(Yuv),
-    /// Interleaved: PNG, GIF, BMP, CMYK JPEG, and whatever was through colour conversion.
+    /// Interleaved samples: from PNG, GIF, BMP and CMYK JPEG, and after any colour conversion.
     Packed(Packed),
 }
 
 impl Raster {
-    /// Size of the picture.
+    /// Returns the size of the picture.
     #[must_use]
     pub fn size(&self) -> Size {
         match self {
@@ -206,7 +207,7 @@ impl Raster {
         }
     }
 
-    /// Whether some pixel may be transparent.
+    /// Returns whether the picture has an alpha channel.
     #[must_use]
     pub fn has_alpha(&self) -> bool {
         match self {

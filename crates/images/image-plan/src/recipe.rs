@@ -1,48 +1,50 @@
-//! What a request asks for, in the one form in which two equal requests are equal.
+//! The normalized parameters of a request. Equal requests have equal recipes.
 
 use crate::Target;
 use std::fmt;
 
-/// Longest side that may be asked for, in pixels, after `dpr`.
+/// Maximum requested side in pixels, after multiplication with `dpr`.
 pub const ASKED_SIDE_PX_MAX: u32 = 16_384;
 
-/// How a picture meets the box of `width_px` × `height_px`.
+/// Rule by which a picture is fitted into the box of `width_px` × `height_px`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Fit {
-    /// As large as fits the box; the other fits need both sides of it.
+    /// Scaled to the largest size inside the box. The only fit that does not need both sides.
     #[default]
     Inside,
-    /// Fills the box; what sticks out is cut off evenly.
+    /// Scaled to fill the box; the parts outside the box are cropped evenly on both sides.
     Cover,
-    /// Inside, then padded to exactly the box.
+    /// Scaled as by `Inside`, then padded to exactly the box.
     Contain,
-    /// Stretched to the shape of the box.
+    /// Stretched to the proportions of the box.
     Fill,
-    /// As `Cover`, but a box with a side beyond the picture's leaves the picture as it is: the rule of WebP Server Go
-    /// for `width` with `height`.
+    /// As `Cover`, but the picture stays unchanged if a side of the box exceeds the picture's. WebP
+    /// Server Go treats `width` together with `height` in this way.
     CoverOrKeep,
 }
 
-/// The normalised wish of a request. Its [`Display`](fmt::Display) is a query that parses to itself, equal for equal
-/// recipes, and empty for the identity.
+/// Normalized image parameters of a request. The [`Display`](fmt::Display) output is a query string
+/// that parses to the same recipe. Equal recipes have equal query strings, and the identity has an
+/// empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Recipe {
-    /// Width of the box, `dpr` included: 1…[`ASKED_SIDE_PX_MAX`].
+    /// Width of the box, multiplied with `dpr`: 1…[`ASKED_SIDE_PX_MAX`].
     pub width_px: Option<u32>,
-    /// Height of the box, `dpr` included: 1…[`ASKED_SIDE_PX_MAX`].
+    /// Height of the box, multiplied with `dpr`: 1…[`ASKED_SIDE_PX_MAX`].
     pub height_px: Option<u32>,
-    /// How the picture meets the box; [`Fit::Inside`] unless both sides are given.
+    /// Fit of the picture into the box; [`Fit::Inside`] unless both sides are given.
     pub fit: Fit,
-    /// Whether the answer may have more pixels than the picture; false without a box.
+    /// True if the output may have more pixels than the picture; false without a box.
     pub enlarge: bool,
     /// Quality on the JPEG scale, 1…100.
     pub quality_pct: Option<u8>,
-    /// The format, instead of the best that the client reads.
+    /// Requested output format; `None` means the best one that the client accepts.
     pub format: Option<Target>,
 }
 
 impl Recipe {
-    /// Whether the request asks for the picture as it is, in whichever format is smallest.
+    /// Returns whether the request has no parameters: the unchanged picture, in the smallest
+    /// format.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()

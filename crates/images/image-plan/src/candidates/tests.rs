@@ -29,7 +29,8 @@ const BOTH: Accepts = Accepts {
     named: true,
 };
 
-/// For each query, who competes when the client names no format, JPEG alone, WebP, AVIF, and both.
+/// Lists the candidates for each query, for five kinds of clients: naming no format, only JPEG,
+/// WebP, AVIF, and both WebP and AVIF.
 fn check(facts: Facts, queries: &[&str], expect: Expect) {
     let mut table = String::new();
     for query in queries {

@@ -2,7 +2,8 @@ use super::*;
 use crate::parse_query;
 use expect_test::{Expect, expect};
 
-/// Geometry of each query on a picture of `upright`, parts that change nothing left out.
+/// Lists the geometry of each query on a picture of size `upright`, without steps that change
+/// nothing.
 fn check((width, height): (u32, u32), queries: &[&str], expect: Expect) {
     let upright = Size::new(width, height);
     let mut table = String::new();

@@ -18,7 +18,7 @@ fn formats_are_told_by_their_first_bytes() {
         (b"\0\0\0\x10ftypavif\0\0\0\0", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1avis", Some(Format::Avif)),
-        // HEIC; a version that reads like a brand; a brand behind the box; a box without an end.
+        // HEIC; a minor version that equals a brand; a brand behind the box; a box of size 0.
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", None),
         (b"\0\0\0\x14ftypmif1avifmif1", None),
         (b"\0\0\0\x10ftypmif1\0\0\0\0avif", None),
@@ -51,7 +51,8 @@ fn pictures_that_are_not_converted_have_their_own_types() {
         (b"\xff\x0a\x7f", Some("image/jxl")),
         (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
-        // AVIF, whose brands may include those of HEIF; JPEG; music and films in the same kind of boxes.
+        // AVIF, whose brands may include those of HEIF; JPEG; music and films in the same box
+        // format.
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", None),
         (b"\xff\xd8\xff\xe0", None),
         (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),
@@ -127,7 +128,7 @@ fn types_and_endings() {
     }
 }
 
-/// Where the pixel (x, y) of a picture of 3 × 2 goes, by the words of EXIF's specification.
+/// Returns the new position of pixel (x, y), as the EXIF specification defines the orientations.
 fn moved(orientation: Orientation, (x, y): (u8, u8), (width, height): (u8, u8)) -> (u8, u8) {
     let (right, bottom) = (width - 1 - x, height - 1 - y);
     match orientation {

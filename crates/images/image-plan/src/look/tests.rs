@@ -17,7 +17,7 @@ fn a_look_comes_back_from_its_bytes() {
 fn what_no_worker_makes_is_refused() {
     let sound = Look::new([1, 2, 3], BLURHASH, &[9; 25]).to_bytes();
     assert!(Look::from_bytes(&sound[1..]).is_none());
-    // A quote would end the attribute that it stands in.
+    // A quote would end the HTML attribute that contains the BlurHash.
     for (at, byte) in [
         (4, b'"'),
         (3, 29),

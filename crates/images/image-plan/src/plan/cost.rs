@@ -1,6 +1,6 @@
-//! What a plan will take of memory and CPU, estimated before it runs, for admission and for the cell's limits.
+//! Estimates of a plan's memory and CPU time, for admission and for the limits of the sandbox.
 //!
-//! A job's three phases follow each other, and each lets go of what the one before it used:
+//! A job has three phases in sequence; each frees the memory of the one before:
 //!
 //! ```text
 //! decode    decoder's own + raster × decoded pixels        stored pixels × decoder's rate
@@ -12,16 +12,16 @@
 use super::{Encoding, Plan};
 use crate::Format;
 
-/// An estimate that is meant to be seldom exceeded.
+/// Estimated cost of a plan, chosen high enough that jobs seldom exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Peak heap of the worker; the bytes of the original and of the answer are not counted.
+    /// Peak heap of the worker, without the bytes of the original and of the output.
     pub memory_bytes: u64,
-    /// CPU time.
+    /// CPU time in milliseconds.
     pub cpu_ms: u64,
 }
 
-/// What a codec takes: bytes a pixel beside the raster, and milliseconds a megapixel.
+/// Cost of a codec: bytes per pixel in addition to the raster, and milliseconds per megapixel.
 struct Rate {
     bytes_px: u128,
     ms_mp: u128,
@@ -31,9 +31,9 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
     Rate { bytes_px, ms_mp }
 }
 
-/// Arena, codec tables, stacks.
+/// Fixed memory: arena, codec tables, stacks.
 const BASE_BYTES: u128 = 16 << 20;
-/// Starting on warm pages, reading and writing bytes.
+/// Fixed CPU time: starting on warm pages, reading input and writing output.
 const BASE_MS: u128 = 2;
 /// Bytes of a decoded pixel. Those of a JPEG are three planes at most, but for ink, which is rare.
 const fn raster_bytes_px(source: Format) -> u128 {
@@ -53,7 +53,7 @@ const MEASURE_MS: u128 = 12;
 const MEASURE_MS_MP: u128 = 8;
 
 impl Plan {
-    /// What the plan will take; the largest number where that does not fit, as sides of 32 bits can have it.
+    /// Estimates the cost of the plan. Saturates at `u64::MAX`, which sides of 32 bits can reach.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let shrink = u128::from(self.shrink());
@@ -79,12 +79,15 @@ impl Plan {
     }
 }
 
-/// JPEG's time is DESIGN §4's, doubled for progressive files; the others are estimates from published throughput.
+/// Returns the decoder's cost. The time of JPEG is the figure of the design document (§4), doubled
+/// for progressive files; the other rates are estimates from published throughput.
 const fn decode_rate(source: Format) -> Rate {
     match source {
-        // A progressive file keeps all coefficients: 2 bytes × 3 components at 4:4:4.
+        // The decoder of a progressive file keeps all coefficients: 2 bytes × 3 components at
+        // 4:4:4.
         Format::Jpeg => rate(6, 10),
-        // An interlaced or 16-bit file keeps a second raster of up to 8 bytes a pixel.
+        // The decoder of an interlaced or 16-bit file keeps a second raster of up to 8 bytes per
+        // pixel.
         Format::Png => rate(8, 12),
         Format::Gif => rate(2, 10),
         Format::Webp => rate(4, 10),
@@ -94,8 +97,9 @@ const fn decode_rate(source: Format) -> Rate {
     }
 }
 
-/// DESIGN §4 for the time of lossy WebP and AVIF; the bytes of lossy WebP are oximg's 5.8 up to method 2 and 18.9 above.
-/// The others are estimates until the lab has measured them.
+/// Returns the encoder's cost. The times of lossy WebP and AVIF are figures of the design document
+/// (§4). The bytes of lossy WebP follow oximg: 5.8 up to method 2, and 18.9 above. The other rates
+/// are estimates until the lab has measured them.
 const fn encode_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Jpeg { .. } => rate(8, 10),

@@ -231,10 +231,10 @@ fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor() {
         ("w=501", 2),
         ("w=500", 4),
         ("w=250", 4),
-        // A decoder that shrinks leaves a quarter of a megapixel.
+        // A shrinking decoder must leave at least 360,000 pixels.
         ("w=248", 4),
         ("w=1", 4),
-        // The part that is cut out is what counts, and both of its axes.
+        // The size of the crop decides, on both axes.
         ("w=1000&h=100&fit=cover", 2),
         ("w=500&h=500&fit=cover", 2),
         ("w=375&h=375&fit=cover", 4),
@@ -328,7 +328,7 @@ fn targets() {
     assert_eq!(Target::from_extension(""), None);
 }
 
-/// A plan with a different number in each field.
+/// Returns a plan with a different number in each field.
 fn distinct() -> Plan {
     Plan {
         source: Format::Jpeg,
@@ -405,12 +405,12 @@ fn bytes_that_no_planner_writes_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"2", MalformedPlan::Magic),
-        // Source: SVG, and past the last.
+        // Source format: SVG, and a number behind the last.
         (4, &[6], MalformedPlan::Value),
         (4, &[7], MalformedPlan::Value),
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
-        // An unturned picture is not high enough for the crop.
+        // Without rotation the picture is not high enough for the crop.
         (5, &[1], MalformedPlan::Geometry),
         (6, &[4], MalformedPlan::Value),
         (7, &[2], MalformedPlan::Value),
@@ -423,13 +423,13 @@ fn bytes_that_no_planner_writes_are_refused() {
         (6, &[2, 1, 9, 0], MalformedPlan::Value),
         (6, &[3, 0, 0, 0], MalformedPlan::Value),
         (6, &[1, 0, 9, 7], MalformedPlan::Value),
-        // No width; a crop one to the right, one down, and around the end of numbers.
+        // Width 0; a crop that exceeds the picture by one column, by one row, and with overflow.
         (12, &[0, 0], MalformedPlan::Geometry),
         (20, &[2], MalformedPlan::Geometry),
         (24, &[3], MalformedPlan::Geometry),
         (20, &[255, 255, 255, 255], MalformedPlan::Geometry),
         (28, &[0, 0], MalformedPlan::Geometry),
-        // The inner picture: nothing, and one wider and higher than the answer.
+        // `inner` of width 0, and `inner` wider or higher than the output.
         (36, &[0, 0], MalformedPlan::Geometry),
         (36, &[245, 1], MalformedPlan::Geometry),
         (40, &[89, 2], MalformedPlan::Geometry),

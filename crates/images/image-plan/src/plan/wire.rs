@@ -1,4 +1,4 @@
-//! A plan's bytes, as the server sends them to a worker of the same build.
+//! Serialized plans, sent by the server to a worker of the same build.
 //!
 //! ```text
 //!  0  "PLN1"        4  source u8 · orientation u8 · encoder u8 · lossless u8
@@ -10,21 +10,21 @@ use super::{Encoding, Plan, Rect, Target};
 use crate::{Format, Orientation, Size};
 use std::{error, fmt};
 
-/// Length of every plan.
+/// Size of a serialized plan in bytes.
 pub const PLAN_BYTES: usize = 52;
 
 const MAGIC: [u8; 4] = *b"PLN1";
 
-/// Bytes that are not a plan, or one that no planner makes; the server's fault.
+/// Reason why bytes are not a valid plan; the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedPlan {
-    /// Not exactly [`PLAN_BYTES`].
+    /// The length is not exactly [`PLAN_BYTES`].
     Length,
-    /// Does not begin with the magic number of this version.
+    /// The bytes do not begin with the magic number of this version.
     Magic,
-    /// A number that names no format, orientation or encoder, or a setting out of its range.
+    /// A format, orientation or encoder is unknown, or a setting is out of range.
     Value,
-    /// An empty size, or one that does not fit into the one it is part of.
+    /// A size is empty, or exceeds the size that contains it.
     Geometry,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for MalformedPlan {
 impl error::Error for MalformedPlan {}
 
 impl Plan {
-    /// The plan's bytes.
+    /// Serializes the plan.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; PLAN_BYTES] {
         let (quality, effort, lossless) = match self.encoding {
@@ -83,10 +83,10 @@ impl Plan {
         bytes
     }
 
-    /// Reads a plan and checks that its parts fit each other.
+    /// Parses a plan and checks that its parts are consistent.
     ///
     /// # Errors
-    /// [`MalformedPlan`] when the bytes are not exactly one plan of this version.
+    /// [`MalformedPlan`] if the bytes are not exactly one plan of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Plan, MalformedPlan> {
         let bytes: &[u8; PLAN_BYTES] = bytes.try_into().map_err(|_| MalformedPlan::Length)?;
         if bytes[..4] != MAGIC {
@@ -129,7 +129,8 @@ impl Plan {
         }
     }
 
-    /// Whether nothing is empty, the crop lies in the upright picture, and what is padded in the answer.
+    /// Returns whether no size is empty, the crop lies inside the upright picture, `inner` lies
+    /// inside `target`, and the output format supports `target`.
     fn is_consistent(&self) -> bool {
         let within = |offset: u32, length: u32, whole: u32| {
             length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)
@@ -143,7 +144,7 @@ impl Plan {
     }
 }
 
-/// The format of a number; SVG has no pixels to plan with.
+/// Returns the format with this number. SVG is excluded, because it is never decoded.
 fn format(number: u8) -> Option<Format> {
     let format = Format::ALL
         .into_iter()
@@ -151,7 +152,7 @@ fn format(number: u8) -> Option<Format> {
     format.filter(|format| *format != Format::Svg)
 }
 
-/// The encoder and its settings. Bytes that it does not use must be as `to_bytes` leaves them.
+/// Parses the encoder and its settings. Unused bytes must have the values that `to_bytes` writes.
 fn encoding(fields: [u8; 6]) -> Option<Encoding> {
     let [target, lossless, quality @ 0..=100, effort, 0, 0] = fields else {
         return None;

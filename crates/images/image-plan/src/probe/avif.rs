@@ -1,4 +1,4 @@
-//! AVIF: the properties of the primary item, or the size of a sequence's track.
+//! AVIF: parses the properties of the primary item, or the size of a sequence's track.
 //!
 //! ```text
 //! ftyp
@@ -7,7 +7,7 @@
 //!                └─ ipma   item id → property numbers, in the order in which they apply
 //! moov ─── trak ─── tkhd   width and height of a track, 16.16
 //! ```
-//! Source: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
+//! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
 
 use super::head::Head;
 use super::png::{TRANSFER_HLG, TRANSFER_PQ};
@@ -16,26 +16,27 @@ use crate::format::ftyp_brands;
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use std::ops::Range;
 
-/// Properties of a file that are looked at; a picture has about ten, a grid as many once.
+/// Maximum number of properties in a file. A picture has about ten; the tiles of a grid share
+/// theirs.
 const PROPERTIES_MAX: usize = 256;
 
-/// How alpha items are marked, by MPEG-B and, before that, by HEVC.
+/// Types of auxiliary items that hold alpha: the one of MPEG-B, and the older one of HEVC.
 const ALPHA_URNS: [&[u8]; 2] = [
     b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0",
     b"urn:mpeg:hevc:2015:auxid:1\0",
 ];
 
-/// Brands of pictures and of sequences in HEVC, and of those whose codec the brand does not tell.
+/// Brands of HEVC pictures and sequences, and generic brands that do not name a codec.
 const HEIF_BRANDS: [Kind; 9] = [
     *b"heic", *b"heix", *b"heim", *b"heis", *b"hevc", *b"hevx", *b"mif1", *b"mif2", *b"msf1",
 ];
 
-/// Version and flags, with which full boxes begin.
+/// Size of the version and flags at the start of a full box.
 const VERSION_BYTES: u64 = 4;
 
 type Kind = [u8; 4];
 
-/// A property of some item: its kind and where its content stands.
+/// Property or other box: its kind and the range of its content.
 type Property = (Kind, Range<u64>);
 
 pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
@@ -57,7 +58,8 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     Ok(facts)
 }
 
-/// The size of the upright primary item of a HEIC or HEIF file, whose boxes are those of AVIF.
+/// Returns the size of the upright primary item of a HEIC or HEIF file, which has the same boxes as
+/// AVIF.
 pub(super) fn heif_size(head: &mut Head<'_>) -> Result<Size, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
     if !ftyp_brands(sniffed).any(|brand| HEIF_BRANDS.iter().any(|known| known == brand)) {
@@ -68,11 +70,12 @@ pub(super) fn heif_size(head: &mut Head<'_>) -> Result<Size, ProbeError> {
     still(head, &meta).map(|facts| facts.oriented())
 }
 
-/// A sequence; only its size is of use, as it is passed through. Its still picture, where it has one, may lack all else.
+/// Reads the size of a sequence. No other property is needed, because sequences are sent unchanged.
+/// The optional still picture of a sequence may lack required properties, so it is not used.
 fn sequence(head: &mut Head<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> {
     let trak = child(head, &moov, b"trak")?;
     let tkhd = child(head, &trak, b"tkhd")?;
-    // The two sides end the box in each of its versions.
+    // Width and height are the last fields of the box in all its versions.
     let sides = (tkhd.end - tkhd.start).saturating_sub(8);
     let [w1, w0, _, _, h1, h0, _, _] = head.field(&tkhd, sides)?;
     let size = Size::new(
@@ -93,7 +96,7 @@ fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
 
     let mut facts = Facts::new(Format::Avif, Size::new(0, 0), Colour::Ycc);
     for number in numbers {
-        // Numbers count from 1; 0 is none.
+        // Numbers count from 1; 0 means no property.
         let property = usize::from(number)
             .checked_sub(1)
             .and_then(|index| properties.get(index));
@@ -103,7 +106,7 @@ fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
     }
     for (kind, content) in &properties {
         match kind {
-            // The tiles of a grid have a decoder configuration, the grid itself has none.
+            // A grid has no decoder configuration of its own; its tiles do.
             b"av1C" if facts.subsampling.is_none() => configuration(head, &mut facts, content)?,
             b"auxC" => facts.alpha |= is_alpha(head, content)?,
             _ => {}
@@ -112,7 +115,7 @@ fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
     Ok(facts)
 }
 
-/// Notes what a property of the primary item says.
+/// Records a property of the primary item in `facts`.
 fn apply(
     head: &mut Head<'_>,
     facts: &mut Facts,
@@ -133,7 +136,7 @@ fn apply(
             let [angle] = head.field(content, 0)?;
             let turn = match angle & 3 {
                 0 => Orientation::Upright,
-                // Quarter turns against the clock.
+                // The unit is a quarter turn counter-clockwise.
                 1 => Orientation::Turn270,
                 2 => Orientation::Turn180,
                 _ => Orientation::Turn90,
@@ -155,7 +158,8 @@ fn apply(
     Ok(())
 }
 
-/// `av1C`: the third byte holds tier u1 · high depth u1 · twelve u1 · monochrome u1 · subsampling x u1, y u1 · siting u2.
+/// Reads `av1C`. The third byte holds tier u1 · high depth u1 · twelve u1 · monochrome u1 ·
+/// subsampling x u1, y u1 · siting u2.
 fn configuration(
     head: &mut Head<'_>,
     facts: &mut Facts,
@@ -180,7 +184,8 @@ fn configuration(
     Ok(())
 }
 
-/// `colr`: an ICC profile, or code points of H.273: primaries u16 · transfer u16 · matrix u16 · range u1.
+/// Reads `colr`: an ICC profile, or code points of H.273: primaries u16 · transfer u16 · matrix u16
+/// · range u1.
 fn colour(head: &mut Head<'_>, facts: &mut Facts, content: &Range<u64>) -> Result<(), ProbeError> {
     const MATRIX_IDENTITY: u16 = 0;
     let kind: Kind = head.field(content, 0)?;
@@ -211,13 +216,13 @@ fn is_alpha(head: &mut Head<'_>, content: &Range<u64>) -> Result<bool, ProbeErro
     Ok(false)
 }
 
-/// `pitm`: an id of 16 bits in version 0, of 32 bits later.
+/// Reads `pitm`: an id of 16 bits in version 0, of 32 bits in later versions.
 fn primary_item(head: &mut Head<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
     let [version, _, _, _] = head.field(pitm, 0)?;
     item_id(head, pitm, VERSION_BYTES, version)
 }
 
-/// The item id at `offset` in `content`; it has [`item_id_bytes`] bytes.
+/// Reads the item id at `offset` in `content`; its size is [`item_id_bytes`].
 fn item_id(
     head: &mut Head<'_>,
     content: &Range<u64>,
@@ -247,7 +252,7 @@ fn properties(head: &mut Head<'_>, ipco: &Range<u64>) -> Result<Vec<Property>, P
     Ok(properties)
 }
 
-/// The numbers of `item`'s properties.
+/// Returns the numbers of `item`'s properties.
 ///
 /// ```text
 /// ipma: version u8 · flags u24 · entries u32 · (item id · count u8 · count × number)…
@@ -286,13 +291,13 @@ fn associations(head: &mut Head<'_>, iprp: &Range<u64>, item: u32) -> Result<Vec
     Ok(Vec::new())
 }
 
-/// The content of the first box of `kind` in `area`, without which there is no picture.
+/// Returns the content of the first box of `kind` in `area`. Fails if there is none.
 fn child(head: &mut Head<'_>, area: &Range<u64>, kind: &Kind) -> Result<Range<u64>, ProbeError> {
     let found = find(head, area, kind)?;
     found.ok_or(ProbeError::malformed("avif without a picture"))
 }
 
-/// The content of the first box of `kind` in `area`.
+/// Returns the content of the first box of `kind` in `area`, if any.
 fn find(
     head: &mut Head<'_>,
     area: &Range<u64>,
@@ -308,7 +313,8 @@ fn find(
     Ok(None)
 }
 
-/// The box at the start of `area`, which must lie in it; `None` at its end.
+/// Reads the box at the start of `area`, which must not extend beyond `area`. Returns `None` if
+/// `area` is empty.
 ///
 /// ```text
 /// size u32 · kind · [size u64 when the first is 1] · content          size 0: to the end

@@ -1,12 +1,12 @@
-//! BMP: the file header, and as much of the bitmap header as its version has.
+//! BMP: parses the file header and the fields of the bitmap header that its version has.
 //!
 //! ```text
-//! 0 "BM" · 2 size · 10 offset of pixels · 14 header's size
-//! of 12:       18 width u16 · 20 height u16 · 24 bits
-//! of 16…124:   18 width i32 · 22 height i32, negative when rows run downwards · 28 bits · 30 compression
-//! of 56…124:   66 alpha mask        of 124:   70 colour space · 130 profile's size
+//! 0 "BM" · 2 size · 10 offset of pixels · 14 size of the bitmap header
+//! size 12:       18 width u16 · 20 height u16 · 24 bits
+//! size 16…124:   18 width i32 · 22 height i32, negative if top-down · 28 bits · 30 compression
+//! size 56…124:   66 alpha mask        size 124:   70 colour space · 130 profile's size
 //! ```
-//! Source: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
+//! Sources: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
 
 use super::head::Head;
 use super::{Colour, Facts, ProbeError, Unsupported};
@@ -23,7 +23,7 @@ const RLE4: u32 = 2;
 const BIT_FIELDS: u32 = 3;
 const ALPHA_BIT_FIELDS: u32 = 6;
 
-/// `PROFILE_EMBEDDED`.
+/// Colour space `PROFILE_EMBEDDED`: the file contains an ICC profile.
 const SPACE_EMBEDDED: u32 = u32::from_be_bytes(*b"MBED");
 
 pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {

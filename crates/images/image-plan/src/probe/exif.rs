@@ -1,4 +1,4 @@
-//! The orientation in an EXIF block, which is a TIFF file of its own.
+//! Reads the orientation from an EXIF block, which has the structure of a TIFF file.
 //!
 //! ```text
 //! 0  "II" little-endian or "MM" big-endian · 2  42 · 4  offset of the first directory
@@ -10,14 +10,14 @@ use super::{ProbeError, ProbeErrorKind};
 use crate::Orientation;
 use std::ops::Range;
 
-/// Entries of a directory that are looked at; cameras write about a dozen, sorted by tag.
+/// Maximum number of directory entries examined; cameras write about a dozen, sorted by tag.
 const ENTRIES_MAX: u64 = 256;
 const ENTRY_BYTES: u64 = 12;
 const TAG_ORIENTATION: u16 = 0x0112;
 const TYPE_SHORT: u16 = 3;
 
-/// The orientation that the block at `block` states; upright where it states none, or is broken: EXIF is a remark
-/// beside the picture, and what cannot be read of it must not cost the picture.
+/// Returns the orientation stated by the EXIF block at `block`. Upright if the block states none or
+/// is malformed: broken metadata must not make a valid picture unreadable.
 pub(super) fn orientation(
     head: &mut Head<'_>,
     block: Range<u64>,
@@ -30,7 +30,7 @@ pub(super) fn orientation(
 }
 
 fn stated(head: &mut Head<'_>, block: Range<u64>) -> Result<Option<Orientation>, ProbeError> {
-    // JPEG puts this before the TIFF, and some writers of WebP and PNG do too.
+    // JPEG has this prefix before the TIFF structure, and some writers of WebP and PNG add it too.
     let prefix: [u8; 6] = head.field(&block, 0)?;
     let tiff = match &prefix {
         b"Exif\0\0" => block.start + 6..block.end,

@@ -1,19 +1,21 @@
-//! GIF: the screen, then block after block until a second image shows that it moves.
+//! GIF: parses the screen descriptor, then all blocks until a second image proves an animation.
 //!
 //! ```text
 //! "GIF89a" · screen: width u16 · height u16 · flags · background · aspect · [global colours]
-//! 21 label sub-blocks… 0                                        extension
-//! 2C x y width height u16 · flags · [local colours] · code size · sub-blocks… 0        image
-//! 3B                                                            end
+//! 21 label sub-blocks… 0                                                          extension
+//! 2C x y width height u16 · flags · [local colours] · code size · sub-blocks… 0   image
+//! 3B                                                                              end
 //! ```
-//! Source: GIF89a specification. Decoders differ on broken ends, so an end of file counts as the end of the picture.
+//! Source: GIF89a specification. Decoders differ on truncated files, so the end of the file counts
+//! as the end of the picture.
 
 use super::head::Head;
 use super::{Colour, Facts, ProbeError};
 use crate::{Format, Size};
 
-/// Bytes that are walked in search of a second image. A first image longer than this is taken to be one of many:
-/// wrongly refusing to convert costs bytes, wrongly converting freezes an animation.
+/// Maximum bytes examined in search of a second image. If the first image extends beyond this, the
+/// file counts as animated: wrongly refusing a conversion only costs bytes, wrongly converting
+/// loses an animation.
 const WALK_BYTES_MAX: u64 = 2 << 20;
 
 const SCREEN_END: u64 = 13;
@@ -45,7 +47,8 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
             EXTENSION => {
                 let [_, label] = head.array(at)?;
                 if label == GRAPHIC_CONTROL && images == 0 {
-                    // Length, then flags of which the lowest says that one colour is transparent.
+                    // The length of the block, then flags. The lowest flag means that one colour is
+                    // transparent.
                     let [_, flags] = head.array(at + 2)?;
                     facts.alpha |= flags & 1 != 0;
                 }
@@ -60,7 +63,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
                 let [x0, x1, y0, y1, w0, w1, h0, h1, flags] = head.array(at + 1)?;
                 let [x, y, width, height] = [[x0, x1], [y0, y1], [w0, w1], [h0, h1]]
                     .map(|bytes| u32::from(u16::from_le_bytes(bytes)));
-                // An image that reaches beyond the screen makes the picture larger, as viewers have it.
+                // An image that extends beyond the screen enlarges the picture, as in viewers.
                 facts.stored = Size::new(
                     screen.width_px.max(x + width),
                     screen.height_px.max(y + height),
@@ -69,7 +72,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
                 at = skip_sub_blocks(head, at + 10 + colours_bytes(flags) + 1)?;
             }
             END => break,
-            // After an image, padding and rubbish are common, and decoders stop there.
+            // Padding and garbage after an image are common; decoders stop there.
             _ if images != 0 => break,
             _ => return Err(ProbeError::malformed("gif with an unknown block")),
         }
@@ -81,7 +84,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     }
 }
 
-/// Length of the colour table that `flags` announce.
+/// Returns the length of the colour table that `flags` announce.
 fn colours_bytes(flags: u8) -> u64 {
     match flags & 0x80 {
         0 => 0,
@@ -89,7 +92,8 @@ fn colours_bytes(flags: u8) -> u64 {
     }
 }
 
-/// The offset behind the chain of sub-blocks at `at`, or a later one than the file or the walk has.
+/// Returns the offset behind the chain of sub-blocks at `at`. Stops early behind the end of the
+/// file or [`WALK_BYTES_MAX`].
 fn skip_sub_blocks(head: &mut Head<'_>, mut at: u64) -> Result<u64, ProbeError> {
     while at < head.len_bytes() && at <= WALK_BYTES_MAX {
         let [length] = head.array(at)?;

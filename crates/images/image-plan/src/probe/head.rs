@@ -1,26 +1,27 @@
-//! Positioned reads through one small window, counted and bounded.
+//! Positioned reads through one small window, with limits on their number and size.
 
 use super::{ProbeError, ReadAt};
 use std::io;
 use std::ops::Range;
 
-/// Most positioned reads of one probe. A camera's JPEG takes one to a handful; long XMP or ICC chains some hundreds.
+/// Maximum number of reads per probe. A camera's JPEG takes one to five; a file with long chains of
+/// XMP or ICC segments takes some hundreds.
 pub const PROBE_READS_MAX: u32 = 1024;
-/// Most bytes of one read.
+/// Maximum size of one read in bytes.
 pub const PROBE_READ_BYTES_MAX: usize = 64 * 1024;
-/// Most bytes of all reads of one probe.
+/// Maximum total size of all reads of one probe in bytes.
 pub const PROBE_BYTES_MAX: u64 = 4 << 20;
 
-/// Bytes a read fetches at first. Headers sit at the start and are seldom longer.
+/// Initial size of a read in bytes. Headers are at the start of a file and seldom longer.
 const WINDOW_BYTES: usize = 4096;
 
-/// The bytes of a file of which only a few are wanted.
+/// Buffered reader of a file's header.
 pub(super) struct Head<'a> {
     source: &'a dyn ReadAt,
     len_bytes: u64,
-    /// What the last read brought.
+    /// Bytes of the last read.
     window: Vec<u8>,
-    /// Offset of the window in the file.
+    /// Offset of `window` in the file.
     window_at: u64,
     window_bytes: usize,
     reads_left: u32,
@@ -40,20 +41,20 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Length of the file.
+    /// Returns the length of the file.
     pub(super) fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
 
-    /// Reads as much as allowed at once from here on, for a walk that touches everything.
+    /// Enlarges all following reads to the maximum, for parsers that read the file without gaps.
     pub(super) fn widen(&mut self) {
         self.window_bytes = PROBE_READ_BYTES_MAX;
     }
 
-    /// The `count` bytes at `offset`.
+    /// Returns the `count` bytes at `offset`.
     ///
     /// # Panics
-    /// When `count` exceeds a small window; no parser asks for more at once.
+    /// If `count` exceeds [`WINDOW_BYTES`]; no parser asks for more at once.
     pub(super) fn bytes(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         assert!(count <= WINDOW_BYTES, "{count} bytes of a header at once");
         let end = offset.checked_add(count as u64);
@@ -70,13 +71,14 @@ impl<'a> Head<'a> {
         Ok(&self.window[start..start + count])
     }
 
-    /// The `N` bytes at `offset`.
+    /// Returns the `N` bytes at `offset`.
     pub(super) fn array<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], ProbeError> {
         let bytes = self.bytes(offset, N)?;
         Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
     }
 
-    /// The `N` bytes at `offset` in `part`, a segment, chunk or box that must hold them.
+    /// Returns the `N` bytes at `offset` within `part`, the extent of a segment, chunk or box.
+    /// Fails if they exceed `part`.
     pub(super) fn field<const N: usize>(
         &mut self,
         part: &Range<u64>,
@@ -89,7 +91,7 @@ impl<'a> Head<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `offset`, where at least `count` bytes must follow.
+    /// Moves the window to `offset` and reads at least `count` bytes.
     fn fetch(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
         let wanted = (self.len_bytes - offset).min(self.window_bytes as u64) as usize;
         self.window.resize(wanted, 0);

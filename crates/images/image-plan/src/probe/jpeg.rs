@@ -1,16 +1,17 @@
-//! JPEG: markers up to the first scan, stepping over what segments hold.
+//! JPEG: parses the markers up to the first scan and skips the contents of most segments.
 //!
 //! ```text
 //! FF D8 · (FF marker · length u16 · length − 2 bytes)… · FF DA scan
 //! ```
-//! Source: ITU-T T.81, annex B; Adobe technical note 5116 for APP14; ICC.1 annex B.4 for APP2.
+//! Sources: ITU-T T.81, annex B; Adobe technical note 5116 for APP14; ICC.1 annex B.4 for APP2.
 
 use super::head::Head;
 use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
 
-/// Bytes between segments that are stepped over while looking for the next marker, as libjpeg does.
+/// Maximum bytes between segments that are skipped in search of the next marker. libjpeg skips such
+/// bytes too.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
 const DQT: u8 = 0xdb;
@@ -23,7 +24,7 @@ const APP14: u8 = 0xee;
 
 const PROFILE_TAG: &[u8; 12] = b"ICC_PROFILE\0";
 
-/// What the segments said so far.
+/// State collected from the segments.
 #[derive(Default)]
 struct Seen {
     frame: Option<Frame>,
@@ -44,7 +45,7 @@ struct Frame {
     ids: [u8; 4],
     /// Horizontal and vertical sampling factors.
     sampling: [(u8, u8); 4],
-    /// Quantisation table of the first component.
+    /// Number of the first component's quantisation table.
     table: u8,
 }
 
@@ -57,7 +58,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
         match marker {
             SOS => break,
             EOI => return Err(ProbeError::malformed("jpeg without a scan")),
-            // TEM, RST0…7 and a second SOI stand alone.
+            // TEM, RST0…7 and a repeated SOI have no length and no payload.
             0x01 | 0xd0..=0xd8 => continue,
             _ => {}
         }
@@ -74,7 +75,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     seen.facts()
 }
 
-/// The next marker and the offset behind it. Any number of FF may stand before a marker.
+/// Returns the next marker and the offset behind it. A marker may be preceded by any number of FF.
 fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> {
     let mut after_ff = false;
     for at in from..from + GARBAGE_BYTES_MAX {
@@ -98,7 +99,7 @@ impl Seen {
     ) -> Result<(), ProbeError> {
         let bytes = payload.end - payload.start;
         match marker {
-            // C4, C8 and CC are no frames: Huffman tables, an extension, arithmetic conditioning.
+            // C4, C8 and CC are not frames: Huffman tables, an extension, arithmetic conditioning.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 if self.frame.is_some() {
                     return Err(ProbeError::malformed("jpeg with two frames"));
@@ -113,7 +114,7 @@ impl Seen {
             {
                 self.orientation = Some(exif::orientation(head, payload)?);
             }
-            // Behind the tag stand the part's number and the count of parts.
+            // Two bytes follow the tag: the number of this part and the count of parts.
             APP2 if 14 <= bytes && &head.array(payload.start)? == PROFILE_TAG => {
                 self.profile_bytes += bytes - 14;
             }
@@ -126,7 +127,8 @@ impl Seen {
         Ok(())
     }
 
-    /// A DQT segment: tables of 64 entries of one or two bytes, each behind a byte of precision and number.
+    /// Reads a DQT segment: tables of 64 entries of one or two bytes, each table preceded by one
+    /// byte with its precision and number.
     fn tables(&mut self, head: &mut Head<'_>, payload: Range<u64>) -> Result<(), ProbeError> {
         let mut at = payload.start;
         while at < payload.end {
@@ -168,7 +170,8 @@ impl Seen {
         })
     }
 
-    /// As libjpeg guesses it: the Adobe marker decides, then JFIF, then the components' names.
+    /// Determines the colour space by libjpeg's rules: first the Adobe marker, then JFIF, then the
+    /// component ids.
     fn colour(&self, frame: &Frame) -> Colour {
         match (frame.components, self.adobe_transform) {
             (1 | 2, _) => Colour::Grey,
@@ -182,8 +185,11 @@ impl Seen {
 }
 
 impl Frame {
+    /// Reads a start-of-frame segment.
+    ///
     /// ```text
-    /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8 · 6 (id · sampling · table) each 3 bytes
+    /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8
+    /// 6 id u8 · sampling u8 · table u8, for each component
     /// ```
     fn read(head: &mut Head<'_>, marker: u8, payload: Range<u64>) -> Result<Frame, ProbeError> {
         let [precision, h1, h0, w1, w0, components] = head.field(&payload, 0)?;
@@ -200,7 +206,8 @@ impl Frame {
             table: 0,
         };
         if frame.size.height_px == 0 {
-            // T.81 B.2.5 lets a DNL segment behind the first scan give the height; libjpeg does not read it.
+            // T.81 B.2.5 allows a DNL segment after the first scan to give the height; libjpeg does
+            // not support it.
             return Err(ProbeError::malformed("jpeg without a height"));
         }
         for index in 0..usize::from(components.min(4)) {
@@ -252,14 +259,14 @@ impl Frame {
     }
 }
 
-/// The luma table of T.81 annex K.1, which libjpeg scales by quality.
+/// Luma table of T.81 annex K.1, which libjpeg scales by quality.
 const ANNEX_K_LUMA: [u32; 64] = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56,
     14, 17, 22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113,
     92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
 
-/// Sum of libjpeg's luma table at each quality of 1…100; it falls as quality grows.
+/// Sum of libjpeg's luma table at each quality of 1…100. The sums fall as quality grows.
 const SUMS: [u32; 100] = {
     let mut sums = [0; 100];
     let mut quality = 1;
@@ -286,8 +293,8 @@ const SUMS: [u32; 100] = {
     sums
 };
 
-/// The quality whose table libjpeg would have given the nearest sum. Exact for files written by libjpeg; for tables of
-/// other encoders it tells how coarse they are on the same scale.
+/// Returns the quality at which libjpeg's luma table has the nearest sum. Exact for files written
+/// by libjpeg; for tables of other encoders an estimate of their coarseness on the same scale.
 fn quality(sum: u32) -> u8 {
     let nearest = (1u8..=100).zip(SUMS).rev();
     nearest

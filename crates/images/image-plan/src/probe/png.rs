@@ -1,21 +1,21 @@
-//! PNG: the header chunk, then the heads of the chunks before the first image data.
+//! PNG: parses the header chunk, then the heads of the chunks before the first image data.
 //!
 //! ```text
 //! 8 bytes of signature · (length u32 · type · data · CRC u32)…
 //! IHDR: width u32 · height u32 · bit depth · colour type · compression · filter · interlace
 //! ```
-//! Source: PNG (third edition), §5 and §11. CRCs are left to the decoder.
+//! Source: PNG (third edition), §5 and §11. The decoder checks the CRCs.
 
 use super::head::Head;
 use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Size};
 
-/// Bytes of a chunk beside its data: length, type, CRC.
+/// Bytes of a chunk in addition to its data: length, type, CRC.
 const CHUNK_FRAME_BYTES: u64 = 12;
-/// PNG (third edition) §7.1: lengths and sides stay below 2³¹.
+/// Maximum of lengths and sides. PNG (third edition) §7.1: below 2³¹.
 const INTEGER_MAX: u32 = i32::MAX as u32;
 
-/// ITU-T H.273: the transfer functions of HDR.
+/// Transfer characteristics of HDR, by ITU-T H.273.
 pub(super) const TRANSFER_PQ: u16 = 16;
 pub(super) const TRANSFER_HLG: u16 = 18;
 

@@ -12,7 +12,7 @@ use expect_test::{Expect, expect};
 use std::cell::RefCell;
 use write::*;
 
-/// Bytes followed by as many zeros as make up `len_bytes`, that count how they are read.
+/// `bytes`, followed by zeros up to `len_bytes`; records the size of each read.
 struct Sparse<'a> {
     bytes: &'a [u8],
     len_bytes: u64,
@@ -45,7 +45,7 @@ impl ReadAt for Sparse<'_> {
     }
 }
 
-/// One line that says only what is not usual.
+/// Formats the facts on one line, without those that have the default value.
 fn line(facts: &Facts) -> String {
     let Facts {
         format,
@@ -141,7 +141,7 @@ fn bombs_cost_no_more_than_other_headers() {
     );
     let mut profile = png((1, 1), [8, 2, 0], &[chunk(b"iCCP", &[])]);
     profile[33..37].copy_from_slice(&i32::MAX.to_be_bytes());
-    // What stands behind the profile are zeros.
+    // The bytes after the profile are zeros.
     check(
         "giant profile",
         &profile,

@@ -1,11 +1,14 @@
-//! WebP: one frame's header, or the extended header and the heads of the chunks behind it.
+//! WebP: parses the header of a single frame, or the extended header and the heads of the chunks
+//! behind it.
 //!
 //! ```text
 //! "RIFF" size "WEBP" · (four letters · size u32 · data · pad to even)…
-//! VP8   tag 3 bytes · 9D 01 2A · width u14 · height u14            VP8L  2F · width−1 u14 · height−1 u14 · alpha u1
-//! VP8X  flags · 3 bytes · width−1 u24 · height−1 u24 · ICCP · ANIM · ANMF… or ALPH and VP8, or VP8L · EXIF
+//! VP8   tag 3 bytes · 9D 01 2A · width u14 · height u14
+//! VP8L  2F · width−1 u14 · height−1 u14 · alpha u1
+//! VP8X  flags · 3 bytes · width−1 u24 · height−1 u24
+//!       then ICCP · ANIM · ANMF… or ALPH and VP8, or VP8L · EXIF
 //! ```
-//! Source: RFC 9649 §2; RFC 6386 §9.1.
+//! Sources: RFC 9649 §2; RFC 6386 §9.1.
 
 use super::head::Head;
 use super::{Colour, Facts, ProbeError, exif};
@@ -29,7 +32,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     }
 }
 
-/// The kind of the chunk at `at`, and where its data stand.
+/// Returns the kind of the chunk at `at` and the range of its data.
 fn chunk(head: &mut Head<'_>, at: u64) -> Result<([u8; 4], Range<u64>), ProbeError> {
     let kind = head.array(at)?;
     let size = u32::from_le_bytes(head.array(at + 4)?);
@@ -44,7 +47,7 @@ fn lossy(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
     if tag & 1 != 0 {
         return Err(ProbeError::malformed("webp that is no key frame"));
     }
-    // The two highest bits ask for scaling, which nobody does.
+    // The two highest bits request scaling, which decoders ignore.
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
     let size = Size::new(side(w0, w1), side(h0, h1));
     Ok(Facts {

@@ -2,7 +2,7 @@ use super::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-/// What becomes of each of `queries`, which stand apart by white space.
+/// Lists the outcome of each of the white-space separated `queries`.
 fn check(queries: &str, expect: Expect) {
     check_by(Grammar::Strict, queries, expect);
 }
@@ -275,7 +275,8 @@ fn unknown_names() {
     );
 }
 
-/// What stands in addresses for others to read, which no grammar but the strict one minds.
+/// Queries with parameters meant for other programs. All grammars but the strict one ignore these
+/// parameters.
 const OTHERS: &str = "v=123 ver=6.5 utm_source=news&utm_medium=mail fbclid=x%ff %zz=1 a%0d%0ab= _ w=640&v=123 ?w=640";
 
 #[test]
@@ -364,7 +365,7 @@ proptest! {
         }
     }
 
-    /// What a grammar does not heed may be left out, and nothing else.
+    /// Removing the pairs that a grammar does not heed leaves the outcome unchanged.
     #[test]
     fn what_is_not_heeded_changes_nothing(
         query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"

@@ -44,7 +44,7 @@ fn any_fit() -> impl Strategy<Value = Fit> {
     ]
 }
 
-/// Every recipe that a query can lead to, and some that none does.
+/// Generates all recipes that queries can produce, and some others.
 fn any_recipe() -> impl Strategy<Value = Recipe> {
     let side = || {
         prop_oneof![
@@ -68,14 +68,15 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     )
 }
 
-/// `side` of the box is kept to the pixel, or to what rounding a proportional side may add.
+/// Asserts the properties of every plan. Each side of the box is respected to the pixel, or to the
+/// rounding of a proportional side.
 fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
     let upright = facts.oriented();
     assert_eq!(plan.stored, facts.stored);
     assert_eq!(plan.oriented(), upright);
     assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
     let Rect { x, y, size } = plan.crop;
-    // Centred: what is left over on the two sides differs by no more than a pixel.
+    // The crop is centred: its distances from opposite edges differ by at most one pixel.
     assert!(upright.width_px - size.width_px - 2 * x <= 1);
     assert!(upright.height_px - size.height_px - 2 * y <= 1);
     if recipe.fit != Fit::Contain {

@@ -6,7 +6,7 @@ fn colour_frame() -> Vec<u8> {
     frame(0xc0, SIZE, &[0x22, 0x11, 0x11])
 }
 
-/// A sound file with `segments` before its scan.
+/// Returns a valid file with `segments` between its frame and its scan.
 fn with(segments: &[Vec<u8>]) -> Vec<u8> {
     jpeg(&[&[colour_frame()], segments].concat())
 }
@@ -170,7 +170,8 @@ fn segments() {
     );
 }
 
-/// Annex K's luma table, scaled and clamped as libjpeg's `jpeg_add_quant_table` documents it.
+/// Returns annex K's luma table, scaled and clamped as documented for libjpeg's
+/// `jpeg_add_quant_table`.
 fn luma_table(quality: u32) -> Vec<u16> {
     let annex_k = "16 11 10 16 24 40 51 61 12 12 14 19 26 58 60 55 14 13 16 24 40 57 69 56 14 17 22 29 51 87 80 62 \
         18 22 37 56 68 109 103 77 24 35 55 64 81 104 113 92 49 64 78 87 103 121 120 101 72 92 95 98 112 100 103 99";
@@ -211,10 +212,10 @@ fn a_jpegs_quality_reads_from_its_luma_table() {
             Some(stated as u8)
         );
     }
-    // Twice as coarse as 50, and finer than all.
+    // A table twice as coarse as that of quality 50, and one finer than all.
     assert_eq!(quality([vec![0], vec![115; 64]].concat()), Some(25));
     assert_eq!(quality([vec![0], vec![0; 64]].concat()), Some(100));
-    // A table for chroma only says nothing of luma.
+    // Without a luma table there is no estimate.
     assert_eq!(quality([vec![1], vec![99; 64]].concat()), None);
 }
 
@@ -242,11 +243,13 @@ fn exif_orientations() {
         exif(false, 9),
         patched(6, b"IM"),
         patched(8, &[43]),
-        // A directory behind the block, around the address space, and over the block's own end.
+        // Directory offsets behind the block, near the end of u32, and so that the directory
+        // crosses the end of the block.
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
         patched(10, &(sound.len() as u32 - 7).to_le_bytes()),
-        // A value of four bytes; no such entry among too many.
+        // An orientation of type LONG; a directory without the tag; a directory with too many
+        // entries.
         patched(6 + 24, &[4]),
         patched(6 + 22, &[0x13]),
         [&patched(14, &[0xff, 0xff])[..20], &[0; 20]].concat(),
@@ -256,6 +259,6 @@ fn exif_orientations() {
     for block in broken {
         assert_eq!(oriented(&block), Orientation::Upright, "{block:x?}");
     }
-    // The entry is whole, though the block ends right behind it.
+    // The entry is complete, although the block ends directly behind it.
     assert_eq!(oriented(&sound[..6 + 10 + 24]), Orientation::Turn90);
 }

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use proptest::{collection, sample};
 
-/// One sound file of each format, with as much in its header as the writers know.
+/// Returns one valid file of each format, with all header parts that the writers support.
 fn sound() -> Vec<Vec<u8>> {
     let size = (640, 480);
     let icc = segment(0xe2, &[&b"ICC_PROFILE\0\x01\x01"[..], &[7; 90]].concat());
@@ -40,7 +40,7 @@ fn sound() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What holds of every probe, whatever the bytes.
+/// Asserts the limits of a probe on arbitrary bytes.
 fn assert_contained(bytes: &[u8], len_bytes: u64) {
     let source = Sparse::new(bytes, len_bytes);
     let probed = probe(&source, len_bytes);

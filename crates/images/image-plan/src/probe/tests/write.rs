@@ -1,8 +1,8 @@
-//! Writers of headers, as small as their formats allow.
+//! Writers of minimal file headers.
 
 pub(super) const ALPHA_URN: &[u8] = b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0";
 
-/// A directory with a width before the orientation, as cameras sort it.
+/// Writes a TIFF directory with a width before the orientation, sorted as by cameras.
 pub(super) fn tiff(big_endian: bool, orientation: u16) -> Vec<u8> {
     let u16 = |value: u16| match big_endian {
         true => value.to_be_bytes(),
@@ -31,7 +31,7 @@ pub(super) fn exif(big_endian: bool, orientation: u16) -> Vec<u8> {
     [&b"Exif\0\0"[..], &tiff(big_endian, orientation)].concat()
 }
 
-/// A JPEG of `segments` and an empty scan.
+/// Writes a JPEG of `segments` and an empty scan.
 pub(super) fn jpeg(segments: &[Vec<u8>]) -> Vec<u8> {
     let scan = segment(0xda, &[1, 1, 0, 0, 63, 0]);
     [&[0xff, 0xd8], &segments.concat()[..], &scan, &[0xff, 0xd9]].concat()
@@ -42,7 +42,8 @@ pub(super) fn segment(marker: u8, payload: &[u8]) -> Vec<u8> {
     [&[0xff, marker], &length[..], payload].concat()
 }
 
-/// A frame whose components have the sampling factors of `sampling`, as hexadecimal digits; the first uses table 0.
+/// Writes a frame with one component per entry of `sampling`, whose two hexadecimal digits are the
+/// sampling factors. The first component uses table 0, the others table 1.
 pub(super) fn frame(marker: u8, (width, height): (u16, u16), sampling: &[u8]) -> Vec<u8> {
     let mut payload = vec![8];
     payload.extend(height.to_be_bytes());
@@ -59,7 +60,8 @@ pub(super) fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&length, &kind[..], data, &[0; 4]].concat()
 }
 
-/// A PNG of bit depth, colour type and interlace method `kind`, with `chunks` before its image data.
+/// Writes a PNG with `chunks` before its image data; `kind` is bit depth, colour type and interlace
+/// method.
 pub(super) fn png((width, height): (u32, u32), kind: [u8; 3], chunks: &[Vec<u8>]) -> Vec<u8> {
     let [bit_depth, colour_type, interlace] = kind;
     let mut header = width.to_be_bytes().to_vec();
@@ -72,7 +74,7 @@ pub(super) fn png((width, height): (u32, u32), kind: [u8; 3], chunks: &[Vec<u8>]
     out
 }
 
-/// A GIF with a global table of two colours.
+/// Writes a GIF with a global table of two colours.
 pub(super) fn gif((width, height): (u16, u16), blocks: &[Vec<u8>]) -> Vec<u8> {
     let mut out = b"GIF89a".to_vec();
     out.extend(width.to_le_bytes());
@@ -84,7 +86,7 @@ pub(super) fn gif((width, height): (u16, u16), blocks: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// An image at the corner, of sub-blocks as long as given.
+/// Writes an image at the top left corner, with sub-blocks of the lengths in `blocks`.
 pub(super) fn gif_image((width, height): (u16, u16), blocks: &[u8]) -> Vec<u8> {
     let mut out = vec![0x2c, 0, 0, 0, 0];
     out.extend(width.to_le_bytes());
@@ -146,7 +148,7 @@ pub(super) fn ftyp(brands: &[&[u8; 4]]) -> Vec<u8> {
     iso(b"ftyp", &content)
 }
 
-/// An AVIF whose primary item 1 has the first `own` of `properties`, and item 2 the others.
+/// Writes an AVIF whose primary item 1 has the first `own` of `properties`, and item 2 the rest.
 pub(super) fn avif(own: u8, properties: &[Vec<u8>]) -> Vec<u8> {
     let all = properties.len() as u8;
     let mut ipma = vec![0, 0, 0, 0, 0, 0, 0, 2];
@@ -165,7 +167,7 @@ pub(super) fn ispe((width, height): (u32, u32)) -> Vec<u8> {
     iso(b"ispe", &[&[0; 4], &width[..], &height].concat())
 }
 
-/// A decoder configuration with the bits that tell depth and subsampling.
+/// Writes a decoder configuration; `bits` holds depth and subsampling.
 pub(super) fn av1c(bits: u8) -> Vec<u8> {
     iso(b"av1C", &[0x81, 0, bits, 0])
 }
@@ -175,7 +177,8 @@ pub(super) fn nclx(transfer: u8, matrix: u8) -> Vec<u8> {
     iso(b"colr", &[&b"nclx"[..], &points].concat())
 }
 
-/// A BMP with a header of `header_bytes`, of which `fields` overwrite parts, each at its offset in the file.
+/// Writes a BMP with a header of `header_bytes`. Each of `fields` overwrites bytes at its offset in
+/// the file.
 pub(super) fn bmp(header_bytes: u32, fields: &[(usize, &[u8])]) -> Vec<u8> {
     let pixels_at = 14 + header_bytes;
     let mut out = vec![0; pixels_at as usize];
