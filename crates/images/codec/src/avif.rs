@@ -1,4 +1,4 @@
-//! AVIF by libavif, with dav1d to decode and libaom to encode; one thread each.
+//! AVIF by libavif, decoded by dav1d and encoded by libaom, with one thread each.
 
 mod alpha;
 mod decode;
@@ -19,7 +19,7 @@ fn check(result: avif::avifResult) -> Result<(), Error> {
         avif::AVIF_RESULT_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
         avif::AVIF_RESULT_NOT_IMPLEMENTED
         | avif::AVIF_RESULT_UNSUPPORTED_DEPTH
-        // No still picture, only a sequence.
+        // The file contains only a sequence, no still picture.
         | avif::AVIF_RESULT_NO_CONTENT
         | avif::AVIF_RESULT_MISSING_IMAGE_ITEM => ErrorKind::Unsupported,
         avif::AVIF_RESULT_ENCODE_COLOR_FAILED

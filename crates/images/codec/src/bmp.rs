@@ -1,4 +1,4 @@
-//! BMP by the `image` crate.
+//! BMP, decoded by the `image` crate.
 
 use std::io::Cursor;
 

@@ -1,10 +1,10 @@
-//! Memory for pixels, had or refused; never aborted on.
+//! Allocation of pixel memory. Failure is an error and never aborts the process.
 
 use image_plan::{Layout, Packed, Plane, Size};
 
 use crate::{Error, ErrorKind};
 
-/// `len` zero bytes.
+/// Returns `len` zero bytes.
 pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     reserve(&mut bytes, len)?;
@@ -12,7 +12,7 @@ pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Room for exactly `additional` more bytes.
+/// Reserves capacity for exactly `additional` more bytes.
 pub(crate) fn reserve(bytes: &mut Vec<u8>, additional: usize) -> Result<(), Error> {
     bytes.try_reserve_exact(additional).map_err(|_| {
         let detail = format!("{additional} bytes");
@@ -20,20 +20,20 @@ pub(crate) fn reserve(bytes: &mut Vec<u8>, additional: usize) -> Result<(), Erro
     })
 }
 
-/// A plane of zeros without row padding.
+/// Returns a plane of zeros without row padding.
 pub(crate) fn plane(size: Size) -> Result<Plane, Error> {
     let stride = size.width_px as usize;
     let data = zeroed(stride * size.height_px as usize)?;
     Ok(Plane { size, stride, data })
 }
 
-/// Interleaved pixels, all zero.
+/// Returns interleaved pixels, all zero.
 pub(crate) fn packed(size: Size, layout: Layout) -> Result<Packed, Error> {
     let data = zeroed(layout.channels() * size.width_px as usize * size.height_px as usize)?;
     Ok(Packed { size, layout, data })
 }
 
-/// A copy of a profile or of a finished file.
+/// Copies bytes that a library owns, such as a profile or a finished file.
 pub(crate) fn copy(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let mut copy = Vec::new();
     reserve(&mut copy, bytes.len())?;
@@ -41,7 +41,7 @@ pub(crate) fn copy(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(copy)
 }
 
-/// RGBA pixels as a picture; as RGB where alpha hides nothing, which spares every later step a channel.
+/// Converts RGBA to RGB if all pixels are opaque, which saves one channel in all later steps.
 pub(crate) fn without_idle_alpha(mut rgba: Packed) -> Packed {
     assert_eq!(rgba.layout, Layout::Rgba);
     let (pixels, _) = rgba.data.as_chunks::<4>();
@@ -56,7 +56,7 @@ pub(crate) fn without_idle_alpha(mut rgba: Packed) -> Packed {
     rgba
 }
 
-/// `alpha`, or nothing where it hides nothing.
+/// Returns `alpha`, or `None` if all pixels are opaque.
 pub(crate) fn unless_idle(alpha: Plane) -> Option<Plane> {
     let opaque = (0..alpha.size.height_px).all(|y| alpha.row(y).iter().all(|a| *a == 255));
     if opaque { None } else { Some(alpha) }

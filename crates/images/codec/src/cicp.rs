@@ -1,22 +1,25 @@
-//! Colours told by numbers instead of a profile: ITU-T H.273, in AVIF's `nclx` and PNG's `cICP`.
+//! Colour spaces given by code points of ITU-T H.273 instead of a profile, in AVIF's `nclx` and
+//! PNG's `cICP`.
 
 use image_plan::Matrix;
 use moxcms::{CicpProfile, ColorProfile, MatrixCoefficients};
 
 use crate::{Error, ErrorKind};
 
-/// H.273 §8.1: BT.709 and sRGB share them. 2 is "unspecified", which means sRGB everywhere on the web.
+/// Primaries of sRGB. H.273 §8.1: 1 is BT.709, which sRGB shares. 2 is "unspecified", which on the
+/// web always means sRGB.
 const SRGB_PRIMARIES: [u16; 2] = [1, 2];
-/// H.273 §8.2: sRGB is 13. The others are BT.709's curve by four names, which browsers show as sRGB's, and
-/// "unspecified".
+/// Transfer characteristics shown as sRGB. H.273 §8.2: sRGB is 13. The others are four codes of
+/// BT.709's curve, which browsers show as sRGB's, and 2, "unspecified".
 const SRGB_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
 const TRANSFER_SRGB: u16 = 13;
 const TRANSFER_PQ: u16 = 16;
 const TRANSFER_HLG: u16 = 18;
 
-/// An ICC profile for these numbers; `None` for sRGB, which needs none.
+/// Returns an ICC profile for these code points; `None` for sRGB, which needs no profile.
 ///
-/// High dynamic range is unsupported: without tone mapping, 8 bits of it look broken anywhere.
+/// High dynamic range is unsupported: reduced to 8 bits without tone mapping, it looks wrong in
+/// every viewer.
 pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, Error> {
     let unsupported = || {
         let detail = format!("colours of H.273 primaries {primaries}, transfer {transfer}");
@@ -34,7 +37,7 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     } else {
         transfer
     };
-    // 2 was "unspecified" above, and is with another curve, too.
+    // 2 is "unspecified" and means sRGB's primaries, also together with another curve.
     let gamut = if primaries == 2 { 1 } else { primaries };
     let numbers = CicpProfile {
         color_primaries: narrow(gamut, &unsupported)?,
@@ -43,11 +46,11 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
         full_range: true,
     };
     let mut profile = ColorProfile::new_from_cicp(numbers);
-    // How it tells what it knows the colours of, and the curve of.
+    // moxcms leaves these fields empty if it does not know the primaries or the curve.
     if profile.cicp.is_none() || profile.red_trc.is_none() {
         return Err(unsupported());
     }
-    // The curves say it all; a `cicp` tag would have to be kept in step with them.
+    // The curves are sufficient; a `cicp` tag would have to be kept consistent with them.
     profile.cicp = None;
     let bytes = profile.encode().map_err(|err| {
         let detail = format!("profile for H.273 primaries {gamut}, transfer {curve}: {err}");
@@ -56,9 +59,9 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     Ok(Some(bytes))
 }
 
-/// The matrix of AV1 planes; `None` for identity, that is RGB.
+/// Returns the matrix of AV1 planes; `None` for the identity matrix, which means RGB.
 pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>, Error> {
-    // 12 is "derived from the primaries" (H.273 §8.3, equations 39 to 44).
+    // 12 means "derived from the primaries" (H.273 §8.3, equations 39 to 44).
     let coefficients = match (coefficients, primaries) {
         (12, 1 | 9) => primaries,
         (12, 5 | 6) => 6,
@@ -67,7 +70,7 @@ pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>
     match coefficients {
         0 => Ok(None),
         1 => Ok(Some(Matrix::Bt709)),
-        // 2 is "unspecified", for which MIAF (ISO/IEC 23000-22 §7.3.6.4) says BT.601.
+        // 2 means "unspecified"; MIAF (ISO/IEC 23000-22 §7.3.6.4) then requires BT.601.
         2 | 5 | 6 => Ok(Some(Matrix::Bt601)),
         9 => Ok(Some(Matrix::Bt2020)),
         _ => {

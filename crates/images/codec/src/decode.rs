@@ -1,35 +1,38 @@
-//! One entry for every format that is read.
+//! Entry point for decoding all formats of originals.
 
 use image_plan::{Format, Raster};
 
 use crate::{DecodeOptions, Error, ErrorKind, avif, bmp, gif, jpeg, png, webp};
 
-/// A decoded picture.
+/// Decoded picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The pixels, as stored: orientation is the caller's.
+    /// Pixels as stored; the caller applies the orientation.
     pub raster: Raster,
-    /// The ICC profile that gives the pixels their colours, not checked in any way. Without one the picture is sRGB.
+    /// ICC profile of the pixels, not validated. Without a profile the picture is sRGB.
     pub profile: Option<Vec<u8>>,
-    /// Whether the file was cut short or corrupt and the picture is what could be had of it.
+    /// True if the file was truncated or corrupt; the raster then holds the part that could be
+    /// decoded.
     pub damaged: bool,
 }
 
-/// Decodes `bytes`, which begin with the magic of `format`; of an animated GIF or PNG the first frame.
+/// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
+/// only the first frame is decoded.
 ///
-/// | format | gives |
+/// | format | result |
 /// |---|---|
-/// | JPEG | full-range BT.601 planes in the file's own subsampling; CMYK for CMYK and YCCK; RGB for what is left |
+/// | JPEG | full-range BT.601 planes in the file's own subsampling; CMYK for CMYK and YCCK; else RGB |
 /// | PNG | RGB or RGBA; full-range grey planes with or without alpha |
 /// | GIF, BMP | RGB or RGBA |
-/// | WebP | limited-range BT.601 planes at 4:2:0 with or without alpha; RGB or RGBA when lossless |
-/// | AVIF | planes as the file has them, with or without alpha; RGB or RGBA with the identity matrix |
+/// | WebP | limited-range BT.601 planes at 4:2:0 with or without alpha; RGB or RGBA if lossless |
+/// | AVIF | planes as in the file, with or without alpha; RGB or RGBA with the identity matrix |
 ///
-/// Samples of more than 8 bits are rounded to 8. Alpha is straight, and left out when it hides nothing.
+/// Samples of more than 8 bits are rounded to 8. Alpha is straight, and omitted if all pixels are
+/// opaque.
 ///
 /// # Errors
-/// [`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`] and [`ErrorKind::TooLarge`] are the file's fault,
-/// [`ErrorKind::OutOfMemory`] is the host's.
+/// [`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`] and [`ErrorKind::TooLarge`] are the
+/// file's fault, [`ErrorKind::OutOfMemory`] is the host's, [`ErrorKind::Failed`] is ours.
 pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     match format {
         Format::Jpeg => jpeg::decode(bytes, options),

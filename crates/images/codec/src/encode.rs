@@ -1,23 +1,23 @@
-//! One entry for every format that is written.
+//! Entry point for encoding in all output formats.
 
 use image_plan::{Encoding, Packed, Plane, Raster, Size, Subsampling, Yuv};
 
 use crate::{Error, ErrorKind, avif, jpeg, png, webp};
 
-/// Encodes `raster`, carrying `profile` along; without a profile the picture is sRGB.
+/// Encodes `raster` and embeds `profile`, if any. Without a profile the picture is sRGB.
 ///
-/// | encoding | takes |
+/// | encoding | accepts |
 /// |---|---|
 /// | JPEG | full-range BT.601 planes without alpha; RGB, which becomes 4:2:0 |
 /// | PNG | RGB, RGBA, full-range grey planes with or without alpha |
 /// | WebP | limited-range BT.601 planes at 4:2:0; lossless: RGB or RGBA |
 /// | AVIF | planes at 4:0:0, 4:2:0, 4:2:2 or 4:4:4; lossless: RGB or RGBA |
 ///
-/// Grey planes cannot carry an RGB profile, nor colour planes a grey one; that is the caller's to see to.
+/// Grey planes must not have an RGB profile, nor colour planes a grey one. The caller ensures this.
 ///
 /// # Errors
-/// [`ErrorKind::Failed`] when `raster` is none of these, [`ErrorKind::TooLarge`] when the format has no room for it,
-/// [`ErrorKind::OutOfMemory`].
+/// [`ErrorKind::Failed`] if the encoding does not accept `raster`, [`ErrorKind::TooLarge`] if the
+/// format cannot hold the picture, [`ErrorKind::OutOfMemory`].
 pub fn encode(
     raster: &Raster,
     profile: Option<&[u8]>,
@@ -54,8 +54,9 @@ pub fn encode(
     }
 }
 
-/// Refuses a raster whose parts do not have the sizes it states. The fields are public, and the C encoders walk the
-/// bytes by those sizes: everything they are handed has passed here.
+/// Rejects a raster whose parts do not have the sizes it states. The fields are public, and the C
+/// encoders rely on those sizes when they read the samples. All data passed to an encoder was
+/// checked here first.
 fn check(raster: &Raster) -> Result<(), Error> {
     let whole = match raster {
         Raster::Yuv(yuv) => is_whole(yuv),

@@ -1,28 +1,28 @@
-//! Why a picture could not be read or written.
+//! Failures of decoding and encoding.
 
 use std::fmt;
 
-/// What a caller does about an [`Error`].
+/// Kind of an [`Error`], by fault; callers decide by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The media's fault: the bytes are not a whole picture of the stated format.
+    /// The media's fault: the bytes are not a complete picture of the stated format.
     Undecodable,
-    /// The media's fault: a valid picture of a sort this build does not read or write.
+    /// The media's fault: a valid picture of a kind that this build does not read or write.
     Unsupported,
     /// The media's fault: more pixels, scans or profile bytes than the limits or the format allow.
     TooLarge,
-    /// The host's fault: memory could not be had.
+    /// The host's fault: memory could not be allocated.
     OutOfMemory,
-    /// Ours: a caller broke an encoder's contract, or a library failed where it must not.
+    /// Our fault: a caller broke an encoder's contract, or a library failed unexpectedly.
     Failed,
 }
 
-/// A picture that could not be read or written.
+/// Failure to decode or encode a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What to do about it.
+    /// Kind of the failure.
     pub kind: ErrorKind,
-    /// For the log: which codec, and what it said.
+    /// Description for the log: the codec and its message.
     pub detail: String,
 }
 

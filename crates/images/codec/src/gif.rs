@@ -1,5 +1,5 @@
-//! GIF by the `gif` crate: the first frame, painted on the canvas, which is the screen and whatever of the frame reaches
-//! beyond it.
+//! GIF, decoded by the `gif` crate. The result is the first frame painted on a canvas, which is the
+//! screen enlarged to include the frame.
 
 use std::io::Cursor;
 
@@ -10,7 +10,8 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut reader = GifOptions::new();
-    // Rows are read into our own memory; what the limit bounds is metadata, of which only the profile is wanted.
+    // Bounds the crate's memory for metadata, of which only the profile is used. Rows are read into
+    // our own buffer.
     let metadata_bytes_max = (options.limits.profile_bytes_max as u64).max(1);
     let metadata_bytes_max = metadata_bytes_max.try_into().expect("at least 1");
     reader.set_memory_limit(MemoryLimit::Bytes(metadata_bytes_max));
@@ -39,7 +40,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Paints the frame's rows as far as there are any; whether they were all there.
+/// Paints the frame's rows until the end of the valid data. Returns whether all rows were painted.
 fn paint(
     decoder: &mut Decoder<Cursor<&[u8]>>,
     frame: &Frame<'_>,
@@ -69,7 +70,7 @@ fn paint(
     Ok(true)
 }
 
-/// The rows of a frame in the order in which the file has them (GIF 89a, appendix E).
+/// Returns the rows of a frame in the order of the file (GIF 89a, appendix E).
 fn row_order(height: u16, interlaced: bool) -> impl Iterator<Item = u16> {
     let passes: &[(u16, usize)] = if interlaced {
         &[(0, 8), (4, 8), (2, 4), (1, 2)]

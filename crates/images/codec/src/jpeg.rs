@@ -1,7 +1,8 @@
-//! JPEG by libjpeg-turbo's TurboJPEG interface.
+//! JPEG, decoded and encoded by libjpeg-turbo's TurboJPEG interface.
 //!
-//! Planes go in and out as the file has them: no conversion to RGB, no change of chroma resolution. TurboJPEG rounds the
-//! luma plane up to whole chroma samples; [`padded`] is the arithmetic both directions rely on.
+//! Planes are exchanged exactly as stored in the file: no conversion to RGB and no change of chroma
+//! resolution. TurboJPEG rounds the luma plane up to whole chroma samples; [`padded`] computes the
+//! resulting sizes for both directions.
 
 mod decode;
 mod encode;
@@ -13,10 +14,10 @@ pub(crate) use encode::encode;
 use image_plan::{Size, Subsampling};
 use turbojpeg_sys as tj;
 
-/// Largest side libjpeg reads and writes: `JPEG_MAX_DIMENSION`.
+/// Longest side that libjpeg supports: `JPEG_MAX_DIMENSION`.
 const SIDE_PX_MAX: u32 = 65_500;
 
-/// The subsamplings that have a name on both sides of the interface.
+/// Subsamplings known to both TurboJPEG and `image_plan`.
 const SUBSAMPLINGS: [(tj::TJSAMP, Subsampling); 6] = [
     (tj::TJSAMP_TJSAMP_444, Subsampling::S444),
     (tj::TJSAMP_TJSAMP_422, Subsampling::S422),
@@ -39,9 +40,10 @@ fn subsampling_to_tj(subsampling: Subsampling) -> tj::TJSAMP {
     *code
 }
 
-/// Sizes of the luma plane and of each chroma plane that TurboJPEG touches for a picture of `size`.
+/// Returns the sizes of the luma plane and of each chroma plane that TurboJPEG accesses for a
+/// picture of `size`.
 ///
-/// Luma is rounded up to whole chroma samples, as `tj3YUVPlaneWidth` and `tj3YUVPlaneHeight` do.
+/// Luma is rounded up to whole chroma samples, as by `tj3YUVPlaneWidth` and `tj3YUVPlaneHeight`.
 fn padded(subsampling: Subsampling, size: Size) -> [Size; 2] {
     let (x, y) = subsampling.divisors();
     let chroma = subsampling.chroma(size);

@@ -1,30 +1,37 @@
-//! C codecs behind safe Rust: bytes of a picture file in, pixels out, and back. No files, no threads, no colour
-//! conversion, no scaling but JPEG's own.
+//! Safe Rust interface to C codecs: decodes the bytes of a picture file to pixels and encodes
+//! pixels to a file. No files, no threads, no colour conversion, no scaling except JPEG's own.
 //!
-//! Principal entries: [`decode`] and [`encode`]. Pixels travel as [`image_plan::Raster`], in the form the codec has them in:
+//! Principal functions: [`decode`] and [`encode`]. Pixels are passed as [`image_plan::Raster`], in
+//! the memory layout of the codec:
 //!
 //! ```text
-//! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► pixel's kernels ─► encode ─► file
-//!           │ libjpeg-turbo · libwebp · dav1d in libavif                            │ libjpeg-turbo · libwebp
-//!           │ png · gif · image's BMP (Rust)                                        │ libaom in libavif · png (Rust)
+//! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► kernels of `pixel` ─► encode ─► file
+//!
+//! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP (Rust)
+//! encoders: libjpeg-turbo · libwebp · libaom in libavif · png (Rust)
 //! ```
 //!
-//! Only `worker` links this crate, inside a cell: a codec that is broken into must not find a server around it. That
-//! does not make the boundary here a loose one. Every length that C is told comes from a vector's own, every raster is
-//! checked whole before C walks it (`encode::check`), every handle has one owner that frees it.
+//! Only `worker` links this crate, and runs it inside a sandbox: an attacker who takes over a codec
+//! must not be inside the server. The boundary to C is strict all the same. Every length passed to
+//! C is the length of a Rust vector, every raster is checked completely before C reads it
+//! (`encode::check`), and every handle has one owner that frees it.
 //!
-//! Units and limits: sizes in pixels, lengths in bytes; [`Limits`] bounds pixels, sides, profiles, scratch memory and
-//! scans. A file must state the size that the caller expects ([`DecodeOptions::stored`]), since memory was admitted for
-//! that one. What a decoder allocates beside its result: a progressive JPEG 2 bytes a sample, AVIF one more picture.
+//! Units and limits: sizes in pixels, lengths in bytes; [`Limits`] bounds pixels, sides, profiles,
+//! scratch memory and scans. A file must state the size that the caller expects
+//! ([`DecodeOptions::stored`]), because memory was admitted for that size. In addition to its
+//! result, a decoder allocates 2 bytes per sample for a progressive JPEG, and one more picture for
+//! AVIF.
 //!
-//! Errors by fault: the media's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`], [`ErrorKind::TooLarge`]), the
-//! host's ([`ErrorKind::OutOfMemory`]), ours ([`ErrorKind::Failed`]). Damage that leaves a picture is no error:
-//! [`Decoded::damaged`].
+//! Errors by fault: the media's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
+//! [`ErrorKind::TooLarge`]), the host's ([`ErrorKind::OutOfMemory`]), ours ([`ErrorKind::Failed`]).
+//! Damage that leaves a usable picture is not an error: [`Decoded::damaged`].
 //!
-//! Threads: none started; calls may run on any thread at once. [`warm_up`] fills the codecs' tables before a fork.
+//! Threads: none started; calls may run on any thread concurrently. [`warm_up`] fills the codecs'
+//! tables before a fork.
 //!
-//! Sources: ITU-T T.81 and T.872 (JPEG), PNG third edition, GIF 89a, RFC 9649 (WebP), AVIF 1.1, ITU-T H.273 (what the
-//! numbers of colours mean); the headers of turbojpeg 3.1, libwebp 1.6 and libavif 1.0 (what calls promise).
+//! Sources: ITU-T T.81 and T.872 (JPEG), PNG third edition, GIF 89a, RFC 9649 (WebP), AVIF 1.1,
+//! ITU-T H.273 (code points of colour spaces); for the contracts of C calls, the headers of
+//! turbojpeg 3.1, libwebp 1.6 and libavif 1.0.
 
 mod avif;
 mod bmp;

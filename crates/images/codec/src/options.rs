@@ -1,23 +1,23 @@
-//! What a decoder is told, and how much it may use.
+//! Options and resource limits of decoders.
 
 use image_plan::Size;
 
 use crate::{Error, ErrorKind};
 
-/// What [`decode`](crate::decode) is told beside the bytes.
+/// Options of [`decode`](crate::decode).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Size that the file is expected to state, before orientation. A file that states another one is refused: work
-    /// and memory were admitted for this one.
+    /// Size that the file must state, before orientation. A file that states another size is
+    /// refused, because work and memory were admitted for this size.
     pub stored: Size,
-    /// How far a JPEG is made smaller while it is decoded; other formats are decoded whole.
+    /// Factor by which a JPEG is shrunk while it is decoded. Other formats ignore it.
     pub shrink: Shrink,
-    /// Bounds on what the file may make the decoder do.
+    /// Bounds on the resources that a file may use.
     pub limits: Limits,
 }
 
 impl DecodeOptions {
-    /// The whole picture of `stored` size within the default limits.
+    /// Returns options for the whole picture of size `stored`, with the default limits.
     #[must_use]
     pub const fn whole(stored: Size) -> DecodeOptions {
         DecodeOptions {
@@ -28,32 +28,33 @@ impl DecodeOptions {
     }
 }
 
-/// Scaling inside JPEG's inverse DCT: cheap, and box-filtered, so leave a good filter some pixels to work on.
+/// Scaling inside JPEG's inverse DCT. It is cheap, but its box filter is coarse, so a better filter
+/// should do the rest of the reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Shrink {
-    /// As stored.
+    /// Full size.
     #[default]
     Whole = 1,
     /// Half of each side.
     Half = 2,
     /// A quarter of each side.
     Quarter = 4,
-    /// An eighth of each side: one sample a DCT block.
+    /// An eighth of each side: one sample per DCT block.
     Eighth = 8,
 }
 
 impl Shrink {
-    /// Every factor, from none to the strongest.
+    /// All factors, from none to the strongest.
     pub const ALL: [Shrink; 4] = [Shrink::Whole, Shrink::Half, Shrink::Quarter, Shrink::Eighth];
 
-    /// By what each side is divided.
+    /// Returns the divisor of each side.
     #[must_use]
     pub const fn divisor(self) -> u32 {
         self as u32
     }
 
-    /// Size of the decoded picture: each side is rounded up.
+    /// Returns the size of the decoded picture; each side is rounded up.
     #[must_use]
     pub const fn apply(self, stored: Size) -> Size {
         Size {
@@ -63,23 +64,25 @@ impl Shrink {
     }
 }
 
-/// Bounds on what one file may make a decoder do. Each is a refusal, never a silent cut.
+/// Bounds on the resources that one file may use. A file beyond a bound is refused, never silently
+/// truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Pixels of the stored picture.
+    /// Maximum pixels of the stored picture.
     pub pixels_max: u32,
-    /// Pixels along either side of the stored picture.
+    /// Maximum length of either side of the stored picture in pixels.
     pub side_px_max: u32,
-    /// Bytes of an ICC profile, unpacked.
+    /// Maximum size of an ICC profile in bytes, decompressed.
     pub profile_bytes_max: usize,
-    /// Bytes a decoder may allocate beside the picture it returns, as far as its library can be told.
+    /// Maximum bytes that a decoder may allocate in addition to its result, as far as its library
+    /// supports such a limit.
     pub scratch_bytes_max: usize,
-    /// Scans of a progressive JPEG: each is a pass over the whole picture.
+    /// Maximum scans of a progressive JPEG. Each scan is a pass over the whole picture.
     pub jpeg_scans_max: u32,
 }
 
 impl Limits {
-    /// Room for the largest cameras' pictures.
+    /// Limits sufficient for pictures of the largest cameras.
     pub const DEFAULT: Limits = Limits {
         pixels_max: 160 << 20,
         side_px_max: 65_535,
@@ -89,7 +92,8 @@ impl Limits {
         jpeg_scans_max: 100,
     };
 
-    /// Refuses a picture of `stated` size where `expected` was admitted, or that is beyond the limits.
+    /// Fails if a picture of size `stated` exceeds the limits or differs from `expected`, the size
+    /// that was admitted.
     pub(crate) fn admit(&self, codec: &str, stated: Size, expected: Size) -> Result<(), Error> {
         let Size {
             width_px,
@@ -115,7 +119,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses a profile beyond the limit.
+    /// Fails if a profile exceeds the limit.
     pub(crate) fn admit_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
         if profile_bytes > self.profile_bytes_max {
             let detail = format!("{codec}: ICC profile of {profile_bytes} bytes");

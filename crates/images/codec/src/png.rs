@@ -1,4 +1,4 @@
-//! PNG by the `png` crate.
+//! PNG, decoded and encoded by the `png` crate.
 
 mod decode;
 mod encode;

@@ -1,4 +1,5 @@
-//! Every format at the crate's boundary: what comes back, what is refused, what broken files do.
+//! Tests of every format through the crate's public functions: results, refusals, and damaged
+//! files.
 
 pub(crate) mod pictures;
 
@@ -81,7 +82,7 @@ fn grey_png_gives_back_every_sample() {
     }
 }
 
-/// Lossy encodings come back close, in the same form.
+/// Asserts that a lossy round trip keeps the layout and changes samples little.
 #[track_caller]
 fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha: bool) {
     for size in SIZES {
@@ -92,7 +93,8 @@ fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha
         let raster = Raster::Yuv(yuv);
         let decoded = round_trip(&raster, None, encoding);
         let distance = distance(&decoded.raster, &raster);
-        // A single pixel of 4:2:0 is a third luma, two thirds chroma: steps of a level weigh much there.
+        // A 4:2:0 picture of a single pixel is one third luma and two thirds chroma, so rounding of
+        // one level has a large effect on its mean.
         assert!(
             distance < 2.5,
             "{encoding:?} {subsampling:?} {size:?}: {distance}"
@@ -160,7 +162,7 @@ fn alpha_that_hides_nothing_is_left_out() {
 #[test]
 fn every_container_carries_the_profile() {
     let size = Size::new(33, 31);
-    // Longer than the 65,519 bytes that fit one JPEG marker, odd for WebP's padding.
+    // Longer than the 65,519 bytes of a single JPEG marker, and odd to need WebP's padding.
     let profile = noise(150_001, 7);
     let full = Raster::Yuv(yuv(size, Subsampling::S420, Range::Full));
     let limited = Raster::Yuv(yuv(size, Subsampling::S420, Range::Limited));
@@ -186,7 +188,7 @@ fn every_container_carries_the_profile() {
     }
 }
 
-/// A file of each format that is written, and its size.
+/// Returns a file of each output format, with its encoding.
 fn files(size: Size) -> Vec<(Encoding, Vec<u8>)> {
     let make = |raster: &Raster, encoding| {
         let profile = noise(300, 3);
@@ -266,7 +268,7 @@ fn a_cut_file_gives_what_there_is_or_is_refused() {
                 Err(err) => assert_ne!(err.kind, ErrorKind::Failed, "{encoding:?} {len}: {err}"),
             }
         }
-        // AVIF is decoded whole or not at all.
+        // A truncated AVIF is never decoded partially.
         assert_eq!(
             damaged > 0,
             format(encoding) != Format::Avif,
@@ -358,7 +360,7 @@ fn encoders_refuse_what_they_do_not_take() {
     }
 }
 
-/// The fields of a raster are public, and C walks the bytes by them.
+/// The fields of a raster are public, and the C encoders rely on them.
 #[test]
 fn rasters_that_lie_about_their_sizes_are_refused() {
     let size = Size::new(8, 8);

@@ -1,4 +1,4 @@
-//! First runs, made before they are waited for.
+//! Runs all codecs once, before the first job needs them.
 
 use image_plan::{
     Encoding, Format, Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv,
@@ -6,7 +6,7 @@ use image_plan::{
 
 use crate::{DecodeOptions, decode, encode};
 
-/// One picture a codec, each way.
+/// One encoding per codec; the result is also decoded.
 const RUNS: [(Format, Encoding, Range); 3] = [
     (Format::Jpeg, Encoding::Jpeg { quality: 80 }, Range::Full),
     (
@@ -29,14 +29,14 @@ const RUNS: [(Format, Encoding, Range); 3] = [
     ),
 ];
 
-/// Large enough that every kernel meets a whole block.
+/// Size of the test picture; large enough for a whole block in every kernel.
 const SIZE: Size = Size::new(64, 64);
 
-/// Encodes and decodes a small picture with every codec, so that the tables they fill on first use (which instructions
-/// the processor has, above all) are there before a process is forked from this one.
+/// Encodes and decodes a small picture with every codec. Codecs fill tables on first use, above all
+/// with the detected instruction sets; this must be done before jobs are forked from the process.
 ///
 /// # Panics
-/// When a codec fails at it: then this build is broken.
+/// If a codec fails, which means that the build is broken.
 pub fn warm_up() {
     for (format, encoding, range) in RUNS {
         let chroma = || Plane::filled(Subsampling::S420.chroma(SIZE), 100);

@@ -1,4 +1,4 @@
-//! WebP by libwebp.
+//! WebP, decoded and encoded by libwebp.
 
 mod container;
 mod decode;

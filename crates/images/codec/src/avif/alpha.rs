@@ -1,11 +1,12 @@
-//! Premultiplied colours to straight ones.
+//! Converts premultiplied colours to straight ones.
 
 use image_plan::{Plane, Range, Subsampling, Yuv};
 
-/// Divides colours by alpha, in the planes: luma and chroma are linear in RGB, so what multiplied one multiplied the
-/// others. A chroma sample is the mean of its block's chroma times alpha, hence divided by the block's mean alpha.
+/// Divides colours by alpha, directly in the planes. Luma and chroma are linear in RGB, so a factor
+/// on RGB is the same factor on both. A chroma sample is the mean of its block's chroma times
+/// alpha, hence it is divided by the block's mean alpha.
 ///
-/// `rgb` says that the "chroma" planes are colours, without a neutral middle.
+/// If `rgb` is true, the "chroma" planes hold colours, whose zero is 0 instead of the middle.
 pub(super) fn straighten(yuv: &mut Yuv, rgb: bool) {
     let Some(alpha) = &yuv.alpha else {
         return;
@@ -26,7 +27,8 @@ pub(super) fn straighten(yuv: &mut Yuv, rgb: bool) {
     }
 }
 
-/// Divides the distance of each sample from `zero` by the mean alpha of its block of `block` pixels.
+/// Divides the distance of each sample from `zero` by the mean alpha of its block of `block`
+/// pixels.
 fn divide(plane: &mut Plane, alpha: &Plane, block: (u32, u32), zero: i32) {
     let (stride, width) = (plane.stride, plane.size.width_px as usize);
     for (y, row) in (0..).zip(plane.data.chunks_exact_mut(stride)) {

@@ -1,4 +1,4 @@
-//! AVIF to planes of 8 bits; to RGB or RGBA where the file stores RGB.
+//! Decodes AVIF to planes of 8 bits, or to RGB or RGBA if the file stores RGB.
 
 use std::slice;
 
@@ -13,23 +13,25 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = new_decoder()?;
     set_up(&mut decoder);
-    // SAFETY: the decoder is libavif's own, and `bytes` outlives it: both are locals, and `decoder` drops first.
+    // SAFETY: the decoder belongs to libavif, and `bytes` outlives it: `decoder` is a local,
+    // `bytes` a borrowed argument of this function.
     let result =
         unsafe { avif::avifDecoderSetIOMemory(decoder.as_ptr(), bytes.as_ptr(), bytes.len()) };
     check(result)?;
-    // SAFETY: the decoder is libavif's own, and its input was set above.
+    // SAFETY: the decoder belongs to libavif, and its input was set above.
     let result = unsafe { avif::avifDecoderParse(decoder.as_ptr()) };
     check(result)?;
     let image = image(&decoder)?;
     options
         .limits
         .admit("avif", size_of(image), options.stored)?;
-    // SAFETY: the decoder is libavif's own and has parsed its input. No borrow of the image is live.
+    // SAFETY: the decoder belongs to libavif and has parsed its input. No borrow of its image is
+    // live.
     let result = unsafe { avif::avifDecoderNextImage(decoder.as_ptr()) };
     check(result)?;
 
     let image = self::image(&decoder)?;
-    // The AV1 stream has its own idea of the size.
+    // The AV1 stream may state a different size than the container.
     options
         .limits
         .admit("avif", size_of(image), options.stored)?;
@@ -49,16 +51,18 @@ fn set_up(decoder: &mut avif::avifDecoder) {
     decoder.ignoreExif = 1;
     decoder.ignoreXMP = 1;
     decoder.imageCountLimit = 1;
-    // `Limits::admit` judges the sides, and calls what is too large by that name; until then nothing is allocated.
+    // Disables libavif's own check. `Limits::admit` checks the sides and reports the right error
+    // kind; nothing is allocated before that.
     decoder.imageDimensionLimit = 0;
-    // Browsers show files without `pixi`, and with a clean aperture that makes no sense.
+    // Accepts what browsers accept: files without `pixi`, and files with an invalid clean aperture.
     decoder.strictFlags = avif::AVIF_STRICT_ALPHA_ISPE_REQUIRED;
 }
 
-/// The decoder's picture, with or without planes yet.
+/// Returns the decoder's image, which has planes only after decoding.
 fn image(decoder: &Owned<avif::avifDecoder>) -> Result<&avif::avifImage, Error> {
-    // SAFETY: the pointer is null or the decoder's own image, initialised since `avifDecoderParse`; it is written to
-    // by calls alone, which need `&mut` of what this borrows.
+    // SAFETY: the pointer is null or the decoder's own image, initialised by `avifDecoderParse`.
+    // Only calls that need `&mut` of the decoder write to the image, and the result borrows the
+    // decoder.
     let image = unsafe { decoder.image.as_ref() };
     image.ok_or_else(|| Error::new(ErrorKind::Failed, "avif: no image after a success"))
 }
@@ -72,17 +76,18 @@ fn profile(image: &avif::avifImage, limits: &Limits) -> Result<Option<Vec<u8>>, 
         return cicp::profile(image.colorPrimaries, image.transferCharacteristics);
     }
     limits.admit_profile("avif", image.icc.size)?;
-    // SAFETY: libavif keeps `size` initialised bytes at `data` as long as the image lives, which `image` borrows.
+    // SAFETY: libavif keeps `size` initialised bytes at `data` as long as the image lives, which
+    // `image` borrows.
     let profile = unsafe { slice::from_raw_parts(image.icc.data, image.icc.size) };
     buffer::copy(profile).map(Some)
 }
 
-/// A decoded image and what its numbers mean.
+/// Decoded image and the meaning of its samples.
 struct Source<'a> {
     image: &'a avif::avifImage,
     subsampling: Subsampling,
     range: Range,
-    /// `None` for RGB.
+    /// Matrix of the planes; `None` for RGB.
     matrix: Option<Matrix>,
 }
 
@@ -103,7 +108,7 @@ impl<'a> Source<'a> {
             _ => Range::Limited,
         };
         let matrix = match subsampling {
-            // Without chroma nothing depends on it.
+            // The matrix has no effect without chroma.
             Subsampling::S400 => Some(Matrix::Bt601),
             _ => cicp::matrix(image.matrixCoefficients, image.colorPrimaries)?,
         };
@@ -144,7 +149,7 @@ impl<'a> Source<'a> {
         let alpha = if self.image.alphaPlane.is_null() {
             None
         } else {
-            // libavif has stretched it to full range.
+            // libavif has converted alpha to full range.
             let narrow = Narrow::luma(depth_bits, Range::Full)?;
             buffer::unless_idle(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
         };
@@ -166,7 +171,7 @@ impl<'a> Source<'a> {
         Ok(Raster::Yuv(yuv))
     }
 
-    /// One plane, 8 bits a sample.
+    /// Copies one plane and converts it to 8 bits per sample.
     fn plane(
         &self,
         channel: avif::avifChannelIndex,
@@ -185,11 +190,12 @@ impl<'a> Source<'a> {
         let mut plane = buffer::plane(size)?;
         let out_stride = plane.stride;
         for (y, out) in plane.data.chunks_exact_mut(out_stride).enumerate() {
-            // SAFETY: the offset stays inside the plane: it has `size.height_px` rows of `stride` bytes, `size` being
-            // the image's own, divided by the subsampling for chroma, as libavif has it.
+            // SAFETY: the offset stays inside the plane, which has `size.height_px` rows of
+            // `stride` bytes: `size` is the image's own, divided by the subsampling for chroma,
+            // with libavif's rounding.
             let row = unsafe { start.add(y * stride) };
-            // SAFETY: `row` starts a row of `stride` bytes, no less than `row_bytes`, decoded and therefore
-            // initialised; the image owns it and `self` borrows the image.
+            // SAFETY: `row` starts a row of `stride` bytes, at least `row_bytes`. The row is
+            // decoded and therefore initialised; the image owns it, and `self` borrows the image.
             let row = unsafe { slice::from_raw_parts(row, row_bytes) };
             narrow.apply(row, out);
         }
@@ -197,7 +203,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Planes of green, blue and red as pixels.
+/// Interleaves planes of green, blue and red (in this order), and alpha if any.
 fn join(planes: Yuv) -> Result<Packed, Error> {
     let layout = match planes.alpha {
         Some(_) => Layout::Rgba,

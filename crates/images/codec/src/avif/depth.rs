@@ -1,29 +1,29 @@
-//! Samples of 8, 10 or 12 bits to 8.
+//! Converts samples of 8 to 16 bits to 8 bits.
 
 use image_plan::Range;
 
 use crate::{Error, ErrorKind};
 
-/// How samples become 8 bits wide.
+/// Conversion of samples to 8 bits.
 pub(super) enum Narrow {
-    /// They are.
+    /// No conversion: the samples have 8 bits.
     Not,
-    /// Two bytes each, native order: the level at the index of the sample.
+    /// Lookup table from a sample of two bytes in native order to its 8-bit level.
     By(Vec<u8>),
 }
 
 impl Narrow {
-    /// For luma, alpha, and planes of RGB.
+    /// Creates the conversion for luma, alpha, and planes of RGB.
     pub(super) fn luma(depth_bits: u32, range: Range) -> Result<Narrow, Error> {
         Narrow::around(depth_bits, range, 0)
     }
 
-    /// For chroma, whose middle stays in the middle.
+    /// Creates the conversion for chroma, which maps the neutral level to 128.
     pub(super) fn chroma(depth_bits: u32, range: Range) -> Result<Narrow, Error> {
         Narrow::around(depth_bits, range, 128)
     }
 
-    /// Keeps `middle`, which is `middle << (depth_bits - 8)` at the larger depth.
+    /// Creates a conversion that maps `middle << (depth_bits - 8)` to `middle`.
     fn around(depth_bits: u32, range: Range, middle: i64) -> Result<Narrow, Error> {
         if depth_bits == 8 {
             return Ok(Narrow::Not);
@@ -32,7 +32,8 @@ impl Narrow {
             let detail = format!("avif: {depth_bits} bits a sample");
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
-        // Limited range grows by powers of two, full range from 255 to 2^depth − 1 (ITU-T H.273 §8.3).
+        // Limited range scales with powers of two, full range from 2^depth − 1 to 255 (ITU-T H.273
+        // §8.3).
         let (from, to) = match range {
             Range::Limited => (1 << (depth_bits - 8), 1),
             Range::Full => ((1 << depth_bits) - 1, 255),
@@ -46,7 +47,7 @@ impl Narrow {
         Ok(Narrow::By((0..1 << depth_bits).map(level).collect()))
     }
 
-    /// Bytes of a wide sample.
+    /// Returns the number of bytes of an input sample.
     pub(super) fn sample_bytes(&self) -> usize {
         match self {
             Narrow::Not => 1,
@@ -54,7 +55,7 @@ impl Narrow {
         }
     }
 
-    /// Narrows a row.
+    /// Converts one row.
     pub(super) fn apply(&self, wide: &[u8], out: &mut [u8]) {
         match self {
             Narrow::Not => out.copy_from_slice(wide),

@@ -1,4 +1,4 @@
-//! Planes to lossy AVIF, RGB and RGBA to lossless AVIF.
+//! Encodes planes as lossy AVIF, and RGB or RGBA as lossless AVIF.
 
 use std::ffi::{CStr, c_int};
 
@@ -9,29 +9,31 @@ use super::check;
 use super::handle::{File, Owned, new_encoder, new_image};
 use crate::{Error, ErrorKind, buffer};
 
-/// An encoding's settings.
+/// Settings of the encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// 0…100, for colours and alpha alike; unused when lossless.
+    /// Quality of colours and alpha, 0…100; unused if lossless.
     pub(crate) quality: u8,
-    /// 0…9; 10 is taken for 9.
+    /// Speed, 0…9; 10 has the effect of 9.
     pub(crate) speed: u8,
-    /// 4:4:4 with the identity matrix and quantiser 0.
+    /// True for 4:4:4 with the identity matrix and quantiser 0.
     pub(crate) lossless: bool,
 }
 
-/// libaom's option to weigh coefficients by frequency, for colours only. Of its options that touch quality (`tune`,
-/// `deltaq-mode`, `aq-mode`, `sharpness`, `enable-chroma-deltaq`) this one alone gave fewer bytes at equal SSIMULACRA2,
-/// and at no cost in time.
+/// libaom's option to weight coefficients by frequency, here for colours only. Of libaom's options
+/// that affect quality (`tune`, `deltaq-mode`, `aq-mode`, `sharpness`, `enable-chroma-deltaq`) only
+/// this one gave fewer bytes at equal SSIMULACRA2, and at no cost in time.
 const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 
-/// libaom's option to look for motion of the whole frame. A still picture has none, and without it three pyramids of the
-/// picture are not allocated, each page of which would cost in a fresh process. The bytes are the same.
+/// libaom's option to search for motion of the whole frame, which a still picture does not have.
+/// Disabling it saves the allocation of three pyramids of the picture, whose pages would all be
+/// faulted in by a fresh process. The output is the same.
 const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
-/// libaom's option to predict blocks from others of the same picture, at speeds up to 6. For it libaom hashes every block of
-/// every size at every position of a picture that it takes for a drawing, as it does any photograph with flat parts: 80 bytes
-/// a pixel more, and three times the time.
+/// libaom's option to predict blocks from other blocks of the same picture, at speeds up to 6. If
+/// libaom classifies the picture as screen content, which includes photographs with flat areas, it
+/// hashes every block of every size at every position: 80 bytes per pixel more, and three times the
+/// time.
 const INTRA_BLOCK_COPY: &CStr = c"enable-intrabc";
 
 /// Largest side of an AV1 frame.
@@ -77,14 +79,14 @@ pub(crate) fn encode(
     }
 }
 
-/// The planes of one picture. All stem from a raster that `encode::check` has passed.
+/// Planes of one picture. All come from a raster that `encode::check` accepted.
 struct Planes<'a> {
     luma: &'a Plane,
     chroma: Option<&'a [Plane; 2]>,
     alpha: Option<&'a Plane>,
 }
 
-/// What the planes mean, in libavif's words.
+/// Meaning of the planes, in libavif's constants.
 struct Colours {
     format: avif::avifPixelFormat,
     range: avif::avifRange,
@@ -134,8 +136,9 @@ fn write(
     if !effort.lossless {
         set_option(&mut encoder, QUANTISER_MATRICES, c"1")?;
     }
-    // SAFETY: both structs are libavif's own. The planes that the image shows belong to `planes`, outlive the call,
-    // hold what their sizes and strides say, and are only read: libaom copies them into its own frame first.
+    // SAFETY: both structs belong to libavif and are initialised. The planes referenced by the
+    // image belong to `planes`, outlive the call, have the sizes and strides stated in the image,
+    // and are only read: libaom copies them into its own frame first.
     let result = unsafe {
         avif::avifEncoderAddImage(
             encoder.as_ptr(),
@@ -146,7 +149,8 @@ fn write(
     };
     check(result)?;
     let mut file = File::with_room(room_bytes(planes.luma.size))?;
-    // SAFETY: the encoder is libavif's own and has been given an image; the callee allocates what it stores.
+    // SAFETY: the encoder belongs to libavif and has been given an image; the callee allocates the
+    // memory that it stores in the slot.
     let result = unsafe { avif::avifEncoderFinish(encoder.as_ptr(), file.slot()) };
     check(result)?;
     buffer::copy(file.bytes())
@@ -158,20 +162,21 @@ fn set_option(
     value: &CStr,
 ) -> Result<(), Error> {
     let encoder = encoder.as_ptr();
-    // SAFETY: the encoder is libavif's own; the callee copies both strings.
+    // SAFETY: the encoder belongs to libavif; the callee copies both strings.
     check(unsafe {
         avif::avifEncoderSetCodecSpecificOption(encoder, name.as_ptr(), value.as_ptr())
     })
 }
 
-/// Two bits a pixel: four times what a photograph takes at the default quality.
+/// Returns the initial capacity for the file: two bits per pixel, which is four times the size of a
+/// photograph at the default quality.
 fn room_bytes(size: Size) -> usize {
     const BOXES_BYTES: u64 = 4 << 10;
     usize::try_from(size.pixels() / 4 + BOXES_BYTES)
         .expect("planes of that many pixels are in memory")
 }
 
-/// An image that shows the planes without owning them.
+/// Creates an image that references the planes without owning them.
 fn describe(
     planes: &Planes<'_>,
     colours: Colours,
@@ -196,7 +201,8 @@ fn describe(
                 avif::AVIF_TRANSFER_CHARACTERISTICS_SRGB as avif::avifTransferCharacteristics;
         }
         Some(profile) => {
-            // SAFETY: the image is libavif's own; the callee copies `profile.len()` readable bytes.
+            // SAFETY: the image belongs to libavif; the callee copies `profile.len()` readable
+            // bytes.
             let result = unsafe {
                 avif::avifImageSetProfileICC(image.as_ptr(), profile.as_ptr(), profile.len())
             };
@@ -206,7 +212,7 @@ fn describe(
     Ok(image)
 }
 
-/// Pixels taken apart, in the order in which AV1 stores RGB (ITU-T H.273, matrix 0).
+/// Pixels separated into planes, in the order in which AV1 stores RGB (ITU-T H.273, matrix 0).
 struct Parts {
     green: Plane,
     blue_red: [Plane; 2],

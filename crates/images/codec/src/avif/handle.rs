@@ -1,4 +1,4 @@
-//! The owners of what libavif allocates.
+//! Owners of the memory that libavif allocates.
 
 use std::ffi::CStr;
 use std::ops::{Deref, DerefMut};
@@ -10,26 +10,27 @@ use libavif_sys as avif;
 use super::check;
 use crate::{Error, ErrorKind};
 
-/// What libavif calls a result.
+/// Returns libavif's name of a result.
 pub(super) fn describe(result: avif::avifResult) -> &'static str {
-    // SAFETY: the callee takes any number and returns a literal.
+    // SAFETY: the callee accepts any number and returns a string literal.
     let text = unsafe { avif::avifResultToString(result) };
-    // SAFETY: string literals are NUL-terminated and live for ever.
+    // SAFETY: string literals are NUL-terminated and have static lifetime.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().unwrap_or("a result without a name")
 }
 
-/// A struct that libavif allocated, initialised and handed over, destroyed on drop.
+/// Struct that libavif allocated and initialised; destroyed on drop.
 pub(super) struct Owned<T> {
     start: NonNull<T>,
     destroy: unsafe extern "C" fn(*mut T),
 }
 
 impl<T> Owned<T> {
-    /// Takes over `start`.
+    /// Takes ownership of `start`. Fails if `start` is null.
     ///
     /// # Safety
-    /// `start` is null or a `T` that libavif initialised, that nobody else owns, and that `destroy` frees.
+    /// `start` is null or a `T` that libavif initialised, that has no other owner, and that
+    /// `destroy` frees.
     unsafe fn new(start: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Result<Owned<T>, Error> {
         match NonNull::new(start) {
             Some(start) => Ok(Owned { start, destroy }),
@@ -37,7 +38,7 @@ impl<T> Owned<T> {
         }
     }
 
-    /// The struct's address, for calls.
+    /// Returns the address of the struct, for calls into libavif.
     pub(super) fn as_ptr(&mut self) -> *mut T {
         self.start.as_ptr()
     }
@@ -47,87 +48,91 @@ impl<T> Deref for Owned<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: initialised by libavif, see `new`, and not written to while it is borrowed, as calls take `&mut`.
+        // SAFETY: initialised by libavif, see `new`. Not written to while borrowed, because calls
+        // that write need `&mut self`.
         unsafe { self.start.as_ref() }
     }
 }
 
 impl<T> DerefMut for Owned<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`, and `&mut self` keeps every other borrow and call away.
+        // SAFETY: as in `deref`; `&mut self` excludes all other borrows and calls.
         unsafe { self.start.as_mut() }
     }
 }
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: `new` was promised that this function frees `start`, and `drop` runs once.
+        // SAFETY: the caller of `new` guaranteed that `destroy` frees `start`, and `drop` runs
+        // once.
         unsafe { (self.destroy)(self.start.as_ptr()) }
     }
 }
 
-/// A decoder with libavif's defaults.
+/// Creates a decoder with libavif's defaults.
 pub(super) fn new_decoder() -> Result<Owned<avif::avifDecoder>, Error> {
-    // SAFETY: the callee takes nothing and returns a struct of its own.
+    // SAFETY: the callee has no arguments and returns a new struct, or null.
     let start = unsafe { avif::avifDecoderCreate() };
-    // SAFETY: just created, for `avifDecoderDestroy` to free.
+    // SAFETY: `start` was just created, has no other owner, and `avifDecoderDestroy` frees it.
     unsafe { Owned::new(start, avif::avifDecoderDestroy) }
 }
 
-/// An encoder with libavif's defaults.
+/// Creates an encoder with libavif's defaults.
 pub(super) fn new_encoder() -> Result<Owned<avif::avifEncoder>, Error> {
-    // SAFETY: the callee takes nothing and returns a struct of its own.
+    // SAFETY: the callee has no arguments and returns a new struct, or null.
     let start = unsafe { avif::avifEncoderCreate() };
-    // SAFETY: just created, for `avifEncoderDestroy` to free.
+    // SAFETY: `start` was just created, has no other owner, and `avifEncoderDestroy` frees it.
     unsafe { Owned::new(start, avif::avifEncoderDestroy) }
 }
 
-/// A picture of 8 bits without planes. Destroying it frees no plane that it is merely shown: `imageOwns…` stay 0.
+/// Creates an 8-bit picture without planes. Planes that are assigned later are not freed with the
+/// picture, because `imageOwns…` stay 0.
 pub(super) fn new_image(
     size: Size,
     format: avif::avifPixelFormat,
 ) -> Result<Owned<avif::avifImage>, Error> {
-    // SAFETY: the callee takes numbers and returns a struct of its own, without planes.
+    // SAFETY: the callee takes numbers and returns a new struct without planes, or null.
     let start = unsafe { avif::avifImageCreate(size.width_px, size.height_px, 8, format) };
-    // SAFETY: just created, for `avifImageDestroy` to free.
+    // SAFETY: `start` was just created, has no other owner, and `avifImageDestroy` frees it.
     unsafe { Owned::new(start, avif::avifImageDestroy) }
 }
 
-/// The file that an encoder wrote.
+/// File written by an encoder.
 pub(super) struct File(avif::avifRWData);
 
 impl File {
-    /// No file yet, and room for one of so many bytes; a longer one grows by a megabyte at a time. Without room even a
-    /// short one would begin with a megabyte.
+    /// Creates an empty file with a capacity of `bytes`. Beyond that libavif grows it by a megabyte
+    /// at a time. Without the capacity, even a short file would start with a megabyte.
     pub(super) fn with_room(bytes: usize) -> Result<File, Error> {
         let mut file = File(avif::avifRWData {
             data: std::ptr::null_mut(),
             size: 0,
         });
-        // SAFETY: empty so far; the callee allocates, or changes nothing.
+        // SAFETY: the slot is empty; the callee allocates, or fails and changes nothing.
         check(unsafe { avif::avifRWDataRealloc(file.slot(), bytes) })?;
         Ok(file)
     }
 
-    /// Where a call stores what it allocates.
+    /// Returns the struct in which a call stores the address and length of its allocation.
     pub(super) fn slot(&mut self) -> *mut avif::avifRWData {
         &raw mut self.0
     }
 
-    /// What was stored.
+    /// Returns the stored bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         if self.0.data.is_null() {
             return &[];
         }
-        // SAFETY: only libavif writes to the slot, and it keeps `size` initialised bytes at `data`; nothing writes to
-        // them while the slice borrows `self`.
+        // SAFETY: only libavif writes to the slot, and it keeps `size` initialised bytes at `data`.
+        // Nothing writes to them while the slice borrows `self`.
         unsafe { std::slice::from_raw_parts(self.0.data, self.0.size) }
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: `data` is null, which the callee takes, or what libavif allocated; `drop` runs once.
+        // SAFETY: `data` is null, which the callee accepts, or was allocated by libavif; `drop`
+        // runs once.
         unsafe { avif::avifRWDataFree(self.slot()) }
     }
 }

@@ -1,4 +1,5 @@
-//! AVIFs that our own encoder does not write: more bits, premultiplied colours, colours by numbers.
+//! Tests with AVIFs that our own encoder does not write: higher bit depths, premultiplied colours,
+//! and colour spaces by code points.
 
 use image_plan::{Layout, Matrix, Packed, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
@@ -11,7 +12,7 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind};
 
 const SIZE: Size = Size::new(33, 31);
 
-/// Encodes a picture losslessly, but for what `change` makes of it.
+/// Encodes a 10-bit picture losslessly; `change` modifies the image before encoding.
 fn write(
     format: avif::avifPixelFormat,
     planes: &mut [Vec<u16>; 3],
@@ -22,7 +23,7 @@ fn write(
     image.yuvRange = avif::AVIF_RANGE_FULL;
     for (plane, samples) in planes.iter_mut().enumerate() {
         image.yuvPlanes[plane] = samples.as_mut_ptr().cast();
-        // Chroma planes may be as wide as luma; of what they are wider, nothing is read.
+        // Chroma planes have the stride of luma; libavif reads only the part that chroma needs.
         image.yuvRowBytes[plane] = 2 * SIZE.width_px;
     }
     change(&mut image);
@@ -31,14 +32,14 @@ fn write(
     encoder.quality = 100;
     encoder.qualityAlpha = 100;
     let mut file = File::with_room(0).expect("no room takes no memory");
-    // SAFETY: the planes have 33 × 31 samples each, which is the stride and the rows of luma, and more than those of
-    // chroma; `change` sets what keeps that true.
+    // SAFETY: each plane has 33 × 31 samples, which are the stride and rows of luma, and at least
+    // those of chroma; `change` must keep this true.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
     assert_eq!(result, avif::AVIF_RESULT_OK);
     file.bytes().to_vec()
 }
 
-/// Planes that go through all levels of 10 bits.
+/// Returns planes that contain all levels of 10 bits in sequence.
 fn ramps() -> [Vec<u16>; 3] {
     [0, 300, 700].map(|start| {
         (0..SIZE.pixels() as u16)
@@ -161,7 +162,7 @@ fn a_matrix_we_cannot_name_is_not_supported() {
     );
 }
 
-/// The picture turned by the file is left as stored.
+/// The decoder ignores the rotation and mirroring stated in the file.
 #[test]
 fn orientation_is_left_to_the_caller() {
     let plain = write(avif::AVIF_PIXEL_FORMAT_YUV444, &mut ramps(), |_| {});
@@ -177,7 +178,7 @@ fn orientation_is_left_to_the_caller() {
     );
 }
 
-/// Multiplies as a premultiplying writer would: in the planes, chroma by the mean alpha of its block.
+/// Premultiplies the planes like a writer of such files: chroma by the mean alpha of its block.
 fn premultiply(yuv: &mut Yuv, zero: (i32, i32)) {
     let alpha = yuv.alpha.clone().expect("alpha");
     let (dx, dy) = yuv.subsampling.divisors();
@@ -231,7 +232,7 @@ fn premultiplied_planes_become_straight() {
 
 #[test]
 fn premultiplied_rgb_becomes_straight() {
-    // Half transparent red of 200, as 8 bits of it would be stored.
+    // Red of 200 at half opacity, premultiplied and stored in 8 bits.
     let [mut green, mut blue, mut red] = [0_u8, 0, 100].map(|level| vec![level; 1]);
     let mut alpha = vec![128_u8];
     let size = Size::new(1, 1);
@@ -246,7 +247,8 @@ fn premultiplied_rgb_becomes_straight() {
     let mut encoder = new_encoder().expect("an encoder");
     (encoder.quality, encoder.qualityAlpha, encoder.speed) = (100, 100, 9);
     let mut file = File::with_room(0).expect("no room takes no memory");
-    // SAFETY: a picture of one pixel, with planes of one byte, which live until the end of this function.
+    // SAFETY: the picture has one pixel, and its planes of one byte live until the end of this
+    // function.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
     assert_eq!(result, avif::AVIF_RESULT_OK);
     let decoded = super::decode(file.bytes(), &DecodeOptions::whole(size)).expect("decodes");

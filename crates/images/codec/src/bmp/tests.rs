@@ -1,11 +1,11 @@
-//! Bitmaps written by hand.
+//! Tests with bitmaps written by the test itself.
 
 use image_plan::{Layout, Packed, Raster, Size};
 
 use super::decode;
 use crate::{DecodeOptions, ErrorKind};
 
-/// A bitmap with BITMAPINFOHEADER, rows bottom up and padded to 4 bytes by the caller.
+/// Writes a bitmap with BITMAPINFOHEADER; the caller provides rows bottom-up, padded to 4 bytes.
 fn write(size: Size, pixel_bits: u16, palette: &[u8], rows: &[u8]) -> Vec<u8> {
     let pixels_at = 54 + palette.len() as u32;
     let mut file = b"BM".to_vec();

@@ -1,4 +1,4 @@
-//! Frames that do not cover their canvas, and rows out of order.
+//! Tests of frames that do not cover their canvas, and of interlaced rows.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ fn a_frame_over_the_edge_makes_the_canvas_larger() {
     let mut pixels = [0; 32];
     pixels[12..16].copy_from_slice(&[10, 11, 12, 255]);
     check(&outside, Size::new(4, 2), Layout::Rgba, &pixels);
-    // No screen at all: the frame is the picture.
+    // With an empty screen the canvas is the frame.
     let bare = write(Size::new(0, 0), &COLOURS, &frame(0, 0, 1, 1, &[0]));
     check(&bare, Size::new(1, 1), Layout::Rgb, &[10, 11, 12]);
 }
@@ -91,7 +91,7 @@ fn the_transparent_index_and_a_palette_of_the_frames_own() {
 fn interlaced_rows_find_their_places() {
     for height in [1, 2, 5, 8, 11, 17] {
         let size = Size::new(1, u32::from(height));
-        // Row y has index y modulo 4, whatever the order in the file.
+        // Row y has colour index y modulo 4, independent of its position in the file.
         let order = super::row_order(height, true);
         let indexes: Vec<u8> = order.map(|y| (y % 4) as u8).collect();
         let mut frame = frame(0, 0, 1, height, &indexes);

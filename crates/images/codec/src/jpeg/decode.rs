@@ -1,4 +1,4 @@
-//! JPEG to planes where its colours are YCbCr or grey, to RGB or CMYK where they are not.
+//! Decodes JPEG to planes if its colours are YCbCr or grey, else to RGB or CMYK.
 
 use std::ffi::c_int;
 
@@ -26,7 +26,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         Form::Packed(layout) => {
             let (mut packed, outcome) = decode_packed(&mut handle, bytes, layout, size)?;
             if layout == Layout::Cmyk && has_adobe_marker(bytes) {
-                // Adobe's applications store the complement, 255 for no ink, and everybody follows them.
+                // Adobe's applications store the complement (255 for no ink), and all other
+                // software follows them.
                 packed.data.iter_mut().for_each(|ink| *ink = !*ink);
             }
             (Raster::Packed(packed), outcome)
@@ -39,13 +40,13 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// What the header says.
+/// Properties read from the header.
 struct Header {
     size: Size,
     form: Form,
 }
 
-/// The form in which a JPEG is decoded.
+/// Pixel layout to which a JPEG is decoded.
 enum Form {
     Planes(Subsampling),
     Packed(Layout),
@@ -53,7 +54,7 @@ enum Form {
 
 fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
     let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
-    // In all three, 0 would mean no limit.
+    // Each limit is at least 1, because 0 means no limit to TurboJPEG.
     let scans = whole(limits.jpeg_scans_max as usize).max(1);
     let pixels = whole(limits.pixels_max as usize).max(1);
     let scratch_mb = whole(limits.scratch_bytes_max >> 20).max(1);
@@ -103,12 +104,12 @@ fn count_scans(bytes: &[u8]) -> usize {
 }
 
 fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
-    // SAFETY: `bytes` is readable for its length; the callee keeps no pointer to it that a later call reads, as each
-    // sets its source anew.
+    // SAFETY: `bytes` is readable for its length. The callee keeps a pointer to it that no later
+    // call reads, because each call sets its source again.
     let status = unsafe {
         tj::tj3DecompressHeader(handle.as_ptr(), bytes.as_ptr(), bytes.len() as tj::size_t)
     };
-    // Damage is judged by the call that decodes, which meets the header again.
+    // Warnings are ignored here: the call that decodes reads the header again and repeats them.
     handle.outcome(status)?;
     let side = |px: i32| u32::try_from(px).unwrap_or(0);
     let size = Size::new(
@@ -116,7 +117,7 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
         side(handle.parameter(tj::TJPARAM_TJPARAM_JPEGHEIGHT)),
     );
     if size.pixels() == 0 {
-        // A file of tables alone: valid, and no picture.
+        // The file holds tables only: valid JPEG, but without a picture.
         return Err(Error::new(ErrorKind::Undecodable, "jpeg: no picture"));
     }
     let precision_bits = handle.parameter(tj::TJPARAM_TJPARAM_PRECISION);
@@ -140,11 +141,11 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
 fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: both slots are exclusive borrows; on success the callee moves its copy of the profile into them, which
-    // `block` then frees, and on failure it stores null.
+    // SAFETY: both slots are exclusive borrows. On success the callee moves its copy of the profile
+    // into them, and `block` frees it; on failure it stores null.
     let status = unsafe { tj::tj3GetICCProfile(handle.as_ptr(), start, len) };
     if status != 0 {
-        // The only reason: the header held none.
+        // The only possible reason is that the header contains no profile.
         return Ok(None);
     }
     // SAFETY: the call above succeeded.
@@ -158,7 +159,7 @@ fn shrink(handle: &mut Handle, shrink: Shrink) -> Result<(), Error> {
         num: 1,
         denom: shrink.divisor() as c_int,
     };
-    // SAFETY: the factor goes by value; the callee compares it with its table and stores it.
+    // SAFETY: the factor is passed by value; the callee looks it up in its table and stores it.
     let status = unsafe { tj::tj3SetScalingFactor(handle.as_ptr(), factor) };
     handle.outcome(status).map(drop)
 }
@@ -187,10 +188,11 @@ fn decode_planes(
             *stride = stride_to_c(part)?;
         }
     }
-    // SAFETY: `bytes` is readable for its length. The callee reads the header that `read_header` read, so it writes a
-    // picture of `size` in `subsampling`: in each plane, at the stride given, the rows and columns of `padded`, for
-    // which `buffer::plane` made room; a test holds `padded` against TurboJPEG's own arithmetic. Breaks if `size`,
-    // `subsampling` or the scaling factor are ever not those of this handle and these bytes.
+    // SAFETY: `bytes` is readable for its length. The callee reads the same header as
+    // `read_header`, so it writes a picture of `size` in `subsampling`: in each plane, at the given
+    // stride, the rows and columns of `padded`, which is the size that `buffer::plane` allocated. A
+    // test compares `padded` with TurboJPEG's own arithmetic. Breaks if `size`, `subsampling` or
+    // the scaling factor ever differ from those of this handle and these bytes.
     let status = unsafe {
         tj::tj3DecompressToYUVPlanes8(
             handle.as_ptr(),
@@ -201,7 +203,8 @@ fn decode_planes(
         )
     };
     let outcome = handle.outcome(status)?;
-    // The columns that round luma up stay as row padding, the rows go.
+    // Of the samples added by rounding luma up, the columns stay as row padding and the rows are
+    // removed.
     luma.size = size;
     luma.data.truncate(luma.stride * size.height_px as usize);
     let yuv = Yuv {
@@ -228,9 +231,10 @@ fn decode_packed(
         Layout::Rgba => tj::TJPF_TJPF_RGBA,
         Layout::Cmyk => tj::TJPF_TJPF_CMYK,
     };
-    // SAFETY: `bytes` is readable for its length. The callee reads the header that `read_header` read, so it writes
-    // `size.height_px` rows of `size.width_px` pixels without padding (pitch 0), of as many bytes as `layout` has
-    // channels: the length of `packed.data`. Breaks if `size` is ever not this handle's and these bytes'.
+    // SAFETY: `bytes` is readable for its length. The callee reads the same header as
+    // `read_header`, so it writes `size.height_px` rows of `size.width_px` pixels without padding
+    // (pitch 0), with the number of bytes per pixel that `layout` has channels: the length of
+    // `packed.data`. Breaks if `size` ever differs from the size for this handle and these bytes.
     let status = unsafe {
         tj::tj3Decompress8(
             handle.as_ptr(),
@@ -250,7 +254,7 @@ fn stride_to_c(plane: &Plane) -> Result<c_int, Error> {
         .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: stride beyond 31 bits"))
 }
 
-/// Whether an APP14 marker of Adobe's stands before the first scan (ITU-T T.872 §6.5.3).
+/// Returns whether an Adobe APP14 marker precedes the first scan (ITU-T T.872 §6.5.3).
 fn has_adobe_marker(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(2..).unwrap_or(&[]);
     loop {

@@ -1,4 +1,4 @@
-//! Planes or RGB to JPEG.
+//! Encodes planes or RGB as JPEG.
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -25,8 +25,8 @@ pub(crate) fn encode(
     }
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
     handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
-    // Not progressive: that takes three times the CPU and a buffer of all coefficients; it saves a few per cent on
-    // large grainy photographs and nothing on others.
+    // Baseline instead of progressive: progressive needs three times the CPU time and a buffer of
+    // all coefficients. It saves a few per cent on large grainy photographs and nothing on others.
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
     carry_profile(&mut handle, profile)?;
     match raster {
@@ -39,7 +39,8 @@ fn carry_profile(handle: &mut Handle, profile: Option<&[u8]>) -> Result<(), Erro
     let Some(profile) = profile else {
         return Ok(());
     };
-    // SAFETY: the callee reads `profile.len()` bytes and copies them; it writes to none, though its signature could.
+    // SAFETY: the callee reads and copies `profile.len()` bytes. It does not write to them,
+    // although its signature takes a mutable pointer.
     let status = unsafe {
         tj::tj3SetICCProfile(
             handle.as_ptr(),
@@ -75,11 +76,13 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: the callee reads, in each plane and at the stride given, the rows and columns of `padded` for this size
-    // and subsampling, all inside what `at_least` returned, as `encode::check` found whole planes; a test holds `padded` against
-    // TurboJPEG's own arithmetic, and `check` saw chroma exactly where the subsampling has it.
-    // The block's slots are exclusive borrows and empty, so the callee allocates, and leaves address and length there
-    // also when it fails. Breaks if the subsampling set on the handle is ever another than `yuv.subsampling`.
+    // SAFETY: the callee reads, in each plane and at the given stride, the rows and columns of
+    // `padded` for this size and subsampling. `at_least` returned planes of these sizes, given
+    // whole planes, and `encode::check` verified that they are whole and that chroma exists exactly
+    // if the subsampling has it. A test compares `padded` with TurboJPEG's own arithmetic. The
+    // block's slots are exclusive borrows and empty, so the callee allocates, and stores address
+    // and length also on failure. Breaks if the subsampling set on the handle ever differs from
+    // `yuv.subsampling`.
     let status = unsafe {
         tj::tj3CompressFromYUVPlanes8(
             handle.as_ptr(),
@@ -106,9 +109,10 @@ fn encode_packed(handle: &mut Handle, packed: &Packed) -> Result<Vec<u8>, Error>
     );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: the callee reads `height` rows of `width` three-byte pixels without padding (pitch 0), which is the
-    // length of `packed.data` by `encode::check`. The block's slots are exclusive borrows and empty, so the callee
-    // allocates, and leaves address and length there also when it fails.
+    // SAFETY: the callee reads `height` rows of `width` three-byte pixels without padding (pitch
+    // 0), which is the length of `packed.data`, as verified by `encode::check`. The block's slots
+    // are exclusive borrows and empty, so the callee allocates, and stores address and length also
+    // on failure.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),
@@ -135,7 +139,8 @@ fn finish(handle: &mut Handle, status: c_int, block: &Block) -> Result<Vec<u8>, 
     }
 }
 
-/// `plane` with its last column and row repeated until it has `size`; the plane itself where it has that size.
+/// Returns `plane` extended to `size` by repeating its last column and row, or `plane` itself if it
+/// has that size.
 fn at_least(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
     if plane.size == size {
         return Ok(Cow::Borrowed(plane));

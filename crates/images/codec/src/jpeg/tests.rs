@@ -1,4 +1,5 @@
-//! JPEGs that our own encoder does not write, and what TurboJPEG is relied on for.
+//! Tests with JPEGs that our own encoder does not write, and tests of TurboJPEG behaviour that this
+//! crate relies on.
 
 use std::ffi::c_int;
 
@@ -12,7 +13,7 @@ use crate::{DecodeOptions, Error, ErrorKind, Limits, Shrink};
 
 const SIZE: Size = Size::new(33, 31);
 
-/// A JPEG of interleaved pixels, stored as they are, with these parameters.
+/// Compresses interleaved pixels without colour conversion, with the given parameters.
 fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
     let format = match pixels.layout {
         Layout::Rgb => tj::TJPF_TJPF_RGB,
@@ -29,7 +30,8 @@ fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
     );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: the pixels are whole, as `packed` makes them; the slots are empty and exclusive.
+    // SAFETY: `packed` creates as many pixels as the size states; the slots are empty and
+    // exclusive.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),
@@ -43,7 +45,7 @@ fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
         )
     };
     assert_eq!(handle.outcome(status), Ok(Outcome::Clean));
-    // SAFETY: the call succeeded.
+    // SAFETY: the call that filled the block succeeded.
     unsafe { block.bytes() }.to_vec()
 }
 
@@ -85,9 +87,9 @@ fn planes_are_padded_as_turbojpeg_does() {
             };
             for (component, ours) in [luma, chroma, chroma].iter().take(components).enumerate() {
                 let (component, side) = (component as c_int, side as c_int);
-                // SAFETY: numbers in, a number out.
+                // SAFETY: the callee only computes a number from numbers.
                 let width = unsafe { tj::tj3YUVPlaneWidth(component, side, code) };
-                // SAFETY: numbers in, a number out.
+                // SAFETY: the callee only computes a number from numbers.
                 let height = unsafe { tj::tj3YUVPlaneHeight(component, side, code) };
                 let ours = (ours.width_px as c_int, ours.height_px as c_int);
                 assert_eq!(ours, (width, height), "{subsampling:?} {component} {side}");
@@ -113,7 +115,7 @@ fn cmyk_without_adobes_marker_is_ink_as_it_stands() {
     let ink = packed(SIZE, Layout::Cmyk);
     let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_COLORSPACE, tj::TJCS_TJCS_CMYK as i32)]);
     let mut file = compress(&ink, &parameters);
-    // FF EE 00 0E "Adobe" and 7 bytes more.
+    // The Adobe marker: FF EE 00 0E "Adobe" and 7 more bytes.
     let marker = file
         .windows(5)
         .position(|five| five == b"Adobe")
@@ -150,7 +152,7 @@ fn twelve_bits_are_not_supported() {
         .windows(2)
         .position(|two| two == [0xff, 0xc0])
         .expect("SOF0");
-    // Twelve bits need SOF1.
+    // A precision of 12 bits requires SOF1.
     file[frame + 1] = 0xc1;
     file[frame + 4] = 12;
     assert_eq!(
@@ -182,7 +184,8 @@ fn a_shrunk_picture_has_the_sides_rounded_up_and_the_same_colours() {
                 let decoded = super::decode(&file, &options).expect("decodes");
                 let smaller = shrink.apply(size);
                 assert_eq!(decoded.raster.size(), smaller);
-                // The pattern is the same at every size, so that a small one serves for a shrunk one, roughly.
+                // The pattern looks alike at every size, so a picture of the smaller size is
+                // roughly equal to a shrunk one.
                 let expected = Raster::Yuv(yuv(smaller, subsampling, Range::Full));
                 let distance = distance(&decoded.raster, &expected);
                 let side = size.width_px.min(size.height_px) / shrink.divisor();
@@ -242,7 +245,7 @@ fn scratch_memory_beyond_the_limit_is_refused() {
     let size = Size::new(1500, 1500);
     let file = progressive(size);
     let limits = Limits {
-        // Coefficients of a progressive picture take 2 bytes a sample: 13.5 MB.
+        // The coefficients of this progressive picture take 13.5 MB: 2 bytes per sample.
         scratch_bytes_max: 8 << 20,
         ..Limits::DEFAULT
     };
@@ -280,7 +283,7 @@ fn cut_and_flipped_progressive_files_do_no_harm() {
     }
 }
 
-/// TurboJPEG calls an error a warning once it has warned of something before.
+/// After an earlier warning, TurboJPEG reports errors with the code of warnings.
 #[test]
 fn an_error_after_a_warning_is_an_error() {
     let file = progressive(SIZE);

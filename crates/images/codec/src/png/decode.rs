@@ -1,4 +1,4 @@
-//! PNG of every colour type and depth to 8 bits a sample.
+//! Decodes PNG of every colour type and depth to 8 bits per sample.
 
 use std::io::Cursor;
 
@@ -10,12 +10,13 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
-    // What it bounds is chunks and rows; pixels go to our own memory.
+    // Bounds the crate's memory for chunks and rows; pixels are read into our own buffer.
     decoder.set_limits(png::Limits {
         bytes: options.limits.scratch_bytes_max,
     });
     decoder.set_ignore_text_chunk(true);
-    // It would pass over a profile that is too large as over one that is broken.
+    // The crate would ignore a profile that is too large as it ignores a broken one, so
+    // `profile::read` handles the chunk.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let header = decoder.read_header_info().map_err(error)?;
@@ -26,7 +27,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let channels = colours.samples();
     let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
     let whole = read_rows(&mut reader, depth, channels, &mut samples)?;
-    // `cICP` outranks `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are not looked at.
+    // `cICP` takes precedence over `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are ignored.
     let embedded = match reader.info().coding_independent_code_points {
         Some(colours) => {
             let transfer = colours.transfer_function.into();
@@ -49,7 +50,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Reads rows as far as there are any into `samples`, 8 bits each; whether they were all there.
+/// Reads rows into `samples`, 8 bits each, until the end of the file or of the valid data. Returns
+/// whether all rows were read.
 fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     depth: BitDepth,
@@ -89,12 +91,13 @@ fn read_rows(
     }
 }
 
-/// The nearest of 256 levels.
+/// Rounds a 16-bit sample to the nearest 8-bit level.
 pub(super) fn to_8_bits(sample: u16) -> u8 {
     ((u32::from(sample) + 128) / 257) as u8
 }
 
-/// Interleaved samples as a picture. Grey stays grey: a third of the memory, and what a grey profile is about.
+/// Converts interleaved samples to a picture. Grey stays grey, which takes a third of the memory
+/// and is what a grey profile applies to.
 fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
     let packed = |layout, data| Packed { size, layout, data };
     match colours {

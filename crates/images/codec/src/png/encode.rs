@@ -1,4 +1,4 @@
-//! RGB, RGBA and grey planes to PNG.
+//! Encodes RGB, RGBA and grey planes as PNG.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter, Info};
 use super::failed;
 use crate::{Error, ErrorKind, buffer};
 
-/// The knee of the curve: the library's fast mode loses a third on drawings, its default doubles the time and more for a
-/// tenth of the bytes.
+/// Deflate level with the best balance of size and time. The crate's fast mode makes drawings a
+/// third larger; its default more than doubles the time to save a tenth of the bytes.
 const LEVEL: u8 = 3;
 
 pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>, Error> {
@@ -41,7 +41,7 @@ pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>,
     Ok(file)
 }
 
-/// Full-range grey as PNG interleaves it.
+/// Returns full-range grey samples, interleaved with alpha if any.
 fn grey_samples(yuv: &Yuv) -> Result<(ColorType, Cow<'_, [u8]>), Error> {
     if yuv.subsampling != Subsampling::S400 || yuv.range != Range::Full {
         let detail = "png: planes that are not full-range grey";

@@ -1,23 +1,24 @@
-//! The profile in a PNG's `iCCP` chunk (PNG third edition §11.3.2.3).
+//! Reads the ICC profile from a PNG's `iCCP` chunk (PNG third edition §11.3.2.3).
 
 use fdeflate::BoundedDecompressionError;
 
 use crate::{Error, Limits};
 
-/// What a file embeds for its colours.
+/// Content of the `iCCP` chunk.
 pub(super) enum Embedded {
     Nothing,
     Profile(Vec<u8>),
-    /// A chunk that cannot be unpacked. Browsers show such files as sRGB.
+    /// The chunk cannot be decompressed. Browsers show such files as sRGB.
     Broken,
 }
 
-/// Reads the first profile before the pixels; the rest of the file is the `png` crate's to judge.
+/// Reads the first `iCCP` chunk before the pixels. The `png` crate validates the rest of the file.
 pub(super) fn read(file: &[u8], limits: &Limits) -> Result<Embedded, Error> {
     let Some(payload) = find(file) else {
         return Ok(Embedded::Nothing);
     };
-    // A name of up to 79 bytes, its end, the compression method, which is always 0, and a zlib stream.
+    // Payload: a name of up to 79 bytes, a zero byte, the compression method (always 0), and a zlib
+    // stream.
     let name_bytes = payload.iter().take(80).position(|byte| *byte == 0);
     let Some([_, 0, stream @ ..]) = name_bytes.and_then(|end| payload.get(end..)) else {
         return Ok(Embedded::Broken);
@@ -41,7 +42,7 @@ fn find(file: &[u8]) -> Option<&[u8]> {
         match name {
             b"iCCP" => return Some(payload),
             b"IDAT" => return None,
-            // Behind the payload stand 4 bytes of checksum.
+            // The payload is followed by a checksum of 4 bytes.
             _ => rest = after.get(payload.len() + 4..)?,
         }
     }

@@ -1,4 +1,5 @@
-//! PNGs that our own encoder does not write: palettes, few and many bits, interlacing, colours by numbers.
+//! Tests with PNGs that our own encoder does not write: palettes, low and high bit depths,
+//! interlacing, and colour spaces by code points.
 
 use image_plan::{Layout, Packed, Raster, Size};
 use png::{BitDepth, ColorType, Encoder, Info};
@@ -7,7 +8,7 @@ use super::decode;
 use crate::tests::pictures::noise;
 use crate::{DecodeOptions, Decoded, ErrorKind};
 
-/// A PNG of these samples as stored, with a palette and its alpha where there are any.
+/// Writes a PNG of `samples` as they are; `info` may have a palette and its alpha.
 fn write(info: &Info<'_>, samples: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let encoder = Encoder::with_info(&mut file, info.clone()).expect("a header");
@@ -116,10 +117,11 @@ fn a_transparent_colour_becomes_alpha() {
     check_packed(&file, size, Layout::Rgba, &[1, 2, 3, 0, 1, 2, 4, 255]);
 }
 
-/// An interlaced RGB picture, stored without compression, as the crate writes none.
+/// Writes an interlaced RGB picture without compression; the `png` crate cannot write interlaced
+/// files.
 fn interlaced(size: Size, pixels: &[u8], depth_bytes: usize) -> Vec<u8> {
     let pixel_bytes = 3 * depth_bytes;
-    // First column and row, and steps, of the seven passes (PNG §8.1).
+    // First column, first row, column step and row step of the seven passes (PNG §8.1).
     let passes = [
         (0, 0, 8, 8),
         (4, 0, 8, 8),
@@ -154,7 +156,7 @@ fn interlaced(size: Size, pixels: &[u8], depth_bytes: usize) -> Vec<u8> {
     file
 }
 
-/// RFC 1950 around stored blocks of RFC 1951.
+/// Writes a zlib stream (RFC 1950) of stored blocks (RFC 1951).
 fn stored_zlib(raw: &[u8]) -> Vec<u8> {
     let mut stream = vec![0x78, 0x01];
     let blocks = raw.chunks(65_535);
@@ -197,7 +199,7 @@ fn interlaced_rows_find_their_places() {
     ] {
         let pixels = noise(3 * size.pixels() as usize, 2);
         check_packed(&interlaced(size, &pixels, 1), size, Layout::Rgb, &pixels);
-        // Both bytes of a sample equal, so that its level is either.
+        // Both bytes of a 16-bit sample are equal, so its 8-bit level equals either byte.
         let wide: Vec<u8> = pixels.iter().flat_map(|sample| [*sample; 2]).collect();
         check_packed(&interlaced(size, &wide, 2), size, Layout::Rgb, &pixels);
     }
@@ -209,7 +211,7 @@ fn colours_by_numbers_become_a_profile() {
     let file = write(&info(size, ColorType::Rgb, BitDepth::Eight), &[1, 2, 3]);
     let numbered = |primaries, transfer| {
         let mut numbered = file.clone();
-        // After the signature and IHDR.
+        // Offset of the first chunk after the signature and IHDR.
         numbered.splice(33..33, chunk(b"cICP", &[primaries, transfer, 0, 1]));
         decode(&numbered, &DecodeOptions::whole(size))
     };

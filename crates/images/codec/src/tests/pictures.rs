@@ -1,8 +1,8 @@
-//! Pictures made in code, and how far apart two are.
+//! Synthetic pictures, and the distance between two pictures.
 
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
-/// Sizes that meet every remainder of blocks and chroma samples.
+/// Sizes with different remainders modulo block and chroma sample sizes.
 pub(crate) const SIZES: [Size; 9] = [
     Size::new(1, 1),
     Size::new(1, 9),
@@ -15,7 +15,7 @@ pub(crate) const SIZES: [Size; 9] = [
     Size::new(64, 48),
 ];
 
-/// Smooth, different along both axes and in every channel, within limited range.
+/// Generates smooth samples within limited range, different along both axes and per channel.
 fn smooth(size: Size, channel: u32) -> impl Iterator<Item = u8> {
     let scale = move |value: u32, side: u32| value * 150 / side.max(2);
     (0..size.height_px).flat_map(move |y| {
@@ -32,7 +32,7 @@ fn smooth(size: Size, channel: u32) -> impl Iterator<Item = u8> {
     })
 }
 
-/// A plane with 3 bytes of row padding, which must not be taken for samples.
+/// Returns a plane with 3 bytes of padding per row, which must never be read as samples.
 pub(crate) fn plane(size: Size, channel: u32) -> Plane {
     let width = size.width_px as usize;
     let samples: Vec<u8> = smooth(size, channel).collect();
@@ -64,7 +64,7 @@ pub(crate) fn yuv(size: Size, subsampling: Subsampling, range: Range) -> Yuv {
 
 pub(crate) fn with_alpha(mut yuv: Yuv) -> Yuv {
     let mut alpha = plane(yuv.size, 3);
-    // Never opaque altogether, so that alpha is seen to matter.
+    // At least one pixel is not opaque, so that the alpha plane is not dropped.
     alpha.data[0] = 100;
     yuv.alpha = Some(alpha);
     yuv
@@ -79,14 +79,14 @@ pub(crate) fn packed(size: Size, layout: Layout) -> Packed {
             .zip(smooth(size, channel as u32))
             .for_each(|(out, sample)| *out = sample);
     }
-    // Never opaque altogether, so that alpha is seen to matter.
+    // At least one pixel is not opaque, so that the alpha channel is not dropped.
     if layout == Layout::Rgba {
         data[3] = 100;
     }
     Packed { size, layout, data }
 }
 
-/// Bytes without any pattern, the same at each run.
+/// Returns pseudorandom bytes, the same for equal seeds.
 pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut next = || {
@@ -99,13 +99,13 @@ pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// A picture of noise, which no encoder makes small.
+/// Returns a picture of noise, which encoders cannot compress well.
 pub(crate) fn noisy(size: Size, layout: Layout, seed: u64) -> Packed {
     let data = noise(layout.channels() * size.pixels() as usize, seed);
     Packed { size, layout, data }
 }
 
-/// Mean absolute difference of two pictures of the same form, over all samples.
+/// Returns the mean absolute difference of all samples of two pictures with equal layout.
 pub(crate) fn distance(left: &Raster, right: &Raster) -> f64 {
     match (left, right) {
         (Raster::Yuv(left), Raster::Yuv(right)) => {

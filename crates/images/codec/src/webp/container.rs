@@ -1,16 +1,16 @@
-//! The container around VP8 and VP8L (RFC 9649 §2): the profile out of it, and a profile into it.
+//! Container of VP8 and VP8L (RFC 9649 §2): extracts and embeds the ICC profile.
 //!
 //! ```text
 //! "RIFF" len "WEBP"  ┌ "VP8 " or "VP8L"                              simple
 //!                    └ "VP8X" ["ICCP"] ["ALPH"] "VP8 " or "VP8L" …   extended
-//! chunk = fourcc, len as u32 little-endian, payload, a zero byte when len is odd
+//! chunk = fourcc, len as u32 little-endian, payload, a zero byte if len is odd
 //! ```
 
 use image_plan::Size;
 
 use crate::{Error, ErrorKind, buffer};
 
-/// `VP8X` flags.
+/// Flag of `VP8X`: the file has an ICC profile. `HAS_ALPHA` is a flag of the same byte.
 const HAS_PROFILE: u8 = 0x20;
 const HAS_ALPHA: u8 = 0x10;
 
@@ -18,10 +18,10 @@ const RIFF_HEADER_BYTES: usize = 12;
 const CHUNK_HEADER_BYTES: usize = 8;
 const VP8X_BYTES: usize = 10;
 
-/// One chunk: its name and its payload.
+/// Name and payload of a chunk.
 type Chunk<'a> = (&'a [u8; 4], &'a [u8]);
 
-/// The embedded profile, where the extended header announces one and the chunk is whole.
+/// Returns the embedded profile, if the extended header announces one and its chunk is complete.
 pub(super) fn profile(file: &[u8]) -> Option<&[u8]> {
     let mut chunks = chunks(file);
     let announced = match chunks.next()? {
@@ -35,7 +35,7 @@ pub(super) fn profile(file: &[u8]) -> Option<&[u8]> {
     Some(profile)
 }
 
-/// `file`, as libwebp wrote it for a picture of `size`, with `profile` in it.
+/// Returns `file`, which libwebp wrote for a picture of `size`, with `profile` embedded.
 pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Vec<u8>, Error> {
     let kept = || chunks(file).filter(|(name, _)| *name != b"VP8X");
     let has_alpha = kept().any(|(name, payload)| match name {
@@ -45,7 +45,7 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     });
     let mut header = [0; VP8X_BYTES];
     header[0] = HAS_PROFILE | if has_alpha { HAS_ALPHA } else { 0 };
-    // Canvas width and height, less one, 24 bits each.
+    // Canvas width and height minus one, 24 bits each.
     header[4..7].copy_from_slice(&(size.width_px - 1).to_le_bytes()[..3]);
     header[7..10].copy_from_slice(&(size.height_px - 1).to_le_bytes()[..3]);
 
@@ -62,7 +62,7 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     extended.extend_from_slice(b"WEBP");
     for (name, payload) in all() {
         extended.extend_from_slice(name);
-        // Fits, as the sum above fits.
+        // The cast is lossless, because the sum of all lengths above fits into u32.
         extended.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         extended.extend_from_slice(payload);
         extended.extend_from_slice(&[0][..payload.len() % 2]);
@@ -74,7 +74,7 @@ fn stored_bytes((_, payload): Chunk<'_>) -> usize {
     CHUNK_HEADER_BYTES + payload.len().next_multiple_of(2)
 }
 
-/// The whole chunks of a file, up to the first that is cut short.
+/// Returns the complete chunks of a file, up to the first truncated one.
 fn chunks(file: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
     let mut rest = file.get(RIFF_HEADER_BYTES..).unwrap_or(&[]);
     std::iter::from_fn(move || {
@@ -87,7 +87,8 @@ fn chunks(file: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
     })
 }
 
-/// Whether a VP8L stream says that its alpha is used: bit 28 of the 32 after the signature byte (RFC 9649 §3.4).
+/// Returns whether a VP8L stream declares that it uses alpha: bit 28 of the 32 bits after the
+/// signature byte (RFC 9649 §3.4).
 fn vp8l_uses_alpha(payload: &[u8]) -> bool {
     payload.get(4).is_some_and(|bits| bits & 0x10 != 0)
 }

@@ -1,4 +1,4 @@
-//! WebP to planes when lossy, to RGB or RGBA when lossless.
+//! Decodes WebP to planes if lossy, to RGB or RGBA if lossless.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -33,7 +33,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// What the headers say.
+/// Properties read from the headers.
 struct Header {
     size: Size,
     alpha: bool,
@@ -42,13 +42,15 @@ struct Header {
 
 fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     let mut features = MaybeUninit::<webp::WebPBitstreamFeatures>::zeroed();
-    // SAFETY: `bytes` is readable for its length and `features` writable for its size; the callee keeps neither.
+    // SAFETY: `bytes` is readable for its length and `features` is writable for its size; the
+    // callee keeps neither pointer.
     let status =
         unsafe { webp::WebPGetFeatures(bytes.as_ptr(), bytes.len(), features.as_mut_ptr()) };
     if status != VP8StatusCode::VP8_STATUS_OK {
         return Err(error(status));
     }
-    // SAFETY: the struct is six integers and an array of them; they were zero, and the callee wrote more integers.
+    // SAFETY: the struct consists of six integers and an array of integers. All were zeroed, and
+    // the callee wrote only integers.
     let features = unsafe { features.assume_init() };
     if features.has_animation != 0 {
         return Err(Error::new(ErrorKind::Unsupported, "webp: animation"));
@@ -90,7 +92,8 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
         a_size: a.len,
     };
     let output = webp::WebPDecBuffer__bindgen_ty_1 { YUVA: planes };
-    // SAFETY: `planes` names, with their true lengths, vectors that live and are not touched until the call returns.
+    // SAFETY: `planes` holds the addresses and true lengths of vectors that are live and not
+    // accessed until the call returns.
     let rows = unsafe { run(bytes, colours, output) }?;
 
     let whole = rows == size.height_px;
@@ -129,7 +132,8 @@ fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
         size: packed.data.len(),
     };
     let output = webp::WebPDecBuffer__bindgen_ty_1 { RGBA: pixels };
-    // SAFETY: `pixels` names, with its true length, a vector that lives and is not touched until the call returns.
+    // SAFETY: `pixels` holds the address and true length of a vector that is live and not accessed
+    // until the call returns.
     let rows = unsafe { run(bytes, colours, output) }?;
     if layout == Layout::Rgba {
         packed = buffer::without_idle_alpha(packed);
@@ -137,13 +141,14 @@ fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
     Ok((Raster::Packed(packed), rows == size.height_px))
 }
 
-/// Decodes into `output` and tells how many rows were written from the top; at least one.
+/// Decodes into `output` and returns the number of rows written from the top, at least one.
 ///
-/// The incremental decoder is used also for whole files, as only it leaves the rows before the damage.
+/// Uses the incremental decoder also for complete files, because only it keeps the rows before the
+/// first damage.
 ///
 /// # Safety
-/// The variant of `output` that `colours` means names memory of the stated lengths, exclusively the callee's until
-/// this returns.
+/// The variant of `output` selected by `colours` references memory of the stated lengths, to which
+/// the callee has exclusive access until this function returns.
 unsafe fn run(
     bytes: &[u8],
     colours: WEBP_CSP_MODE,
@@ -158,17 +163,20 @@ unsafe fn run(
         pad: [0; 4],
         private_memory: std::ptr::null_mut(),
     };
-    // SAFETY: `target` outlives `decoder`, which is declared after it, and is not touched by us while that lives. The
-    // callee checks the lengths in it against the picture before it writes a sample (`CheckDecBuffer`).
+    // SAFETY: `target` outlives `decoder`, which is declared after it, and we do not access
+    // `target` while `decoder` lives. The callee checks the lengths in it against the picture
+    // before it writes a sample (`CheckDecBuffer`).
     let decoder = unsafe { webp::WebPINewDecoder(&raw mut target) };
     let Some(decoder) = NonNull::new(decoder).map(Decoder) else {
         return Err(Error::new(ErrorKind::OutOfMemory, "webp: no decoder"));
     };
-    // SAFETY: `decoder` is live, and `bytes` outlives it; the memory behind `target` is as the caller vouches.
+    // SAFETY: `decoder` is live, and `bytes` outlives it; our caller guarantees the memory
+    // referenced by `target`.
     let status = unsafe { webp::WebPIUpdate(decoder.0.as_ptr(), bytes.as_ptr(), bytes.len()) };
     let mut rows = 0;
     let unwanted = std::ptr::null_mut;
-    // SAFETY: `decoder` is live; the callee takes null for what is not wanted and writes one integer to `rows`.
+    // SAFETY: `decoder` is live; the callee accepts null for unwanted results and writes one
+    // integer to `rows`.
     unsafe {
         webp::WebPIDecodedArea(
             decoder.0.as_ptr(),
@@ -185,17 +193,18 @@ unsafe fn run(
     }
 }
 
-/// An incremental decoder, deleted on drop.
+/// Incremental decoder, deleted on drop.
 struct Decoder(NonNull<webp::WebPIDecoder>);
 
 impl Drop for Decoder {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `WebPINewDecoder`, is owned by `self` alone, and `drop` runs once.
+        // SAFETY: the pointer came from `WebPINewDecoder`, `self` is its only owner, and `drop`
+        // runs once.
         unsafe { webp::WebPIDelete(self.0.as_ptr()) }
     }
 }
 
-/// A plane as libwebp is told of it.
+/// Address, stride and length of a plane, in libwebp's types.
 struct Slot {
     start: *mut u8,
     stride: c_int,
@@ -222,7 +231,8 @@ impl Default for Slot {
     }
 }
 
-/// What rows that were never decoded are filled with: the grey that libjpeg makes up, too.
+/// Luma of rows that could not be decoded: the grey that libjpeg fills in too. `NEUTRAL` and
+/// `OPAQUE` are the values for chroma and alpha.
 const MID_GREY: u8 = 126;
 const NEUTRAL: u8 = 128;
 const OPAQUE: u8 = 255;

@@ -1,4 +1,4 @@
-//! Planes to lossy WebP, RGB and RGBA to lossless WebP.
+//! Encodes planes as lossy WebP, and RGB or RGBA as lossless WebP.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -11,29 +11,31 @@ use webp::{WebPEncCSP, WebPEncodingError};
 use super::container;
 use crate::{Error, ErrorKind, buffer};
 
-/// An encoding's settings.
+/// Settings of the encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// 0…100; unused when lossless.
+    /// Quality, 0…100; unused if lossless.
     pub(crate) quality: u8,
-    /// 0…6.
+    /// Compression method, 0…6; higher is slower.
     pub(crate) method: u8,
-    /// VP8L instead of VP8.
+    /// True for VP8L, false for VP8.
     pub(crate) lossless: bool,
 }
 
-/// How hard VP8 is pressed to keep its modes within the 512 KiB of partition 0: not at all, and with all its might.
-/// Only the second fits some pictures of tens of megapixels at low methods.
+/// Values of `partition_limit` to try in this order: no effort, then maximum effort to keep the
+/// modes within the 512 KiB of VP8's partition 0. Some pictures of tens of megapixels at low
+/// methods need the second value.
 const PARTITION_LIMITS: [c_int; 2] = [0, 100];
 
-/// From this method on, VP8 searches by rate and distortion.
+/// First method with which VP8 searches by rate and distortion.
 const METHOD_WITH_SEARCH: u8 = 3;
 
-/// How strongly decoders smooth block edges, 0…100, where the encoder did not search for what needs it least. libwebp's 60
-/// is for those that did; on photographs this gives fewer bytes at equal SSIMULACRA2, and changes no time.
+/// Deblocking strength in decoders, 0…100, for methods without search. libwebp's default of 60
+/// suits methods with search, which prefer encodings that need little deblocking. On photographs
+/// this value gives fewer bytes at equal SSIMULACRA2, with no change in time.
 const FILTER_STRENGTH_UNSEARCHED: c_int = 80;
 
-/// What VP8L takes for quality is how long it searches; libwebp's default.
+/// Search effort of VP8L, passed in the quality setting; libwebp's default.
 const LOSSLESS_EFFORT: f32 = 75.0;
 
 pub(crate) fn encode(
@@ -68,7 +70,8 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         let detail = "webp: planes that are not limited-range BT.601 at 4:2:0";
         return Err(Error::new(ErrorKind::Failed, detail));
     };
-    // With alpha, libwebp evens out the samples below wholly transparent pixels, in place: it gets its own copy.
+    // If there is alpha, libwebp smooths the samples under fully transparent pixels in place, so it
+    // gets copies.
     let mut copies = match &yuv.alpha {
         None => None,
         Some(_) => Some([duplicate(&yuv.luma)?, duplicate(cb)?, duplicate(cr)?]),
@@ -95,9 +98,10 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
     let mut config = new_config(effort)?;
     for partition_limit in PARTITION_LIMITS {
         config.partition_limit = partition_limit;
-        // SAFETY: `encode::check` saw that the planes hold the rows and columns of this size at 4:2:0, at these
-        // strides. libwebp writes to y, u and v only when `a` is set (`WebPCleanupTransparentArea`), and then they
-        // are `copies`; to `a` it never writes. Breaks if alpha is ever set without copies.
+        // SAFETY: `encode::check` verified that the planes hold the rows and columns of this size
+        // at 4:2:0 and at these strides. libwebp writes to y, u and v only if `a` is set
+        // (`WebPCleanupTransparentArea`), and then they are `copies`; it never writes to `a`.
+        // Breaks if alpha is ever set without copies.
         let outcome = unsafe { run(&config, &mut picture) };
         match outcome {
             Err(Refusal::PartitionOverflow) => {}
@@ -121,14 +125,16 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     let stride = to_c_int(packed.layout.channels() * packed.size.width_px as usize)?;
     let mut picture = Imported(new_picture(packed.size)?);
     picture.0.use_argb = 1;
-    // SAFETY: the picture is initialised, and the callee reads `height` rows of `stride` bytes: by `encode::check` the
-    // length of `packed.data`. It allocates a copy, which `Imported` frees.
+    // SAFETY: the picture is initialised. The callee reads `height` rows of `stride` bytes, which
+    // is the length of `packed.data`, as verified by `encode::check`. It allocates a copy, which
+    // `Imported` frees.
     let imported = unsafe { import(&raw mut picture.0, packed.data.as_ptr(), stride) };
     if imported == 0 {
         return Err(Error::new(ErrorKind::OutOfMemory, "webp: pixels"));
     }
     let config = new_config(effort)?;
-    // SAFETY: the picture's pixels are the copy that the import above made and owns.
+    // SAFETY: the picture's pixels are the copy that the import above allocated and the picture
+    // owns.
     let outcome = unsafe { run(&config, &mut picture.0) };
     outcome.map_err(|refusal| match refusal {
         Refusal::Other(err) => err,
@@ -138,27 +144,28 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// A picture whose pixels libwebp allocated, freed on drop.
+/// Picture whose pixels libwebp allocated; freed on drop.
 struct Imported(webp::WebPPicture);
 
 impl Drop for Imported {
     fn drop(&mut self) {
-        // SAFETY: the picture was initialised by `new_picture`; the callee frees what an import allocated, if one did.
+        // SAFETY: `new_picture` initialised the picture; the callee frees the memory that an import
+        // allocated, if any.
         unsafe { webp::WebPPictureFree(&raw mut self.0) }
     }
 }
 
-/// Why libwebp wrote no file.
+/// Reason why libwebp produced no file.
 enum Refusal {
     PartitionOverflow,
     Other(Error),
 }
 
-/// Encodes `picture` into a file of its own.
+/// Encodes `picture` and returns the file.
 ///
 /// # Safety
-/// The planes or pixels that `picture` points to hold what its size and strides say, and may be written to where
-/// `WebPEncode` does.
+/// The planes or pixels that `picture` references have its stated sizes and strides, and may be
+/// written to where `WebPEncode` does.
 unsafe fn run(
     config: &webp::WebPConfig,
     picture: &mut webp::WebPPicture,
@@ -166,8 +173,8 @@ unsafe fn run(
     let mut file = Vec::new();
     picture.writer = Some(write);
     picture.custom_ptr = (&raw mut file).cast();
-    // SAFETY: `config` is validated by the callee, the planes are as our caller vouches, and `custom_ptr` is the
-    // vector that `write` takes it for, untouched by us until the call returns.
+    // SAFETY: the callee validates `config`, our caller guarantees the planes, and `custom_ptr`
+    // points to the vector that `write` expects, which we do not access until the call returns.
     let ok = unsafe { webp::WebPEncode(config, picture) };
     picture.custom_ptr = std::ptr::null_mut();
     if ok != 0 {
@@ -180,7 +187,7 @@ unsafe fn run(
         }
         WebPEncodingError::VP8_ENC_ERROR_OUT_OF_MEMORY
         | WebPEncodingError::VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY
-        // `write` fails for want of memory only.
+        // `write` fails only for lack of memory.
         | WebPEncodingError::VP8_ENC_ERROR_BAD_WRITE => ErrorKind::OutOfMemory,
         WebPEncodingError::VP8_ENC_ERROR_PARTITION_OVERFLOW
         | WebPEncodingError::VP8_ENC_ERROR_FILE_TOO_BIG => ErrorKind::TooLarge,
@@ -189,20 +196,21 @@ unsafe fn run(
     Err(Refusal::Other(Error::new(kind, format!("webp: {code:?}"))))
 }
 
-/// libwebp's way out: appends to the vector behind `custom_ptr`; 1 when it could.
+/// Output callback of libwebp: appends to the vector at `custom_ptr`. Returns 1 on success.
 unsafe extern "C" fn write(
     data: *const u8,
     data_size: usize,
     picture: *const webp::WebPPicture,
 ) -> c_int {
-    // SAFETY: libwebp passes the picture that `run` handed it, which is live throughout.
+    // SAFETY: libwebp passes the picture that `run` gave it, which is live throughout.
     let custom_ptr: *mut c_void = unsafe { (*picture).custom_ptr };
-    // SAFETY: `run` stored the address of a live `Vec<u8>` there and does not touch it while libwebp runs.
+    // SAFETY: `run` stored the address of a live `Vec<u8>` there and does not access it while
+    // libwebp runs.
     let file: &mut Vec<u8> = unsafe { &mut *custom_ptr.cast() };
     if data_size == 0 {
         return 1;
     }
-    // SAFETY: libwebp passes `data_size` readable bytes, and not none of them, see above.
+    // SAFETY: libwebp passes `data_size` readable bytes; `data_size` is not 0, see above.
     let data = unsafe { slice::from_raw_parts(data, data_size) };
     if file.try_reserve(data.len()).is_err() {
         return 0;
@@ -224,7 +232,7 @@ fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
         config.filter_strength = FILTER_STRENGTH_UNSEARCHED;
     }
     config.lossless = c_int::from(effort.lossless);
-    // What nobody sees may change for the smaller file.
+    // The colours of fully transparent pixels may change if that makes the file smaller.
     config.exact = 0;
     config.thread_level = 0;
     Ok(config)
@@ -232,13 +240,15 @@ fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
 
 fn new_picture(size: Size) -> Result<webp::WebPPicture, Error> {
     let mut picture = MaybeUninit::<webp::WebPPicture>::zeroed();
-    // SAFETY: the callee fills the struct that it is given the address of, and checks the version it was built for.
+    // SAFETY: the callee fills the struct at the given address, and checks the version that it was
+    // built for.
     let ok = unsafe { webp::WebPPictureInit(picture.as_mut_ptr()) };
     if !ok {
         let detail = "webp: library of another version";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
-    // SAFETY: `WebPPictureInit` succeeded, and all-zero is valid for what it leaves.
+    // SAFETY: `WebPPictureInit` succeeded, and all-zero is valid for the fields that it does not
+    // set.
     let mut picture = unsafe { picture.assume_init() };
     picture.width = to_c_int(size.width_px as usize)?;
     picture.height = to_c_int(size.height_px as usize)?;

@@ -1,4 +1,5 @@
-//! What is inside the WebP files we write, and pictures that strain VP8.
+//! Tests of the structure of the WebP files that we write, and of pictures that exceed VP8's
+//! limits.
 
 use expect_test::{Expect, expect};
 use image_plan::{Layout, Matrix, Plane, Range, Raster, Size, Subsampling, Yuv};
@@ -19,7 +20,8 @@ const LOSSLESS: Effort = Effort {
     ..LOSSY
 };
 
-/// The chunks of a file; of `VP8X` its bytes, of the others only the length's parity, which padding depends on.
+/// Lists the chunks of the encoded file: the bytes of `VP8X`, and only the parity of the length of
+/// the others, which decides about padding.
 #[track_caller]
 fn check(raster: Raster, profile: Option<&[u8]>, effort: Effort, expected: Expect) {
     let file = encode(&raster, profile, effort).expect("encodes");
@@ -114,14 +116,14 @@ fn alpha_of_a_lossless_stream_is_announced() {
 
 #[test]
 fn animations_are_not_supported() {
-    // VP8X with the animation flag for a canvas of 1 × 1, and an ANIM chunk.
+    // VP8X with the animation flag and a canvas of 1 × 1, and an ANIM chunk.
     let mut file = b"RIFF\x20\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend_from_slice(b"ANIM\x06\x00\x00\x00\0\0\0\0\0\0");
     let refusal = decode(&file, &DecodeOptions::whole(Size::new(1, 1))).expect_err("refused");
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
 }
 
-/// Noise of so many pixels takes 530 KB of modes, where partition 0 holds 512 KiB.
+/// Noise of this size needs 530 KB of modes; partition 0 holds 512 KiB.
 #[test]
 fn modes_that_overflow_partition_0_are_rationed() {
     let size = Size::new(4400, 4400);
@@ -144,7 +146,8 @@ fn modes_that_overflow_partition_0_are_rationed() {
         ..LOSSY
     };
     let file = encode(&raster, None, effort).expect("encodes");
-    // The frame tag, after the file's and the chunk's header: 19 bits of length (RFC 6386 §9.1).
+    // The frame tag follows the headers of file and chunk; its upper 19 bits are the length of
+    // partition 0 (RFC 6386 §9.1).
     let tag = u32::from_le_bytes([file[20], file[21], file[22], 0]);
     assert!(tag >> 5 < 64 << 10, "{} bytes of modes", tag >> 5);
 }
