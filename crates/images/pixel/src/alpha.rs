@@ -1,8 +1,9 @@
-//! Transparency taken away.
+//! Removal of transparency.
 
 use image_plan::{Layout, Packed};
 
-/// The picture as it looks on white, for formats that know no transparency.
+/// Blends the picture over white, for formats without transparency. Pictures without alpha stay
+/// unchanged.
 #[must_use]
 pub fn flatten(packed: Packed) -> Packed {
     if packed.layout != Layout::Rgba {

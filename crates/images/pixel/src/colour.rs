@@ -1,9 +1,10 @@
-//! Colour profiles (ICC.1): which pictures are in sRGB already, and how the others get there.
+//! Colour profiles (ICC.1): detects pictures that are in sRGB already, and converts others.
 //!
-//! A profile is never dropped without its meaning: what is not sRGB is either carried into the answer, where every
-//! browser honours it, or the pixels are converted. Carrying is preferred where it is cheap, as it is exact, keeps wide
-//! gamuts and needs no RGB; but only RGB profiles of matrix and curves are carried, since the larger ones (printers',
-//! scanners') outweigh a thumbnail and are read differently by different clients.
+//! The meaning of a profile is never lost. A profile other than sRGB is either embedded in the
+//! output, where every browser honours it, or the pixels are converted. Embedding is preferred if
+//! the profile is small: it is exact, keeps wide gamuts and does not need RGB. Only RGB profiles of
+//! a matrix and curves are embedded; the larger ones of printers and scanners are bigger than a
+//! thumbnail and are interpreted differently by different clients.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;
@@ -14,33 +15,34 @@ use moxcms::{
 };
 use std::sync::Arc;
 
-/// Longest profile that is carried along. Matrix profiles take 400 to 3,200 bytes.
+/// Maximum size in bytes of an embedded profile. Matrix profiles have 400 to 3,200 bytes.
 pub const CARRY_BYTES_MAX: usize = 4 << 10;
-/// Longest profile that is read at all; those of printers take up to 3 MB.
+/// Maximum size in bytes of a profile that is parsed. Profiles of printers have up to 3 MB.
 pub const PROFILE_BYTES_MAX: usize = 4 << 20;
 
-/// What is to become of a picture's colour profile.
+/// Treatment of a picture's colour profile.
 pub enum Disposition {
-    /// It says sRGB, which is what a picture without profile means.
+    /// The profile is sRGB, which is also the meaning of a missing profile, so it is dropped.
     Drop,
-    /// It goes into the answer as it is.
+    /// The profile is embedded in the output unchanged.
     Carry,
-    /// The pixels are to be converted to sRGB, and the profile dropped.
+    /// The pixels are converted to sRGB, and the profile is dropped.
     Convert(Converter),
-    /// It cannot be read, or does not fit the picture; the pixels are taken as sRGB. The text says why, for the log.
+    /// The profile cannot be parsed or does not fit the picture; the pixels are treated as sRGB.
+    /// The text is the reason, for the log.
     Malformed(String),
 }
 
-/// Converts pixels to sRGB. Made by [`judge`] for one form of raster.
+/// Conversion of pixels to sRGB, created by [`judge`] for one kind of raster.
 pub struct Converter(Kind);
 
 enum Kind {
-    /// Grey in, grey out.
+    /// Lookup table from grey to grey.
     Curve(Box<[u8; 256]>),
     Pixels(Layout, Arc<Transform8BitExecutor>),
 }
 
-/// Decides what is to become of `profile`, which came with `raster`.
+/// Decides the treatment of `profile`, the profile of `raster`.
 #[must_use]
 pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
     let options = ParsingOptions {
@@ -61,7 +63,7 @@ pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
         (DataColorSpace::Rgb, Form::Rgb) => pixels(&parsed, Layout::Rgb),
         (DataColorSpace::Rgb, Form::Rgba) => pixels(&parsed, Layout::Rgba),
         (DataColorSpace::Cmyk, Form::Cmyk) => pixels(&parsed, Layout::Cmyk),
-        // A decoder may have spread grey over three channels, which are equal then.
+        // A decoder may have expanded grey to three equal channels.
         (DataColorSpace::Gray, Form::Grey | Form::Rgb | Form::Rgba) => {
             curve(&parsed, IccLayout::Gray)
         }
@@ -72,10 +74,10 @@ pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
 }
 
 impl Converter {
-    /// The picture in sRGB: grey stays grey, everything else comes back as RGB or RGBA.
+    /// Converts the picture to sRGB. Grey stays grey, everything else becomes RGB or RGBA.
     ///
     /// # Panics
-    /// When the raster is of another form than the one that was judged.
+    /// If the raster is of another kind than the one passed to [`judge`].
     #[must_use]
     pub fn to_srgb(&self, raster: Raster) -> Raster {
         match (&self.0, raster) {
@@ -96,14 +98,15 @@ impl Converter {
         }
     }
 
-    /// Whether the conversion works on RGB, so that planes are best scaled to 4:4:4 before it.
+    /// Returns whether the conversion works on RGB. If so, planes should be scaled to 4:4:4 before
+    /// it.
     #[must_use]
     pub fn needs_rgb(&self) -> bool {
         matches!(self.0, Kind::Pixels(..))
     }
 }
 
-/// Rasters as profiles see them.
+/// Kind of a raster with respect to colour profiles.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Grey,
@@ -134,9 +137,10 @@ fn is_matrix(profile: &ColorProfile) -> bool {
         && profile.lut_a_to_b_saturation.is_none()
 }
 
-/// Whether the profile maps every 8-bit colour to within one step of itself in sRGB.
+/// Returns whether the profile maps every 8-bit colour to within one step of itself in sRGB.
 fn is_srgb(profile: &ColorProfile) -> bool {
-    /// Profiles state colorants in 1/65536, and their makers rounded and adapted white in several ways.
+    /// Maximum difference of colorants. Profiles store colorants in units of 1/65536, and their
+    /// authors rounded and adapted the white point in different ways.
     const COLORANT_TOLERANCE: f64 = 0.0015;
     let ours = ColorProfile::new_srgb();
     let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {
@@ -163,7 +167,7 @@ fn is_srgb_curve(curve: &ToneReprCurve) -> bool {
     })
 }
 
-/// IEC 61966-2-1: linear light to sRGB's encoding.
+/// Encodes linear light as sRGB (IEC 61966-2-1).
 fn srgb_encoded(linear: f32) -> f32 {
     if linear <= 0.003_130_8 {
         linear * 12.92
@@ -174,7 +178,8 @@ fn srgb_encoded(linear: f32) -> f32 {
 
 fn options(profile: &ColorProfile) -> TransformOptions {
     TransformOptions {
-        // Tables of printers hold a gamut mapping made for pictures; matrices know only the colorimetric way.
+        // Tables of printer profiles contain a gamut mapping for pictures; matrix profiles support
+        // the colorimetric intent only.
         rendering_intent: if is_matrix(profile) {
             RenderingIntent::RelativeColorimetric
         } else {
@@ -187,7 +192,7 @@ fn options(profile: &ColorProfile) -> TransformOptions {
 fn pixels(profile: &ColorProfile, layout: Layout) -> Result<Disposition, moxcms::CmsError> {
     let (from, to) = match layout {
         Layout::Rgb => (IccLayout::Rgb, IccLayout::Rgb),
-        // moxcms lays ink out as it does RGBA.
+        // moxcms uses the RGBA layout for CMYK.
         Layout::Cmyk => (IccLayout::Rgba, IccLayout::Rgb),
         Layout::Rgba => (IccLayout::Rgba, IccLayout::Rgba),
     };
@@ -198,7 +203,8 @@ fn pixels(profile: &ColorProfile, layout: Layout) -> Result<Disposition, moxcms:
     ))))
 }
 
-/// Grey as a table of 256 values. A profile for RGB says what its neutral colours mean.
+/// Builds the conversion of grey as a table of 256 values. An RGB profile is evaluated for its
+/// neutral colours.
 fn curve(profile: &ColorProfile, from: IccLayout) -> Result<Disposition, moxcms::CmsError> {
     let srgb = ColorProfile::new_srgb();
     let transform = profile.create_transform_8bit(from, &srgb, IccLayout::Rgb, options(profile))?;

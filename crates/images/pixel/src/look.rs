@@ -1,10 +1,11 @@
-//! A picture from far away: the colour most of it has, a BlurHash and a ThumbHash.
+//! Placeholder of a picture: dominant colour, BlurHash and ThumbHash.
 //!
 //! ```text
-//! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (colour, orient: the caller's) ─► look
+//! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (caller: colour, orient) ─► look
 //! ```
-//! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; the code is ours. Both see the
-//! picture at 32 pixels, where nothing that they can hold is lost.
+//! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; the
+//! code is ours. Both hashes are computed at 32 pixels, which preserves all detail that they can
+//! store.
 
 mod blurhash;
 mod colour;
@@ -13,12 +14,14 @@ mod thumbhash;
 use crate::scale::{Area, scale};
 use image_plan::{Layout, Look, Packed, Plane, Raster, Size, Subsampling, Yuv};
 
-/// Longest side that looks are made of.
+/// Longest side in pixels of the picture that the placeholder is computed from.
 const SIDE_PX: u32 = 32;
-/// Longest side that is filtered: of what is larger, only every so many rows and columns are looked at.
+/// Longest side in pixels that is filtered. Larger pictures are thinned to it first: only every
+/// n-th row and column is read.
 const THIN_SIDE_PX: u32 = 128;
 
-/// The picture at the size that [`look`] wants, not yet in its colours and not upright.
+/// Reduces the picture to the size that [`look`] needs. Colour conversion and orientation are left
+/// to the caller.
 #[must_use]
 pub fn far(raster: &Raster) -> Raster {
     let thin = thinned(raster);
@@ -35,10 +38,10 @@ pub fn far(raster: &Raster) -> Raster {
     scale(thin, Area::whole(size), small, Subsampling::S444)
 }
 
-/// What a small upright picture looks like.
+/// Computes the placeholder of a small upright picture.
 ///
 /// # Panics
-/// When it has more than [`far`] leaves, or ink for colours.
+/// If the picture is larger than the result of [`far`], or is CMYK.
 #[must_use]
 pub fn look(small: &Packed) -> Look {
     let pixels = Pixels::of(small);
@@ -49,7 +52,7 @@ pub fn look(small: &Packed) -> Look {
     )
 }
 
-/// Pixels with alpha, row after row.
+/// RGBA pixels, row by row.
 struct Pixels {
     width: usize,
     height: usize,
@@ -86,7 +89,7 @@ impl Pixels {
     }
 }
 
-/// Every so many rows and columns. ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉, so chroma stays the chroma of its luma.
+/// Keeps every `step`-th row and column. Chroma still fits its luma, since ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
 fn thinned(raster: &Raster) -> Raster {
     let size = raster.size();
     let step = size.width_px.max(size.height_px).div_ceil(THIN_SIDE_PX);
@@ -98,7 +101,7 @@ fn thinned(raster: &Raster) -> Raster {
             size.width_px.div_ceil(step as u32),
             size.height_px.div_ceil(step as u32),
         );
-        // Row by row: iterators that know their length are copied without a check for each sample.
+        // Row by row, because iterators of known length are copied without a check per sample.
         let mut data = Vec::with_capacity(thin.pixels() as usize);
         for y in (0..size.height_px).step_by(step) {
             data.extend(plane.row(y).chunks(step).map(|samples| samples[0]));

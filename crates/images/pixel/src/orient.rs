@@ -1,13 +1,14 @@
-//! The eight orientations of EXIF.
+//! Rotation and mirroring for the eight EXIF orientations.
 
 use crate::scale::{shifted, with_subsampling};
 use image_plan::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 
-/// The picture turned and mirrored upright.
+/// Rotates and mirrors the picture upright.
 ///
-/// Planes of 4:2:2 come back as 4:4:0 from a transposition and those of 4:4:0 as 4:2:2; 4:1:1, whose transposition has
-/// no name, goes through 4:2:2. Where a mirrored side is not a multiple of the subsampling, the incomplete chroma samples
-/// would come to lie on the wrong edge, so chroma is filtered to the grid that begins at the new one.
+/// A transposition turns 4:2:2 into 4:4:0 and 4:4:0 into 4:2:2; 4:1:1, whose transposition has no
+/// name, is converted to 4:2:2 first. If a mirrored side is not a multiple of the subsampling, the
+/// incomplete chroma samples would be at the wrong edge; chroma is then resampled to the grid that
+/// begins at the new edge.
 #[must_use]
 pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     if orientation == Orientation::Upright {
@@ -20,10 +21,11 @@ pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     }
 }
 
-/// Where in a picture of `stored` size the pixels of `upright`, a part of the upright picture, are stored.
+/// Returns the rectangle of the stored picture, of size `stored`, that contains the pixels of
+/// `upright`, a rectangle of the upright picture.
 ///
 /// # Panics
-/// When `upright` is not inside the upright picture.
+/// If `upright` is not inside the upright picture.
 #[must_use]
 pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
     let turn = Turn::of(orientation);
@@ -41,7 +43,7 @@ pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
     rect
 }
 
-/// An orientation as three independent steps: mirror the stored picture, then exchange rows and columns.
+/// Orientation as independent steps: mirror columns, mirror rows, then transpose.
 #[derive(Clone, Copy)]
 struct Turn {
     mirrors_columns: bool,
@@ -127,8 +129,9 @@ fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
     }
 }
 
-/// By how many of its samples a mirrored chroma axis begins before the picture: the last stored sample covered
-/// `luma % divisor` luma samples, and the rest of it now lies in front of the first.
+/// Returns by how many chroma samples a mirrored chroma axis begins before the picture. The last
+/// stored sample covers only `luma % divisor` luma samples (unless that is 0), and its uncovered
+/// part now precedes the first luma sample.
 fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
     if mirrored {
         f64::from(luma_px.next_multiple_of(divisor) - luma_px) / f64::from(divisor)
@@ -151,7 +154,8 @@ fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
     }
 }
 
-/// Side of the blocks in which pixels are transposed, so that the lines they touch stay in the first-level cache.
+/// Side of the blocks in which pixels are transposed, so that their cache lines stay in the
+/// first-level cache.
 const BLOCK: usize = 16;
 
 fn turned<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
@@ -190,8 +194,8 @@ fn turned<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P
     out
 }
 
-/// As [`turned`], for the case that matters: photographs held upright are stored lying, and each of their planes is
-/// transposed in squares of 8 × 8 bytes, a square being eight registers.
+/// Does the same as [`turned`] for transposed planes, the frequent case: photographs taken upright
+/// are stored lying. Each plane is transposed in squares of 8 × 8 bytes, each in eight registers.
 fn transposed_bytes(plane: &Plane, turn: Turn) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);
@@ -204,7 +208,7 @@ fn transposed_bytes(plane: &Plane, turn: Turn) -> Vec<u8> {
     };
     let mut out = vec![0; width * height];
     let (whole_width, whole_height) = (width / 8 * 8, height / 8 * 8);
-    // Walking down first fills whole cache lines of the result.
+    // The vertical direction comes first, because that fills whole cache lines of the result.
     for left in (0..whole_width).step_by(8) {
         let first = column(left).min(column(left + 7));
         for top in (0..whole_height).step_by(8) {
@@ -232,7 +236,8 @@ fn transposed_bytes(plane: &Plane, turn: Turn) -> Vec<u8> {
     out
 }
 
-/// Rows to columns: exchanges 4 × 4, then 2 × 2, then single bytes across the diagonal (Hacker's Delight §7-3).
+/// Transposes a square: exchanges 4 × 4, then 2 × 2, then single bytes across the diagonal
+/// (Hacker's Delight §7-3).
 fn transpose_square(mut rows: [u64; 8]) -> [u64; 8] {
     const STEPS: [(usize, u32, u64); 3] = [
         (4, 32, 0x0000_0000_ffff_ffff),

@@ -1,14 +1,16 @@
-//! Margins around a picture that does not fill its frame.
+//! Padding of a picture to a larger frame.
 
 use image_plan::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
 
-/// The picture in the middle of a frame of `frame`, on transparency where it has alpha and on white elsewhere.
+/// Centres the picture in a frame of size `frame`. The margin is transparent if the picture has
+/// alpha, otherwise white.
 ///
-/// Planes with subsampled chroma are placed on a whole chroma sample, up to a pixel left of or above the middle, so that
-/// no sample needs filtering. Chroma samples that lie half on the picture are weighed with the margin's lack of colour.
+/// Planes with subsampled chroma are aligned to a whole chroma sample, up to a pixel left of or
+/// above the centre with 4:2:0, so that no sample needs filtering. Chroma samples that extend into
+/// the margin are blended with neutral chroma.
 ///
 /// # Panics
-/// When the picture is larger than `frame`.
+/// If the picture is larger than `frame`.
 #[must_use]
 pub fn pad(raster: Raster, frame: Size) -> Raster {
     let size = raster.size();
@@ -77,7 +79,8 @@ fn pad_yuv(yuv: &Yuv, frame: Size, left_px: u32, top_px: u32) -> Yuv {
     }
 }
 
-/// A chroma plane whose last column and row are mixed with grey as far as they will lie on the margin.
+/// Returns a chroma plane whose last column and row are blended with neutral chroma, in proportion
+/// to their part in the margin.
 fn faded(
     plane: &Plane,
     luma: Size,
@@ -98,8 +101,8 @@ fn faded(
     plane
 }
 
-/// How many of the luma samples of an axis' last chroma sample belong to the picture; all of them where the frame ends
-/// with it, as nothing else is there.
+/// Returns the number of luma samples of the last chroma sample that belong to the picture. Returns
+/// all of them if the frame ends with the picture, because there is no margin.
 fn part(luma_px: u32, divisor: u32, room_px: u32) -> u32 {
     match luma_px % divisor {
         0 => divisor,

@@ -1,15 +1,17 @@
-//! Full and limited range: which part of 0…255 the samples of YCbCr use.
+//! Conversion between full and limited range, the parts of 0…255 that YCbCr samples use.
 
 use image_plan::{Plane, Range, Yuv};
 
-/// The same picture with luma and chroma in `range`; alpha stays as it is.
+/// Returns the picture with luma and chroma in `range`; alpha stays unchanged.
 ///
-/// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)` (ITU-R BT.601). Seven full levels of eight
-/// have no limited one of their own. Rounding them all to the nearest would put steps into every slow gradient, so they
-/// are dithered: samples of a 4 × 4 tile round at 16 thresholds, and their mean keeps the fraction.
+/// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)` (ITU-R BT.601).
+/// Limited range has about seven levels for eight full ones. Rounding to nearest would put steps
+/// into every slow gradient, so the samples are dithered: the 16 samples of a 4 × 4 tile round at
+/// 16 thresholds, and their mean keeps the fraction.
 ///
-/// Full range is rounded to nearest, and samples outside the limited range are clamped on the way there, which changes
-/// colours: [`exceeds_limited`] finds such pictures, and `rgb` takes them through RGB.
+/// The conversion to full range rounds to nearest and clamps samples outside the limited range,
+/// which changes colours. [`exceeds_limited`] finds such pictures, and `rgb` converts them through
+/// RGB.
 pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     let chroma = yuv.chroma.iter_mut().flatten();
     match (yuv.range, range) {
@@ -27,15 +29,15 @@ pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     yuv
 }
 
-/// Whether a coloured picture has samples outside the limited range that it states. Decoders of VP8 do not clamp them, and
-/// luma outside can still be a colour inside.
+/// Returns whether a coloured picture has samples outside the limited range that it states.
+/// Decoders of VP8 do not clamp samples, and luma outside the range can still give a valid colour.
 pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
     let Some(chroma) = &yuv.chroma else {
         return false;
     };
     let outside = |plane: &Plane, first: u8, last: u8| {
         (0..plane.size.height_px).any(|y| {
-            // Without an early end within a row, so that the compiler can look at many samples at a time.
+            // No early exit within a row, so that the compiler can vectorize the loop.
             let row = plane.row(y).iter();
             row.fold(false, |found, sample| {
                 found | !(first..=last).contains(sample)
@@ -46,8 +48,8 @@ pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
         && (outside(&yuv.luma, 16, 235) || chroma.iter().any(|plane| outside(plane, 16, 240)))
 }
 
-/// What is added before a division by 255 rounds down: 16 thresholds at equal distances, ordered so that neighbours
-/// differ most (Bayer's matrix of order 4).
+/// Summand before a division by 255 that rounds down: 16 equidistant thresholds, ordered so that
+/// neighbours differ most (Bayer's matrix of order 4).
 const THRESHOLDS: [[u8; 4]; 4] = {
     const ORDER: [[u8; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
     let mut thresholds = [[0; 4]; 4];
@@ -66,7 +68,7 @@ fn dither(plane: &mut Plane, to: impl Fn(u8, u8) -> u8) {
         .chunks_mut(plane.stride)
         .zip(THRESHOLDS.iter().cycle())
     {
-        // Tiles of a vector's width, which the compiler unrolls; what remains of a row is short.
+        // Chunks of a vector's width, which the compiler unrolls; the remainder of a row is short.
         let wide: [u8; 32] = std::array::from_fn(|x| thresholds[x % 4]);
         for samples in row.chunks_mut(wide.len()) {
             for (sample, threshold) in samples.iter_mut().zip(wide) {
@@ -82,15 +84,16 @@ fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
     }
 }
 
-// Each formula below is its exact quotient in 16 bits, so that the compiler can work on sixteen samples at a time; a
-// table look-up a sample costs several times as much. `tests::range` holds all 256 values against the real formula.
+// Each formula below is an exact quotient in 16-bit arithmetic, so that the compiler can process
+// sixteen samples at once; a table lookup per sample takes several times as long. `tests::range`
+// compares all 256 values with the real formula.
 
 fn limited_luma(y: u8, threshold: u8) -> u8 {
     (16 + (u16::from(y) * 219 + u16::from(threshold)) / 255) as u8
 }
 
 fn limited_chroma(c: u8, threshold: u8) -> u8 {
-    // 128·255 − 224·128 = 3968 moves the origin to 0.
+    // 3968 = 128·255 − 224·128 moves the neutral level.
     ((u16::from(c) * 224 + 3968 + u16::from(threshold)) / 255) as u8
 }
 
@@ -99,6 +102,6 @@ fn full_luma(y: u8) -> u8 {
 }
 
 fn full_chroma(c: u8) -> u8 {
-    // 255·128 − 128·224 = 3968 again, this time to be taken away; 112 rounds.
+    // 3968 = 255·128 − 128·224 moves the neutral level; 112 rounds to nearest.
     ((u16::from(c.clamp(16, 240)) * 255 - 3968 + 112) / 224).min(255) as u8
 }

@@ -1,4 +1,4 @@
-//! Between planes, RGB and ink.
+//! Conversions between planes, RGB and CMYK.
 
 use crate::range::{exceeds_limited, with_range};
 use crate::scale::with_subsampling;
@@ -8,7 +8,7 @@ use yuv::{
     YuvStandardMatrix,
 };
 
-/// The picture as RGB, or RGBA where it has alpha.
+/// Converts planes to RGB, or to RGBA if they have alpha. Interleaved pictures stay unchanged.
 #[must_use]
 pub fn to_packed(raster: Raster) -> Packed {
     let yuv = match raster {
@@ -20,7 +20,7 @@ pub fn to_packed(raster: Raster) -> Packed {
     let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
     let converted = match &yuv.chroma {
         None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
-        // The kernels of `yuv` take luma below black for black, whatever its chroma.
+        // The kernels of `yuv` turn luma below 16 into black, regardless of chroma.
         Some(chroma) if exceeds_limited(&yuv) => {
             limited_to_rgb(&yuv.luma, chroma, yuv.matrix, &mut rgb);
             Ok(())
@@ -45,11 +45,12 @@ pub fn to_packed(raster: Raster) -> Packed {
     }
 }
 
-/// The picture as planes. Planes in the same matrix are filtered to `subsampling` and brought into `range`; others go
-/// through RGB, and so do those with samples that `range` cannot hold. Grey planes stay grey.
+/// Converts the picture to planes. Planes in the requested matrix are resampled to `subsampling`
+/// and converted to `range`. Other planes go through RGB, as do planes with samples outside the
+/// limited range. Grey planes stay grey.
 ///
 /// # Panics
-/// For ink, and for subsamplings other than 4:2:0 and 4:4:4.
+/// For CMYK, and for conversions from RGB to subsamplings other than 4:2:0 and 4:4:4.
 #[must_use]
 pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix: Matrix) -> Yuv {
     match raster {
@@ -63,7 +64,8 @@ pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix:
     }
 }
 
-/// In full range: what narrows it afterwards knows better how to round than the conversion does.
+/// Converts to planes of full range. [`with_range`] narrows them afterwards, with better rounding
+/// than this conversion has.
 fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
     let Size {
         width_px: width,
@@ -117,7 +119,8 @@ fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
     yuv
 }
 
-/// Planes of limited range at 4:4:4 as RGB, exactly as ITU-T H.273 §8.3 has it, with nothing clamped but the result.
+/// Converts limited-range planes at 4:4:4 to RGB exactly as in ITU-T H.273 §8.3. Only the result is
+/// clamped.
 fn limited_to_rgb(luma: &Plane, [cb, cr]: &[Plane; 2], matrix: Matrix, rgb: &mut [u8]) {
     const ONE: f32 = 65_536.0;
     let Coefficients { red, blue } = Coefficients::of(matrix);
@@ -146,10 +149,11 @@ fn limited_to_rgb(luma: &Plane, [cb, cr]: &[Plane; 2], matrix: Matrix, rgb: &mut
     }
 }
 
-/// Ink without a profile as RGB: each ink takes its light away, as every viewer does that knows no better.
+/// Converts CMYK without a profile to RGB: each ink absorbs its share of the light. Viewers without
+/// colour management do the same.
 ///
 /// # Panics
-/// When the picture is not [`Layout::Cmyk`].
+/// If the picture is not [`Layout::Cmyk`].
 #[must_use]
 pub fn ink_to_rgb(packed: &Packed) -> Packed {
     assert_eq!(packed.layout, Layout::Cmyk);
@@ -170,10 +174,10 @@ pub fn ink_to_rgb(packed: &Packed) -> Packed {
     }
 }
 
-/// Replaces the chroma of blocks that are partly transparent by that of their visible colour.
+/// Replaces the chroma of blocks that are partly transparent by the chroma of their visible colour.
 ///
-/// The plain mean gave the colours under transparent pixels, which are arbitrary, the same weight, and they would show
-/// as a fringe around every cut-out.
+/// The plain mean gives equal weight to the colours of transparent pixels, which are arbitrary.
+/// They would show as a fringe around every cut-out.
 fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     let (width, height) = (
         packed.size.width_px as usize,
@@ -199,7 +203,8 @@ fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     }
 }
 
-/// The mean colour weighed by alpha; `None` where all alphas are equal and the plain mean was right.
+/// Returns the mean colour weighted by alpha; `None` if all alphas are equal, because then the
+/// plain mean is correct.
 fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
     let alpha = block[0][3];
     if block.iter().all(|pixel| pixel[3] == alpha) {
@@ -215,7 +220,7 @@ fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
     }))
 }
 
-/// What chroma of full range is made with (ITU-T H.273 §8.3).
+/// Luma coefficients of red and blue (ITU-T H.273 §8.3).
 struct Coefficients {
     red: f32,
     blue: f32,

@@ -1,4 +1,4 @@
-//! Crop, scale and chroma subsampling in one step.
+//! Cropping, scaling and chroma subsampling in one step.
 
 mod plane;
 
@@ -12,22 +12,22 @@ use image_plan::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-/// Part of a picture, in its pixels. Edges may lie inside a pixel: after a JPEG was decoded at a fraction of its size,
-/// most do.
+/// Part of a picture, in pixels. Edges may lie inside a pixel, as most do after a JPEG was decoded
+/// at a fraction of its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Distance from the left edge.
     pub left_px: f64,
     /// Distance from the top edge.
     pub top_px: f64,
-    /// Extent; above zero.
+    /// Width; positive.
     pub width_px: f64,
-    /// Extent; above zero.
+    /// Height; positive.
     pub height_px: f64,
 }
 
 impl Area {
-    /// All of a picture of `size`.
+    /// Returns the whole area of a picture of `size`.
     #[must_use]
     pub fn whole(size: Size) -> Area {
         Area {
@@ -38,7 +38,8 @@ impl Area {
         }
     }
 
-    /// The same part after the picture was reduced by `across` and `down`.
+    /// Returns the corresponding area after the picture was reduced by the factors `across` and
+    /// `down`.
     #[must_use]
     pub fn divided(self, across: u32, down: u32) -> Area {
         let (across, down) = (f64::from(across), f64::from(down));
@@ -58,7 +59,7 @@ impl Area {
         self.left_px.fract() == 0.0 && self.top_px.fract() == 0.0
     }
 
-    /// The smallest rectangle of whole pixels around the area.
+    /// Returns the smallest rectangle of whole pixels that contains the area.
     fn outer(&self, size: Size) -> Rect {
         let x = self.left_px.floor();
         let y = self.top_px.floor();
@@ -91,14 +92,15 @@ impl From<Rect> for Area {
     }
 }
 
-/// `area` of the picture at `size`; planes come back with chroma in `chroma`, or without any if they had none.
+/// Scales `area` of the picture to `size`. Planes are returned with chroma in subsampling `chroma`,
+/// or without chroma if they had none.
 ///
-/// Nothing outside the pixels that `area` touches flows into the result. A picture that needs no change is returned as
-/// it came. Planes with alpha come back as RGBA when their size changes, since only premultiplied colours can be
-/// filtered.
+/// Pixels that `area` does not touch never affect the result. A picture that needs no change is
+/// returned as it is. Planes with alpha are returned as RGBA if their size changes, because only
+/// premultiplied colours can be filtered.
 ///
 /// # Panics
-/// When `size` is empty, `area` is not inside the picture, or `chroma` is [`Subsampling::S400`].
+/// If `size` is empty, `area` is not inside the picture, or `chroma` is [`Subsampling::S400`].
 #[must_use]
 pub fn scale(raster: Raster, area: Area, size: Size, chroma: Subsampling) -> Raster {
     assert!(size.pixels() != 0, "{size:?}");
@@ -112,13 +114,13 @@ pub fn scale(raster: Raster, area: Area, size: Size, chroma: Subsampling) -> Ras
     }
 }
 
-/// The same planes with chroma in `subsampling`.
+/// Returns the planes with chroma resampled to `subsampling`.
 pub(crate) fn with_subsampling(yuv: Yuv, subsampling: Subsampling) -> Yuv {
     let size = yuv.size;
     Scaler::new(true).yuv(yuv, Area::whole(size), size, subsampling)
 }
 
-/// A plane filtered to the grid that lies `right_px` and `down_px` further, with its edges repeated.
+/// Resamples a plane to a grid that is shifted by `right_px` and `down_px`. Edges are repeated.
 pub(crate) fn shifted(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
     let size = plane.size;
     let extended = extended(plane);
@@ -130,7 +132,7 @@ pub(crate) fn shifted(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
     Scaler::new(true).plane(extended, area, size)
 }
 
-/// One row and one column more, repeating the last ones.
+/// Extends a plane by one row and one column, which repeat the last ones.
 fn extended(plane: &Plane) -> Plane {
     let size = Size::new(plane.size.width_px + 1, plane.size.height_px + 1);
     let mut data = Vec::with_capacity(size.pixels() as usize);
@@ -145,9 +147,9 @@ fn extended(plane: &Plane) -> Plane {
 struct Scaler {
     resizer: Resizer,
     taps: Known,
-    /// Luma keeps its size: at most the grid of chroma changes.
+    /// True if luma keeps its size, so that at most the grid of chroma changes.
     copies_luma: bool,
-    /// The fourth channel is alpha.
+    /// True if the fourth channel is alpha.
     premultiplies: bool,
 }
 
@@ -180,7 +182,7 @@ impl Scaler {
         }
     }
 
-    /// A chroma plane for the luma that `area` of the old luma gives at `size`.
+    /// Resamples a chroma plane to match luma that was scaled from `area` to `size`.
     fn chroma(
         &mut self,
         plane: Plane,
@@ -199,8 +201,9 @@ impl Scaler {
         if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
             return self.plane(plane, area, to.chroma(size));
         }
-        // The new grid of chroma reaches beyond the picture, where there is nothing to filter: go through the grid of
-        // luma, and let the means repeat its edge. That costs little, as most of the work grows with the source.
+        // The new chroma grid extends beyond the picture, where there are no samples to filter. So
+        // chroma is scaled to the grid of luma first, and `reduce` repeats its edge. The extra cost
+        // is small, because most of the work grows with the source.
         reduce(self.plane(plane, area, size), to_x, to_y)
     }
 
@@ -219,7 +222,7 @@ impl Scaler {
         tight(size, self.resize(&rows, outer, area, size))
     }
 
-    /// Lanczos3 over the samples of `outer`, and no others.
+    /// Applies Lanczos3 to the samples of `outer` only.
     fn filtered(&mut self, plane: &Plane, outer: Rect, area: Area, size: Size) -> Plane {
         let view = View {
             plane,
@@ -274,7 +277,7 @@ impl Scaler {
         self.resize(&rows, area.outer(from), area, size)
     }
 
-    /// The one call into the resizer. It sees the pixels of `outer` and no others.
+    /// Calls the resizer, which sees only the pixels of `outer`.
     fn resize<P: PixelTrait>(
         &mut self,
         rows: &TypedImageRef<P>,
@@ -309,12 +312,12 @@ impl Scaler {
     }
 }
 
-/// Steps of [`LANCZOS3`] for each unit of its argument.
+/// Number of entries of [`LANCZOS3`] per unit of its argument.
 const LANCZOS3_STEPS: usize = 512;
 
-/// The weights of Lanczos3 from 0 to 3. The resizer makes its taps anew for every plane, which for small pictures is as much
-/// work as its sums: it looks them up here. Between two of them the line through both is off by less than 2·10⁻⁶, a
-/// thirtieth of what the resizer rounds weights to.
+/// Weights of Lanczos3 from 0 to 3. The resizer computes its taps again for every plane, which for
+/// small pictures takes as long as its sums; a table makes that fast. Linear interpolation between
+/// two entries has an error below 2·10⁻⁶, a thirtieth of the resizer's rounding of weights.
 static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let weight = |step: usize| {
         // With t = πx/3: sinc(x) · sinc(x/3) = sin 3t · sin t / 3t².
@@ -325,7 +328,7 @@ static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
         }
     };
     let mut weights: Vec<f64> = (0..=3 * LANCZOS3_STEPS).map(weight).collect();
-    // What lies beyond is zero, and stands for what rounding makes of an argument of 3.
+    // Entries from 3 on are zero; the extra entry is for arguments that round to 3.
     weights[3 * LANCZOS3_STEPS] = 0.0;
     weights.push(0.0);
     weights
@@ -345,8 +348,8 @@ fn lanczos3_weight(x: f64) -> f64 {
     }
 }
 
-/// A stretch of the picture's axis as a stretch of a view that begins at `origin` and has `length` pixels; rounding must
-/// not let it reach beyond.
+/// Converts a stretch of the picture's axis to coordinates of a view that begins at `origin` and
+/// has `length` pixels. Ensures that rounding does not move the end beyond the view.
 fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
     let start = start - f64::from(origin);
     let length = f64::from(length);
@@ -357,7 +360,7 @@ fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
     }
 }
 
-/// The pixels that `area` touches, as they are.
+/// Returns the pixels that `area` touches, unchanged.
 fn cut(plane: Plane, area: Area) -> Plane {
     let Rect { x, y, size } = area.outer(plane.size);
     if size == plane.size {

@@ -1,9 +1,9 @@
-//! Chroma planes reduced by means of whole blocks.
+//! Reduction of chroma planes by means over whole blocks.
 
 use image_plan::{Plane, Size};
 
-/// A plane in which each sample is the mean of `across` × `down` samples of `plane`. Blocks that reach over the right or
-/// bottom edge repeat the edge's samples, as JPEG encoders do.
+/// Returns a plane in which each sample is the mean of `across` × `down` samples of `plane`. Blocks
+/// that extend beyond the right or bottom edge repeat the edge's samples, as in JPEG encoders.
 pub(crate) fn reduce(plane: Plane, across: u32, down: u32) -> Plane {
     if (across, down) == (1, 1) {
         return plane;
@@ -39,7 +39,8 @@ pub(crate) fn reduce(plane: Plane, across: u32, down: u32) -> Plane {
     }
 }
 
-/// One row of means out of column sums. The widths are spelled out so that each loop has constant strides.
+/// Computes one row of means from column sums. Each width has its own loop, so that strides are
+/// constants.
 fn push_means(data: &mut Vec<u8>, sums: &[u16], across: u32, count: u32) {
     let half = (count / 2) as u16;
     let shift = count.ilog2();

@@ -1,4 +1,5 @@
-//! Kernels against plain versions of themselves: odd sizes, padded rows with poison in the padding, every subsampling.
+//! Compares kernels with naive implementations: odd sizes, rows with poisoned padding, every
+//! subsampling.
 
 mod alpha;
 mod colour;
@@ -13,7 +14,7 @@ mod scale;
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use proptest::prelude::*;
 
-/// Repeatable noise: one step of a linear congruential generator a byte.
+/// Returns repeatable noise: one step of a linear congruential generator per byte.
 fn noise(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -23,7 +24,7 @@ fn noise(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// A plane of noise whose rows are followed by `padding` bytes of `poison`.
+/// Returns a plane of noise whose rows are followed by `padding` bytes of `poison`.
 fn noise_plane(seed: u64, size: Size, padding: usize, poison: u8) -> Plane {
     let stride = size.width_px as usize + padding;
     let mut data = Vec::new();
@@ -58,7 +59,8 @@ fn noise_packed(size: Size, layout: Layout) -> Packed {
     }
 }
 
-/// A picture without detail, so that every filter in its right place gives nearly the same.
+/// Returns a picture without fine detail, for which all correctly aligned filters give nearly the
+/// same result.
 fn smooth_rgb(size: Size) -> Packed {
     let (width, height) = (f64::from(size.width_px), f64::from(size.height_px));
     let mut data = Vec::new();
@@ -75,7 +77,7 @@ fn smooth_rgb(size: Size) -> Packed {
     }
 }
 
-/// `packed` with chroma of any subsampling, by means of blocks.
+/// Converts `packed` to planes with any subsampling; chroma is the mean of each block.
 fn subsampled(packed: &Packed, subsampling: Subsampling) -> Yuv {
     let yuv = crate::to_planes(
         Raster::Packed(packed.clone()),

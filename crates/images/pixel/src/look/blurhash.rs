@@ -1,4 +1,4 @@
-//! BlurHash: the lowest frequencies of a picture in linear light, in digits to the base 83.
+//! BlurHash: the lowest frequencies of a picture in linear light, written in base 83.
 //!
 //! ```text
 //! components, 1 digit · largest AC, 1 · DC as sRGB, 4 · each AC, 2: red, green, blue in 19 levels
@@ -8,10 +8,10 @@ use super::Pixels;
 use image_plan::BASE_83;
 use std::f32::consts::PI;
 
-/// Components along the longer side, and along the shorter one.
+/// Number of components along the longer side, and along the shorter one.
 const COMPONENTS: (usize, usize) = (4, 3);
 
-/// Transparent pixels count with the colour they have, laid over white as far as they are seen through.
+/// Computes the BlurHash. Transparent pixels are blended over white.
 pub(super) fn of(pixels: &Pixels) -> String {
     let (across, down) = if pixels.height <= pixels.width {
         COMPONENTS
@@ -47,7 +47,7 @@ pub(super) fn of(pixels: &Pixels) -> String {
     out
 }
 
-/// How much of one wave there is.
+/// Computes the coefficient of one cosine component, per channel.
 fn component(pixels: &Pixels, light: &[[f32; 3]], (x, y): (usize, usize)) -> [f32; 3] {
     let wave = |count: usize, length: usize| -> Vec<f32> {
         let angle = PI * count as f32 / length as f32;
@@ -88,7 +88,7 @@ fn encoded(level: f32) -> u8 {
     (level * 255.0 + 0.5) as u8
 }
 
-/// The highest digit first.
+/// Appends `number` as `count` base-83 digits, highest first.
 fn digits(out: &mut String, number: usize, count: u32) {
     for place in (0..count).rev() {
         let digit = number / 83_usize.pow(place) % 83;

@@ -1,13 +1,13 @@
-//! The colour that most of a picture has.
+//! Dominant colour of a picture.
 
 use super::Pixels;
 
-/// Boxes on each axis of the cube of colours.
+/// Number of boxes along each axis of the colour cube.
 const BOXES: usize = 8;
 
-/// The mean of the pixels in the fullest box of the colour cube; a box counts twice, and its six neighbours once, so that a
-/// colour on the edge of two boxes is not lost to both. Pixels less than half opaque do not count; without any others it is
-/// black.
+/// Returns the mean colour of the fullest box of the colour cube. A box weighs twice its own pixels
+/// plus those of its six neighbours, so that a colour on the border of two boxes is found too.
+/// Pixels less than half opaque are ignored; if there are no others, the result is black.
 pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
     let mut sums = vec![[0_u32; 4]; BOXES * BOXES * BOXES];
     for [red, green, blue, alpha] in &pixels.rgba {
@@ -34,7 +34,7 @@ pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
         weight
     };
     let boxes = (0..sums.len()).map(|at| [at / BOXES / BOXES, at / BOXES % BOXES, at % BOXES]);
-    // Of equals the first, so that the same picture always has the same colour.
+    // Of equally full boxes the first is chosen, so that the result is deterministic.
     let filled = boxes.filter(|at| count(*at) != 0).rev();
     let fullest = filled.max_by_key(|at| weight(*at));
     fullest.map_or([0; 3], |at| {

@@ -1,17 +1,20 @@
-//! ThumbHash: cosine transform of luminance, two differences of colour, and alpha, in nibbles behind a head.
+//! ThumbHash: cosine transform of luminance (L), two colour differences (P, Q) and alpha. A header
+//! is followed by coefficients of 4 bits.
 //!
 //! ```text
-//! u24: L DC 6 bits · P DC 6 · Q DC 6 · L scale 5 · has alpha 1     u16: L's shorter count 3 · P scale 6 · Q scale 6 · is wide 1
-//! u8, with alpha: its DC 4 · its scale 4                           then the AC of L, P, Q and alpha, 4 bits each
+//! u24  L DC 6 bits · P DC 6 · Q DC 6 · L scale 5 · has alpha 1
+//! u16  L's component count along the shorter side 3 · P scale 6 · Q scale 6 · is wide 1
+//! u8   if there is alpha: its DC 4 · its scale 4
+//!      then the AC of L, P, Q and alpha, 4 bits each
 //! ```
 
 use super::Pixels;
 use std::f32::consts::PI;
 
-/// A channel's waves.
+/// Transformed channel.
 struct Channel {
     dc: f32,
-    /// From 0 to 1, where 0.5 is nothing.
+    /// AC coefficients, scaled to 0…1, where 0.5 is zero.
     ac: Vec<f32>,
     scale: f32,
 }
@@ -57,13 +60,13 @@ pub(super) fn of(pixels: &Pixels) -> Vec<u8> {
     hash
 }
 
-/// A share of `max`, rounded; rounding errors of the sums may lead out of 0…1.
+/// Scales 0…1 to 0…`max` and rounds. Clamps, because rounding errors of the sums may exceed 0…1.
 fn level(share: f32, max: f32) -> u32 {
     (share * max).round().clamp(0.0, max) as u32
 }
 
-/// Luminance, yellow against blue, red against green, and alpha, laid over the mean colour; and whether anything is seen
-/// through.
+/// Returns the planes of luminance, yellow minus blue, red minus green, and alpha, with transparent
+/// pixels blended over the mean colour; and whether any pixel is not opaque.
 fn planes(pixels: &Pixels) -> ([Vec<f32>; 4], bool) {
     let mut mean = [0.0_f32; 3];
     let mut seen = 0.0;
@@ -100,7 +103,7 @@ fn planes(pixels: &Pixels) -> ([Vec<f32>; 4], bool) {
     (planes, has_alpha)
 }
 
-/// The waves below the diagonal from so many across to so many down.
+/// Transforms a plane and keeps the components below the diagonal from `across` to `down`.
 fn encode(
     plane: &[f32],
     (width, height): (usize, usize),

@@ -1,46 +1,50 @@
-//! One plane filtered by Lanczos3, along its columns and then along its rows.
+//! Lanczos3 filter for one plane, first along its columns and then along its rows.
 //!
 //! ```text
-//! view ─ sums of rows ─► width × new height ─ turned over ─► sums of rows ─► turned back: new width × new height
+//! view ─ sums of rows ─► width × new height
+//!      ─ transpose ────► new height × width
+//!      ─ sums of rows ─► new height × new width
+//!      ─ transpose ────► new width × new height
 //! ```
-//! Sums run along memory both ways, with neighbours in one vector; turning a plane over costs less than sums across it.
-//! Weights have 16 bits and as many of them behind the point as fit; each output's add up to exactly 1. Sums are whole
-//! numbers, so that every processor gives the same bytes.
+//! Both passes sum whole rows, so that neighbours in memory share one vector; transposing a plane
+//! costs less than summing across it. Weights have 16 bits, with as many fractional bits as fit;
+//! the weights of one output sample add up to exactly 1. Sums are integers, so every processor
+//! gives the same bytes.
 
 use super::lanczos3_weight;
 use image_plan::{Plane, Size};
 use std::rc::Rc;
 
-/// Bits behind the point of a weight: with more, a sum of 255 times the weights, negative ones counted as positive, could
-/// leave 32 bits.
+/// Maximum number of fractional bits of a weight. With more, the sum of 255 times the absolute
+/// weights could exceed 32 bits.
 const PRECISION_MAX: u32 = 22;
 
-/// A stretch of an axis that becomes so many samples.
+/// Resampling of one axis: the stretch from `start` of length `extent` becomes `count` samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Axis {
-    /// Samples there are.
+    /// Number of input samples.
     pub(super) length: usize,
-    /// Where the stretch begins, in samples.
+    /// Start of the stretch, in input samples.
     pub(super) start: f64,
-    /// How long it is, in samples.
+    /// Length of the stretch, in input samples.
     pub(super) extent: f64,
-    /// Samples it becomes.
+    /// Number of output samples.
     pub(super) count: usize,
 }
 
-/// What each new sample of an axis is made of.
+/// Filter weights of all output samples of an axis.
 #[derive(Debug)]
 pub(super) struct Taps {
     each: Vec<Tap>,
-    /// Of all taps, each with an even number of them.
+    /// Weights of all taps, in pairs; an odd last weight is paired with 0.
     weights: Vec<[i16; 2]>,
-    /// Bits of a weight behind the point.
+    /// Number of fractional bits of a weight.
     precision: u32,
-    /// Samples there are.
+    /// Number of input samples.
     length: usize,
 }
 
-/// Of one new sample: the first old one, and its stretch of the weights.
+/// Inputs of one output sample: the first input sample, and the range of its pairs in `weights`.
 #[derive(Debug)]
 struct Tap {
     first: usize,
@@ -56,7 +60,7 @@ impl Taps {
         let mut largest = 0.0_f64;
         for index in 0..axis.count {
             let centre = axis.start + (index as f64 + 0.5) * scale - 0.5;
-            // Casts saturate: what would begin before the axis begins with it.
+            // The casts saturate: a negative start becomes 0.
             let first = (centre - 3.0 * stretch).ceil() as usize;
             let last = (centre + 3.0 * stretch) as usize;
             let (first, last) = (first.min(axis.length - 1), last.min(axis.length - 1));
@@ -74,7 +78,7 @@ impl Taps {
         let (mut each, mut weights) = (Vec::with_capacity(axis.count), Vec::new());
         for (first, window) in windows {
             let from = weights.len();
-            // Rounding what there is so far, and not each weight, leaves the sum of all exact.
+            // Rounds the running sum instead of each weight, so that the total is exact.
             let (mut sum, mut rounded) = (0.0, 0);
             let mut next = |weight: &f64| {
                 sum += weight * f64::from(1_u32 << precision);
@@ -98,7 +102,7 @@ impl Taps {
     }
 }
 
-/// Taps by their axes: the planes of a picture, and both sides of a square, share them.
+/// Cache of taps by axis. The planes of a picture share taps, as do both sides of a square.
 #[derive(Default)]
 pub(super) struct Known(Vec<(Axis, Rc<Taps>)>);
 
@@ -116,7 +120,7 @@ impl Known {
     }
 }
 
-/// Part of a plane.
+/// Rectangular part of a plane.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) plane: &'a Plane,
@@ -143,10 +147,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// What a view becomes by these taps.
+/// Filters a view with `across` along its rows and `down` along its columns.
 ///
 /// # Panics
-/// When the taps are those of other lengths.
+/// If the taps were made for other lengths than the view's.
 pub(super) fn filtered(view: View<'_>, across: &Taps, down: &Taps) -> Plane {
     assert_eq!((view.width, view.height), (across.length, down.length));
     let low = turned(&summed(view, down));
@@ -156,7 +160,7 @@ pub(super) fn filtered(view: View<'_>, across: &Taps, down: &Taps) -> Plane {
 /// Two rows and their weights.
 type Pair<'a> = (&'a [u8], &'a [u8], [i16; 2]);
 
-/// Each new row, from those that its tap names.
+/// Computes each output row as the weighted sum of the input rows of its tap.
 fn summed(view: View<'_>, taps: &Taps) -> Plane {
     let mut out = Plane::filled(size(view.width, taps.each.len()), 0);
     let mut pairs: Vec<Pair<'_>> = Vec::new();
@@ -164,7 +168,7 @@ fn summed(view: View<'_>, taps: &Taps) -> Plane {
         pairs.clear();
         pairs.extend((tap.from..tap.to).map(|at| {
             let y = tap.first + 2 * (at - tap.from);
-            // An odd number of rows ends with one that weighs nothing.
+            // If the number of rows is odd, the last row is paired with a row of weight 0.
             let next = (y + 1).min(view.height - 1);
             (view.row(y), view.row(next), taps.weights[at])
         }));
@@ -176,7 +180,8 @@ fn summed(view: View<'_>, taps: &Taps) -> Plane {
 fn sum(pairs: &[Pair<'_>], precision: u32, out: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if avx2::WIDTH <= out.len() && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the callee is compiled for, as the line above saw.
+        // SAFETY: the line above checked that the processor supports AVX2, for which the callee is
+        // compiled.
         return unsafe { avx2::sum(pairs, precision, out) };
     }
     sum_plainly(pairs, precision, out);
@@ -201,18 +206,20 @@ mod avx2 {
     use super::{Pair, half};
     use std::arch::x86_64::*;
 
-    /// Samples that are summed at once.
+    /// Number of samples summed at once.
     pub(super) const WIDTH: usize = 32;
 
+    /// Computes the weighted sum of rows with AVX2.
+    ///
     /// # Panics
-    /// When `out` is shorter than [`WIDTH`], or a row is shorter than `out`.
+    /// If `out` is shorter than [`WIDTH`], or a row is shorter than `out`.
     #[target_feature(enable = "avx2")]
     pub(super) fn sum(pairs: &[Pair<'_>], precision: u32, out: &mut [u8]) {
         let width = out.len();
         for x in (0..width - WIDTH).step_by(WIDTH) {
             stretch(pairs, precision, x, out);
         }
-        // The last stretch may begin in the one before it.
+        // The last stretch ends with the row and may overlap the one before it.
         stretch(pairs, precision, width - WIDTH, out);
     }
 
@@ -225,7 +232,7 @@ mod avx2 {
             let weights = i32::from(*low) & 0xffff | i32::from(*high) << 16;
             let weights = _mm256_set1_epi32(weights);
             let (a, b) = (load(&a[x..x + WIDTH]), load(&b[x..x + WIDTH]));
-            // Each sample of `a` beside its own of `b`, as numbers of 16 bits.
+            // Interleaves the samples of `a` and `b` and widens them to 16 bits.
             let (front, back) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
             let samples = [
                 _mm256_unpacklo_epi8(front, zero),
@@ -239,10 +246,10 @@ mod avx2 {
         }
         let shift = _mm_cvtsi32_si128(precision as i32);
         let [a, b, c, d] = sums.map(|sum| _mm256_sra_epi32(sum, shift));
-        // Both clamp: numbers of 16 bits, then of 8 without a sign.
+        // Both pack instructions saturate: to signed 16 bits, then to unsigned 8 bits.
         let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
         let out = &mut out[x..x + WIDTH];
-        // SAFETY: `out` has 32 bytes, by the line above, and the store asks for no alignment.
+        // SAFETY: `out` has 32 bytes, by the line above, and the store needs no alignment.
         unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), bytes) }
     }
 
@@ -250,12 +257,12 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load(samples: &[u8]) -> __m256i {
         assert_eq!(samples.len(), WIDTH);
-        // SAFETY: `samples` has 32 bytes, by the line above, and the load asks for no alignment.
+        // SAFETY: `samples` has 32 bytes, by the line above, and the load needs no alignment.
         unsafe { _mm256_loadu_si256(samples.as_ptr().cast()) }
     }
 }
 
-/// Rows become columns.
+/// Transposes a plane.
 fn turned(plane: &Plane) -> Plane {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let mut out = Plane::filled(size(height, width), 0);
@@ -282,7 +289,7 @@ fn turned(plane: &Plane) -> Plane {
     out
 }
 
-/// The same for eight rows of eight: blocks of four change places, then of two, then of one.
+/// Transposes eight rows of eight bytes: exchanges blocks of four, then of two, then single bytes.
 fn turned_block(mut rows: [u64; 8]) -> [u64; 8] {
     for (side, mask) in [
         (4, 0x0000_0000_ffff_ffff),
@@ -300,7 +307,7 @@ fn turned_block(mut rows: [u64; 8]) -> [u64; 8] {
 }
 
 fn size(width: usize, height: usize) -> Size {
-    // Both come from sizes.
+    // The casts are lossless, because both values come from a `Size`.
     Size::new(width as u32, height as u32)
 }
 
@@ -314,7 +321,7 @@ mod tests {
         let mut state = seed | 1;
         for sample in &mut plane.data {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Extremes too: they are what overflows.
+            // Includes many extremes, because they cause overflows.
             *sample = match state >> 30 {
                 0 => 0,
                 1 => 255,

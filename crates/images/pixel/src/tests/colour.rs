@@ -50,7 +50,7 @@ fn check(profile: &[u8], raster: &Raster, expected: &str) {
     assert_eq!(name(&judge(profile, raster)), expected);
 }
 
-/// A profile that ends in a tag of `tail` bytes which nothing reads.
+/// Serializes a profile and appends `tail` bytes that no tag refers to.
 fn with_tail(profile: &ColorProfile, tail: usize) -> Vec<u8> {
     let mut bytes = bytes(profile);
     bytes.resize(bytes.len() + tail, 0);
@@ -66,7 +66,7 @@ fn srgb_is_dropped_however_its_curve_is_written() {
     check(&bytes(&srgb), &rgb, "drop");
     check(&bytes(&srgb), &row(Layout::Rgba, &[1, 2, 3, 4]), "drop");
     check(&bytes(&srgb), &grey_row(&[1, 2]), "drop");
-    // A table of 1024 values, as in the profile that cameras embed.
+    // A table of 1024 values, as in profiles embedded by cameras.
     let table = (0..1024_u32).map(|at| {
         let code = f64::from(at) / 1023.0;
         let light = if code <= 0.04045 {
@@ -81,7 +81,7 @@ fn srgb_is_dropped_however_its_curve_is_written() {
     srgb.green_trc = curve.clone();
     srgb.blue_trc = curve;
     check(&bytes(&srgb), &rgb, "drop");
-    // Gamma 2.2 is not sRGB: the darks differ by eight steps.
+    // Gamma 2.2 is not sRGB: dark colours differ by eight steps.
     let gamma = Some(curve_from_gamma(2.2));
     srgb.red_trc = gamma.clone();
     srgb.green_trc = gamma.clone();
@@ -100,11 +100,11 @@ fn small_matrix_profiles_are_carried_and_large_ones_converted() {
     check(&with_tail(&wide, room + 1), &rgb, "convert");
 }
 
-/// Colours worked out from the definitions of the two spaces, in doubles.
+/// The expected colours were computed from the definitions of both spaces in double precision.
 #[test]
 fn converted_colours_are_those_of_the_definition() {
     let cases = [
-        // Display P3, sRGB
+        // Display P3, then sRGB.
         ([200, 100, 50], [215, 93, 31]),
         ([128, 128, 128], [128, 128, 128]),
         ([0, 0, 0], [0, 0, 0]),
@@ -144,7 +144,7 @@ fn grey_is_mapped_by_a_curve_and_stays_grey() {
         panic!("grey planes stay planes");
     };
     assert_eq!(mapped.subsampling, Subsampling::S400);
-    // Linear light of 55/255 is sRGB's 128.
+    // Linear light of 55/255 is 128 in sRGB.
     assert_near(&mapped.luma.data, &[0, 128, 187, 255], 1.0, 1);
     let spread = row(Layout::Rgb, &[55, 55, 55]);
     let mapped = packed_of(converter.to_srgb(spread));
@@ -166,8 +166,9 @@ fn what_is_no_profile_or_does_not_fit_is_taken_as_srgb_with_a_reason() {
     check(&profile, &ink, "Rgb profile on Cmyk");
 }
 
-/// A press profile in the oldest table form (ICC.1 `mft1`): two grid points an ink, so 16 colours, with the identity for
-/// every curve. Ink takes lightness away; cyan, magenta and yellow pull their own way.
+/// Builds a press profile in the oldest table form (ICC.1 `mft1`): two grid points per ink, so 16
+/// colours, and identity curves. All inks reduce lightness; cyan, magenta and yellow also shift
+/// hue.
 fn press_profile() -> Vec<u8> {
     let mut table = Vec::new();
     table.extend(b"mft1\0\0\0\0");

@@ -1,4 +1,4 @@
-//! Looks against other people's makers of the two forms, and pictures whose look is known.
+//! Compares placeholders with other implementations of the two hashes, and with known results.
 
 use super::{noise, noise_packed, noise_yuv};
 use crate::{far, look, to_packed};
@@ -18,7 +18,7 @@ fn of(raster: &Raster) -> Look {
     look(&to_packed(far(raster)))
 }
 
-/// The mean colour that a BlurHash states.
+/// Returns the mean colour encoded in a BlurHash.
 fn mean(blurhash: &str) -> [u8; 3] {
     let digits = blurhash[2..6].bytes().map(|digit| {
         let mut known = BASE_83.iter();
@@ -43,7 +43,7 @@ fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
         }
     });
     assert_eq!(look(&red_and_blue).colour(), "#c80a0a");
-    // What is seen through does not count.
+    // Transparent pixels do not count.
     let hidden = packed(size, |x, _| {
         if x < 20 {
             [200, 10, 10, 9]
@@ -110,7 +110,7 @@ proptest! {
             let (x, y) = if height_px <= width_px { (4, 3) } else { (3, 4) };
             let theirs = blurhash::encode(x, y, width_px, height_px, &rgba).expect("a picture");
             let ours = ours.blurhash();
-            // Their mean is rounded twice, and so one level too high at times.
+            // The other implementation rounds the mean twice, so it is sometimes one level higher.
             prop_assert!(is_near(mean(ours), mean(&theirs), 1), "{} {}", ours, theirs);
             prop_assert_eq!((&ours[..2], &ours[6..]), (&theirs[..2], &theirs[6..]));
         }

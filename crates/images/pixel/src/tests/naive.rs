@@ -1,8 +1,9 @@
-//! Plain versions, one sample at a time, in the words of their definitions.
+//! Naive implementations, one sample at a time, that follow the definitions.
 
 use image_plan::{Matrix, Orientation, Plane, Range, Size};
 
-/// Where the upright picture's pixel (x, y) is stored, in a stored picture of `stored` size (EXIF 2.32, tag 0x0112).
+/// Returns the stored position of pixel (x, y) of the upright picture, given the size of the stored
+/// picture (EXIF 2.32, tag 0x0112).
 pub(super) fn stored_at(orientation: Orientation, stored: Size, x: u32, y: u32) -> (u32, u32) {
     let right = stored.width_px - 1;
     let bottom = stored.height_px - 1;
@@ -18,7 +19,8 @@ pub(super) fn stored_at(orientation: Orientation, stored: Size, x: u32, y: u32) 
     }
 }
 
-/// Lanczos3 in doubles over the samples that `area` touches: columns first, rounded and clamped, then rows.
+/// Applies Lanczos3 in double precision to the samples that `area` touches: columns first, rounded
+/// and clamped, then rows.
 pub(super) fn lanczos(plane: &Plane, area: [f64; 4], size: Size) -> Vec<u8> {
     let [left, top, width, height] = area;
     let round = |sum: f64| f64::from(sum.round().clamp(0.0, 255.0) as u8);
@@ -54,7 +56,7 @@ pub(super) fn lanczos(plane: &Plane, area: [f64; 4], size: Size) -> Vec<u8> {
     out
 }
 
-/// For each output sample, the first input sample and the weights from there on.
+/// Returns, for each output sample, the first input sample and the weights from there on.
 fn weights(start: f64, extent: f64, count: u32) -> Vec<(u32, Vec<f64>)> {
     let (first, last) = (start.floor() as u32, (start + extent).ceil() as u32);
     let scale = extent / f64::from(count);
@@ -95,7 +97,7 @@ const fn red_and_blue(matrix: Matrix) -> (f64, f64) {
     }
 }
 
-/// Origin of luma, extent of luma, extent of chroma.
+/// Returns black of luma, extent of luma, and extent of chroma.
 const fn extents(range: Range) -> (f64, f64, f64) {
     match range {
         Range::Full => (0.0, 255.0, 255.0),

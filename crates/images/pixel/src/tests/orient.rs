@@ -107,7 +107,7 @@ fn transposing_exchanges_the_divisors_of_chroma() {
     assert_eq!(turned(Subsampling::S411), Subsampling::S440);
 }
 
-/// Chroma that is off by one luma sample differs by more than 1.5 in the mean on this picture.
+/// On this picture, a chroma shift of one luma sample changes the mean by more than 1.5.
 #[test]
 fn chroma_keeps_its_place_under_every_orientation_and_size() {
     for subsampling in COLOURED {

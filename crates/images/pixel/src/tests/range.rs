@@ -48,7 +48,8 @@ fn full_to_limited_is_bt601s_formula_in_the_mean_of_a_tile() {
     }
 }
 
-/// Every sample is `wanted` rounded up or down, and every tile's mean is as near to it as 16 thresholds allow.
+/// Asserts that every sample is `wanted` rounded up or down, and that the mean of every tile is as
+/// near to it as 16 thresholds allow.
 fn check_tiles(plane: &Plane, wanted: f64) {
     for y in (0..plane.size.height_px).step_by(4) {
         for x in (0..plane.size.width_px as usize - 3).step_by(4) {
@@ -70,7 +71,7 @@ fn limited_to_full_is_rounded_and_clamped() {
     let yuv = with_range(ramp(Range::Limited), Range::Full);
     let rounded = |map: &dyn Fn(f64) -> f64| -> Vec<u8> {
         let exact = LEVELS.map(|level| map(f64::from(level)));
-        // Halves are rounded up.
+        // Rounds halves up.
         let rounded = exact.map(|exact| (exact + 0.5 + 1e-9).floor().clamp(0.0, 255.0) as u8);
         rounded.to_vec()
     };

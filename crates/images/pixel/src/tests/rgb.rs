@@ -14,7 +14,8 @@ fn planes_become_the_rgb_of_the_definition() {
                 let mut answers = Vec::new();
                 for poison in [0, 255] {
                     let noise = noise_yuv(size, Subsampling::S444, true, Some(poison));
-                    // Brings the samples into the range; below its black there is only black.
+                    // Brings the samples into `range`, because the kernels turn all luma below
+                    // black into black.
                     let yuv = Yuv {
                         matrix,
                         ..with_range(noise, range)
@@ -39,7 +40,8 @@ fn planes_become_the_rgb_of_the_definition() {
     }
 }
 
-/// VP8 has samples outside the limited range, and its decoders do not clamp them (libwebp's test vectors 006 and 014).
+/// VP8 files have samples outside the limited range, and decoders do not clamp them (libwebp's test
+/// vectors 006 and 014).
 #[test]
 fn samples_outside_the_limited_range_are_not_clamped() {
     for matrix in MATRICES {
@@ -50,7 +52,7 @@ fn samples_outside_the_limited_range_are_not_clamped() {
                 range: Range::Limited,
                 ..noise
             };
-            // Chroma of one value each, so that no filter between them matters.
+            // Each chroma plane has one value, so that resampling has no effect.
             for (plane, value) in yuv.chroma.iter_mut().flatten().zip([3, 251]) {
                 plane.data.fill(value);
             }
@@ -123,7 +125,7 @@ fn rgb_becomes_the_planes_of_the_definition() {
                     }
                 }
                 let [cb, cr] = yuv.chroma.expect("4:4:4");
-                // Limited samples are dithered, and may be rounded the other way.
+                // Limited samples are dithered, so they may be rounded in the other direction.
                 let worst = if range == Range::Full { 1 } else { 2 };
                 for (plane, expected) in [yuv.luma, cb, cr].iter().zip(&expected) {
                     assert_near(&plane.data, expected, 1.0, worst);

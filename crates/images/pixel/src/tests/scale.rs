@@ -58,7 +58,7 @@ fn nothing_outside_the_area_flows_in() {
         ] {
             for y in 0..plane.size.height_px {
                 for x in 0..plane.size.width_px {
-                    // Chroma samples that the edge runs through belong to both sides.
+                    // Chroma samples that cross the edge belong to both sides.
                     let outside = |at: u32, by: u32, start: u32, end: u32| {
                         (at + 1) * by <= start || end <= at * by
                     };
@@ -85,8 +85,8 @@ fn nothing_outside_the_area_flows_in() {
     }
 }
 
-/// Scaling planes apart must give what scaling the RGB picture gives, wherever the chroma grids lie. Chroma that is off
-/// by one pixel of the result differs by more than 3 in the mean.
+/// Scaling planes separately must give the same picture as scaling RGB, for all chroma grids. A
+/// chroma shift of one output pixel would change the mean by more than 3.
 #[test]
 fn planes_scaled_apart_stay_together() {
     let from = Size::new(97, 83);
