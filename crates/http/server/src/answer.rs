@@ -1,5 +1,5 @@
-//! From a request to its answer: the route, the representation, preconditions and ranges. [`crate::head`] puts what is
-//! decided here into the words of a protocol.
+//! Routing: from a request to its response. Decides the handler, the representation, preconditions
+//! and ranges. [`crate::head`] then writes the decision for HTTP/1.1 or HTTP/2.
 
 use std::fs::File;
 use std::ops::Range;
@@ -27,33 +27,34 @@ use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::METRICS_PATH;
 
-/// What a request gets.
+/// Response to one request, before it is written.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) served: Served,
     pub(crate) fields: Fields,
-    /// More of them, or instead of those of the same name; for what a mount sent to the library.
+    /// Further fields, which replace fields of the same name. A mount adds them to a file of the
+    /// library.
     pub(crate) added: Vec<Field>,
     pub(crate) payload: Payload,
-    /// The name that the answer itself gives to its request, if it does.
+    /// Request id that the body contains, if any.
     pub(crate) request_id: Option<RequestId>,
 }
 
-/// The fields of an answer, but for Date and what concerns the connection.
+/// Fields of a response, without Date and the fields of the connection.
 #[derive(Debug)]
 pub(crate) enum Fields {
-    /// Of a 200.
+    /// Fields of a 200 response.
     Whole(Rc<Representation>),
-    /// Of a 206 with the bytes `start..end`.
+    /// Fields of a 206 response with the bytes `start..end`.
     Part(Rc<Representation>, u64, u64),
-    /// Of a 304.
+    /// Fields of a 304 response.
     NotModified(Rc<Representation>),
-    /// Of an answer that is no representation, in order.
+    /// Fields of a response without a representation, in order.
     Listed(Vec<Field>),
 }
 
-/// The body to send behind the head.
+/// Body that follows the head.
 #[derive(Debug)]
 pub(crate) enum Payload {
     None,
@@ -61,18 +62,18 @@ pub(crate) enum Payload {
     Memory(Arc<[u8]>, Range<usize>),
     File(Arc<File>, Range<u64>),
     Sealed(Arc<Sealed>, Range<u64>),
-    /// Several parts of a file.
+    /// Several ranges of a file.
     Parted(Box<Parted>),
-    /// What is still being made, as long as it turns out to be.
+    /// Transcoded track that is still being produced.
     Growing(Arc<Growing>),
-    /// Several files, put together while they are sent.
+    /// ZIP archive of several files, produced while it is sent.
     Archive(Box<Archive>),
 }
 
 impl Payload {
     pub(crate) fn len(&self) -> u64 {
         match self {
-            // What has gone out is told when it has.
+            // The length is unknown; bytes are counted as they are sent.
             Payload::None | Payload::Growing(_) => 0,
             Payload::Owned(bytes) => bytes.len() as u64,
             Payload::Archive(archive) => archive.left(),
@@ -83,25 +84,25 @@ impl Payload {
     }
 }
 
-/// An answer that is no file.
+/// Response that is not a file.
 struct Document {
     media_type: &'static str,
     text: String,
-    /// Where to look instead.
+    /// Target of a redirect.
     location: Option<&'static str>,
 }
 
-/// What a request says about the form of any answer to it.
+/// Properties of a request that every response to it must respect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// HEAD: everything but the body.
+    /// True for HEAD: the body is omitted.
     pub(crate) bodiless: bool,
-    /// The answer might have been another with another Accept.
+    /// True if another `Accept` could have produced another response.
     pub(crate) negotiable: bool,
 }
 
 impl Shape {
-    /// To a request that could not be read.
+    /// Returns the shape for a request that could not be parsed.
     pub(crate) const UNREAD: Shape = Shape {
         bodiless: false,
         negotiable: false,
@@ -111,11 +112,11 @@ impl Shape {
 const ALLOW: &str = "GET, HEAD, OPTIONS";
 /// RFC 7617 §2.1: names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
-/// What is wrong with the host, an operator has to mend.
+/// Host faults need an operator, so clients are asked to back off.
 const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
-    /// Answers at once if that needs no waiting: a hit, or what belongs to another listener than this.
+    /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
     pub(crate) fn answer_ready(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
         if let Scheme::Redirect(https) = self.scheme(listener)
             && let Some(answer) = self.answer_elsewhere(https, request)
@@ -134,8 +135,8 @@ impl Core {
         Some(answer)
     }
 
-    /// Answers everything else: mounts, documents, errors, and pictures that must be looked for or made. What of that is text
-    /// is put into a content coding.
+    /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
+    /// up or converted. Text is compressed if the client accepts that.
     pub(crate) async fn answer_slowly(&self, request: &Request<'_>, came: &mut Came) -> Answer {
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -165,7 +166,8 @@ impl Core {
         answer
     }
 
-    /// Answers a client that passed so far with a file, which may be for users only.
+    /// Responds with a file to a client that passed the gate so far. The file may turn out to need
+    /// a login.
     pub(crate) async fn answer_public(
         &self,
         request: &Request<'_>,
@@ -197,7 +199,7 @@ impl Core {
         }
     }
 
-    /// Answers a client whose target is no file: with the icon, or with where the target leads.
+    /// Responds to a target that is not a file: with the favicon, or with a redirect.
     async fn answer_missing(
         &self,
         request: &Request<'_>,
@@ -213,7 +215,7 @@ impl Core {
         }
     }
 
-    /// Answers with a mount, a document or an error, if the target means none of the library's files.
+    /// Responds with a mount, a document or an error if the target is not in the library.
     async fn answer_beside(
         &self,
         request: &Request<'_>,
@@ -255,13 +257,14 @@ impl Core {
         })
     }
 
-    /// Counts a body in memory until its client has taken it; `None` where there is no room for it.
+    /// Counts a body in memory until its client has received it. Returns `None` if the limit is
+    /// reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
         let bytes_max = self.service.settings.limits.mount_answers_bytes;
         self.service.answer_memory.hold(body, bytes_max)
     }
 
-    /// Answers where [`Core::hold`] finds no room.
+    /// Returns the response for a body that [`Core::hold`] refused.
     pub(crate) fn answer_full(&self, bodiless: bool) -> Answer {
         const RETRY_AFTER_S: u64 = 5;
         let problem = Problem::AnswersWait {
@@ -275,7 +278,7 @@ impl Core {
     }
 
     fn answer_document(&self, document: Document, shape: Shape) -> Answer {
-        /// What is shorter is sent always, so that a full memory does not make probes fail.
+        /// Shorter bodies are always sent, so that a full memory does not fail health checks.
         const HELD_BYTES_MIN: usize = 1_024;
         let length = document.text.len();
         let payload = if shape.bodiless || length == 0 {
@@ -314,7 +317,7 @@ impl Core {
         }
     }
 
-    /// Answers with what the library has at a target that the server put together itself.
+    /// Responds with the library's file at a target that the server itself composed.
     pub(crate) async fn answer_file(&self, request: &Request<'_>) -> Answer {
         let reach = Reach::Internal;
         if let Some(ready) = self.ready(request, accepts(request), reach) {
@@ -330,7 +333,7 @@ impl Core {
         }
     }
 
-    /// A document that is no file of the library, if the target names one.
+    /// Returns the document at a target, if the target names one.
     async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const HTML: &str = "text/html; charset=utf-8";
@@ -366,7 +369,8 @@ impl Core {
                     };
                     described.map(|text| plain("application/json", text))
                 }
-                // A query that does not fit is told by whoever looks for the file: a missing file comes first.
+                // An invalid query is reported by the code that looks up the file, since a missing
+                // file takes precedence.
                 _ => return None,
             },
         })
@@ -427,14 +431,14 @@ impl Core {
         }
     }
 
-    /// Answers with several parts of a representation.
+    /// Responds with several ranges of a representation.
     fn answer_parted(
         &self,
         representation: &Representation,
         parts: &range::Parts,
         request: &Request<'_>,
     ) -> Answer {
-        // Nobody who wrote the file knew the request's name.
+        // The boundary contains the request id, which the author of the file could not know.
         let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
         let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
         let parted = Parted::new(representation, parts, boundary);
@@ -451,13 +455,14 @@ impl Core {
         }
     }
 
-    /// What an answer of the library says for the origin of `request` alone. Where every origin is the same to it, nothing.
+    /// Returns the fields that depend on the origin of `request`. Empty if all origins are treated
+    /// alike.
     fn reflected(&self, request: &Request<'_>) -> Vec<Field> {
         let field = self.service.settings.cors.reflected(request);
         field.into_iter().collect()
     }
 
-    /// What is being made, and will be under `key`.
+    /// Responds with a track that is still being produced and will be stored under `key`.
     pub(crate) fn answer_growing(&self, key: &Key, growing: Arc<Growing>) -> Answer {
         let age_s = self.service.settings.max_age_s;
         Answer {
@@ -527,7 +532,7 @@ fn text_for(shape: Shape, text: String) -> Payload {
 }
 
 impl Answer {
-    /// Adds the operator's fields. A representation has them.
+    /// Adds the operator's fields. Representations contain them already.
     pub(crate) fn complete(&mut self, core: &Core) {
         if let Fields::Listed(fields) = &mut self.fields {
             core.service.settings.headers.complete(fields);
@@ -551,7 +556,7 @@ impl Representation {
     }
 }
 
-/// The formats a request says its client reads.
+/// Returns the formats that a request accepts.
 fn accepts(request: &Request<'_>) -> Accepts {
     let [avif, webp] = accept::fold(request.accept(), &["image/avif", "image/webp"]);
     let named = accept::names(request.accept(), "image/");

@@ -1,13 +1,13 @@
-//! From a request to the representation that answers it: the original's version, what may be made of it, what of that is
-//! there, and a conversion where nothing is.
+//! Choice of a representation: the version of the original, the formats that may become the
+//! response, the variants that exist, and a conversion if none exists.
 //!
 //! ```text
-//! path ─► identity ─► facts ─► candidates ─► known? ──yes──► smallest of what is known, and of the original
+//! path ─► identity ─► facts ─► candidates ─► known? ──yes──► smallest known variant, or the original
 //!                                              └─ no ─► flight for the first candidate, then look again
 //! ```
 //!
-//! An answer is *provisional* while a candidate has not been made as well as it can be: it is then fresh for seconds,
-//! and the better ones are asked for in the background.
+//! A response is *provisional* until all candidates have been encoded at the higher effort: it is
+//! fresh for seconds, and the improvements are queued.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,55 +27,56 @@ use variants::sealed::Sealed;
 use crate::problem::Problem;
 use crate::service::{Known, Service, blocking};
 
-/// So much of a track is to be there before it is sent while it is made; shorter ones are sent whole.
+/// Bytes of a track that must exist before it is sent while in production. Shorter tracks are sent
+/// whole.
 const HEARD_BYTES: u64 = 16 << 10;
-/// How often we start over because the original, or what was made of it, changed under us.
+/// Number of restarts because the original, or its variant, changed during a request.
 const ATTEMPTS_MAX: usize = 3;
 
-/// The representation that answers a request.
+/// Representation that was chosen for a request.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Where its bytes are.
+    /// Location of the bytes.
     pub body: Body,
-    /// The original it is made of, or is.
+    /// Original that the representation is made from, or is.
     pub identity: Identity,
-    /// Another `Accept` might have got something else.
+    /// True if another `Accept` could have chosen another representation.
     pub negotiated: bool,
-    /// A better one is on its way.
+    /// True if an improvement will replace the representation.
     pub provisional: bool,
-    /// It was made for this request.
+    /// True if the representation was converted for this request.
     pub made: bool,
-    /// The target has no other representation, whatever is accepted or made later.
+    /// True if the target has one representation only, whatever is accepted or converted later.
     pub is_only: bool,
 }
 
-/// What answers a player.
+/// Choice for a player.
 #[derive(Clone, Debug)]
 pub enum SoundChoice {
-    /// This.
+    /// A finished track, or the file.
     Whole(Choice),
-    /// What will be under this key, as it grows.
+    /// A track in production, which will be stored under this key.
     Growing(Key, Arc<Growing>),
-    /// The original is another one by now: choose again.
+    /// The original has changed: choose again.
     Changed,
 }
 
-/// As Content-Type has it.
+/// Returns the media type for the field Content-Type.
 pub type MediaType = &'static str;
 
-/// Where a representation's bytes are.
+/// Location of a representation's bytes.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// On disk, under its key.
     Variant(Arc<Variant>, MediaType),
-    /// In memory only, since the disk did not take it.
+    /// In memory only, because the disk did not accept it.
     Uncached(Arc<Sealed>, Key, MediaType),
     /// The original itself.
     Original(Known),
 }
 
 impl Body {
-    /// Its media type.
+    /// Returns the media type.
     pub(crate) fn media_type(&self) -> MediaType {
         match self {
             Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => media_type,
@@ -84,48 +85,49 @@ impl Body {
     }
 }
 
-/// One format that could answer, and what is known of it.
+/// Format that may become the response, and the state of its variants.
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
-    /// What the index holds for `better`, or else for `quick`.
+    /// Entry of the index for `better`, or else for `quick`.
     known: Option<Arc<Variant>>,
-    /// Nothing more useful than `known` can be made.
+    /// True if no better entry than `known` can be produced.
     settled: bool,
-    /// Something more useful than `known` may be made now; a failure that may have been our fault is waited out first.
+    /// True if an improvement may be queued now. After a failure that may be the server's fault,
+    /// the improvement waits.
     improvable: bool,
 }
 
-/// What a flight for a candidate left us with.
+/// Result of a flight for a candidate.
 enum Flown {
-    /// Look into the index again.
+    /// The index has the result.
     Landed,
-    /// The bytes are here, and only here.
+    /// The bytes are here only.
     Uncached(Arc<Sealed>, Target),
-    /// Start over with the original's new version.
+    /// The original has changed: start over.
     Changed,
-    /// All of the memory is too little for it.
+    /// The conversion needs more memory than there is in total.
     TooLarge,
 }
 
-/// A request for a picture, read.
+/// Parsed request for a picture.
 struct Wanted<'a> {
     path: &'a LibraryPath,
     identity: Identity,
     facts: Facts,
     recipe: Recipe,
     candidates: Candidates,
-    /// What the client reads, whatever is enabled.
+    /// Formats that the client accepts, enabled or not.
     accepts: Accepts,
-    /// Another `Accept` might get something else.
+    /// True if another `Accept` could choose another representation.
     negotiated: bool,
 }
 
 impl Service {
-    /// Chooses what answers a request for `path`, making it where need be.
+    /// Chooses the representation for `path`, converting the original if necessary.
     ///
     /// # Errors
-    /// The [`Problem`] to answer with.
+    /// The [`Problem`] to respond with.
     pub async fn choose(
         &self,
         path: &LibraryPath,
@@ -161,7 +163,7 @@ impl Service {
         Err(Problem::Host)
     }
 
-    /// `None` when the original changed meanwhile.
+    /// Chooses once. Returns `None` if the original changed meanwhile.
     async fn choose_of(&self, wanted: &Wanted<'_>) -> Result<Option<Choice>, Problem> {
         let mut flights = 0;
         let mut too_large = Vec::new();
@@ -171,7 +173,7 @@ impl Service {
                 candidate.known.is_none() && !too_large.contains(&candidate.quick.0)
             };
             let next = candidates.iter().find(unknown);
-            // What was made may have left for the budget's sake before anybody looked.
+            // A variant may be evicted before its waiters read it.
             let next = next
                 .filter(|_| flights < ATTEMPTS_MAX && !candidates.iter().any(Candidate::answers));
             let Some(next) = next else {
@@ -193,7 +195,7 @@ impl Service {
         }
     }
 
-    /// What is known of each format that could answer.
+    /// Returns the known state of each candidate format.
     async fn look_up(&self, wanted: &Wanted<'_>) -> Result<Vec<Candidate>, Problem> {
         let limits = &self.settings.picture;
         let mut found = Vec::with_capacity(2);
@@ -242,7 +244,7 @@ impl Service {
             }
             None => match self.find(quick.0).await {
                 Some(found) if found.is_useful() => (Some(found), !improve, improve),
-                // Failed for a reason that more effort does not mend.
+                // The failure does not depend on the effort.
                 Some(found) => {
                     let settled = lasts(&found);
                     (Some(found), settled, false)
@@ -272,7 +274,7 @@ impl Service {
         }
     }
 
-    /// Waits for the flight that makes `candidate` quickly.
+    /// Waits for the flight that encodes `candidate` at low effort.
     async fn fly(&self, wanted: &Wanted<'_>, candidate: &Candidate) -> Result<Flown, Problem> {
         let task = wanted.task(candidate.quick, None);
         let landing = match self.flights.join(task) {
@@ -299,7 +301,7 @@ impl Service {
         Problem::Overloaded { retry_after_s }
     }
 
-    /// The smallest of what is known, the original among it where that answers too, or where the worker fails.
+    /// Returns the smallest known variant or, if it competes or the worker failed, the original.
     fn decide(
         &self,
         wanted: &Wanted<'_>,
@@ -339,11 +341,11 @@ impl Service {
 }
 
 impl Service {
-    /// Chooses what answers a player that gets what `plan` makes of the track at `path`, making it where need be. With
-    /// `pieces_do` it need not be whole.
+    /// Chooses the response for a player that gets the track at `path` transcoded by `plan`,
+    /// transcoding it if necessary. With `pieces_do` the track may still be in production.
     ///
     /// # Errors
-    /// The [`Problem`] to answer with.
+    /// The [`Problem`] to respond with.
     pub async fn choose_sound(
         &self,
         path: &LibraryPath,
@@ -367,7 +369,7 @@ impl Service {
                 let body = Body::Variant(variant, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
-            // Nothing else is kept under such a key.
+            // No other kind is stored under the key of a track.
             Kind::Picture(_) => Err(Problem::Host),
             Kind::Verdict(verdict) => Err(Problem::of_verdict(verdict).unwrap_or(Problem::Host)),
         };
@@ -397,7 +399,8 @@ impl Service {
         }
     }
 
-    /// Waits for a track's turn, for a bounded time, and then for the track, or with `pieces_do` for its beginning.
+    /// Waits for a track's turn, for a bounded time, and then for the track; with `pieces_do`, for
+    /// its beginning.
     async fn heard(
         &self,
         mut landing: transcode::Landing,
@@ -408,16 +411,16 @@ impl Service {
             let is_begun = landing.is_begun.load(Ordering::Relaxed);
             match timeout(LOOK_TIME, &mut landing.outcome).await {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
-                // Once it is begun, the sender is dropped unsent only while the server stops.
+                // After the start, the sender is dropped only when the server stops.
                 Ok(Err(_)) if landing.is_begun.load(Ordering::Relaxed) => {
                     return Err(Problem::Host);
                 }
-                // It left the queue for the track of another user.
+                // The track was removed from the queue in favour of another user's.
                 Ok(Err(_)) => return Err(self.busy(self.transcoder.busy())),
                 Err(_) if !is_begun && turn_due <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
                 }
-                // Once there is something to hear, decoding works: what cannot be decoded has failed by now.
+                // Output exists, so decoding works: undecodable files have failed by now.
                 Err(_) if pieces_do => {
                     if let Some(growing) = landing.growing.get()
                         && HEARD_BYTES <= growing.look()
@@ -430,7 +433,7 @@ impl Service {
         }
     }
 
-    /// Counts a track that is not made now.
+    /// Counts a refused track.
     fn busy(&self, busy: transcode::Busy) -> Problem {
         let refused = &self.conversions().transcodings_refused;
         refused.fetch_add(1, Ordering::Relaxed);
@@ -440,10 +443,10 @@ impl Service {
     }
 }
 
-/// A track that was waited for.
+/// Result of waiting for a track.
 enum Awaited {
     Outcome(transcode::Outcome),
-    /// It is still being made.
+    /// The track is in production.
     Growing(Arc<Growing>),
 }
 
@@ -464,9 +467,8 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether the original, though of another size or format than asked for, is better than an error: the worker is at
-    /// fault, and the client reads it. Whoever names a format gets no other but for an original in quarantine, where no
-    /// format is to be had.
+    /// Returns whether the original, in another size or format than requested, is better than an
+    /// error: the worker is at fault, and the client can decode the original.
     fn falls_back(&self, candidates: &[Candidate]) -> bool {
         let is_reason = |verdict: Verdict| {
             verdict == Verdict::Quarantined
@@ -484,14 +486,15 @@ impl Wanted<'_> {
             negotiated: self.negotiated,
             provisional,
             made,
-            // What is neither negotiated nor asked for in a format cannot be converted.
+            // A representation that is neither negotiated nor requested in a format cannot be
+            // converted.
             is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
         }
     }
 }
 
 impl Choice {
-    /// The original, of which there is only one representation.
+    /// Returns the original as its target's only representation.
     fn original(identity: Identity, known: Known) -> Choice {
         Choice {
             body: Body::Original(known),
@@ -520,7 +523,7 @@ impl Candidate {
         }
     }
 
-    /// Whether what is known makes other formats needless to try, for now.
+    /// Returns whether the known entry makes it unnecessary to try other formats for now.
     fn answers(&self) -> bool {
         match self.verdict() {
             Some(verdict) => !verdict.is_of_format(),

@@ -1,4 +1,5 @@
-//! One connection's life: what is spoken, and for HTTP/1.1: read what came, answer every whole request in it, write once.
+//! Connection: detection of the protocol, and the loop of HTTP/1.1: read, respond to every complete
+//! request in the input, write once.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -30,12 +31,13 @@ use crate::trace::TraceId;
 use crate::transport::Transport;
 use crate::{h2, tls};
 
-/// Bodies up to this size are copied behind their head, so that pipelined answers leave in one write.
+/// Largest body that is copied behind its head, in bytes, so that pipelined responses leave in one
+/// write.
 const COPY_BYTES_MAX: usize = 16 << 10;
 
-/// Serves `conn` until either side ends it, as its listener speaks.
+/// Serves `conn` with the scheme of its listener until either side closes it.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
-    // Each is boxed, so that a connection holds the state of what it speaks and of nothing else.
+    // Each branch is boxed, so that a connection holds only the state of its own protocol.
     if let Scheme::Https(tls) = core.scheme(conn.listener) {
         let tls = Arc::clone(tls);
         return Box::pin(tls::serve(core, conn, tls)).await;
@@ -52,20 +54,21 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
     }
 }
 
-/// What the first bytes of a connection tell.
+/// Protocol that the first bytes of a connection indicate.
 enum Begun {
     Http1(Input),
     Http2(Input),
 }
 
-/// Reads until it is clear which protocol a client speaks. Whoever is handed the connection then keeps it.
+/// Reads until the protocol of the client is clear. The connection then stays with that protocol.
 async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
     let mut input = Input::default();
     loop {
         let ended = input.read(conn).await? == 0;
         let bytes = input.bytes();
         let compared = bytes.len().min(h2::PREFACE.len());
-        // A method and a target cannot begin like the preface, which was made so that HTTP/1.1 refuses it.
+        // No method and target begin like the preface, which was designed so that HTTP/1.1 rejects
+        // it.
         if ended || bytes[..compared] != h2::PREFACE[..compared] {
             return Ok(Begun::Http1(input));
         }
@@ -75,7 +78,7 @@ async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
     }
 }
 
-/// Speaks HTTP/1.1 with `conn`, which came by `listener` and of which `input` has been read.
+/// Speaks HTTP/1.1 with `conn`, which was accepted on `listener`; `input` has been read already.
 pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
     let mut exchange = Exchange {
         core,
@@ -97,9 +100,9 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
             );
         }
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
-        // The reactor has counted it.
+        // The reactor has counted the end.
         Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),
-        // The client went away or took too long; the reactor has counted that too.
+        // The client left or timed out; the reactor has counted that too.
         Err(_) => {}
         Ok(()) if exchange.lingers => conn.linger().await,
         Ok(()) => conn.close().await,
@@ -109,37 +112,38 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
 struct Exchange {
     core: Rc<Core>,
     listener: usize,
-    /// The begin of a request.
+    /// Input that is not answered yet: at most the beginning of a request.
     input: Input,
-    /// What was read behind a body.
+    /// Bytes that were read behind a body.
     rest: Input,
-    /// `input` was not empty before the last read either, and its deadline runs.
+    /// True if `input` was not empty before the last read either, so that its deadline is running.
     in_head: bool,
-    /// Answers not yet written; without any room while the connection waits for a request.
+    /// Responses that are not written yet. The buffer has no capacity while the connection waits
+    /// for a request.
     batch: Batch,
-    /// Requests answered.
+    /// Number of requests that were answered.
     requests: u32,
-    /// Of the request that is being answered.
+    /// Log record of the request in progress.
     method: Method,
-    /// Where that is logged, the trace it belongs to.
+    /// Trace of the request in progress, if it is logged.
     trace: Option<TraceId>,
-    /// The last answer was given before the client had sent everything.
+    /// True if the last response was sent before the client had sent its whole request.
     lingers: bool,
 }
 
-/// Whether the connection goes on after an answer.
+/// Whether the connection continues after a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Request,
     Close,
 }
 
-/// What became of a request.
+/// Result of one request.
 struct Step {
-    /// Bytes of the input that it was.
+    /// Bytes of the input that the request occupied.
     taken: usize,
     next: Next,
-    /// The body that is still to be written, whose head is in `out`.
+    /// Body that must still be written; its head is in `out`.
     payload: Option<Payload>,
 }
 
@@ -150,7 +154,7 @@ impl Exchange {
             let begun = Instant::now();
             self.batch = Batch::take();
             let next = self.answer_and_write(conn).await;
-            // One that was broken off counts, too.
+            // A response that was broken off counts too.
             let answered = self.count(begun);
             std::mem::take(&mut self.batch).give_back();
             if next? == Next::Close {
@@ -159,7 +163,8 @@ impl Exchange {
             if self.input.is_empty() {
                 conn.deadline().arm(Wait::Idle);
             } else if answered || !self.in_head {
-                // Armed once a head: a client that sends it byte by byte gets no more time for it.
+                // The deadline starts once per head: a client that sends single bytes gets no extra
+                // time.
                 conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
@@ -171,7 +176,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// RFC 9110 §15.5.9: tells a client whose request did not come in time.
+    /// Responds with 408 to a client whose request did not arrive in time. RFC 9110 §15.5.9.
     async fn refuse_slow_head(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
         const TOO_SLOW: Reject = Reject {
             status: 408,
@@ -187,19 +192,20 @@ impl Exchange {
         written
     }
 
-    /// Reads once. `false` when the client has ended its side.
+    /// Reads once. Returns `false` if the client closed its side.
     async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
         Ok(self.input.read(conn).await? != 0)
     }
 
-    /// Answers what is in the input, and writes it.
+    /// Responds to the requests in the input and writes the responses.
     async fn answer_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         let next = self.answer_all(conn).await?;
         self.write(conn).await?;
         Ok(next)
     }
 
-    /// Answers every whole request in the input; what is left of it is the begin of one.
+    /// Responds to every complete request in the input. The rest of the input is the beginning of a
+    /// request.
     async fn answer_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
@@ -216,7 +222,7 @@ impl Exchange {
                 begin += step.taken;
                 next = step.next;
                 if let Some(payload) = step.payload {
-                    // A slow reader holds no buffer of requests meanwhile.
+                    // The input buffer is freed while a slow client reads.
                     input.drop_front(begin);
                     begin = 0;
                     self.send(conn, payload).await?;
@@ -224,7 +230,8 @@ impl Exchange {
             }
             input.drop_front(begin);
             self.input = input;
-            // A body that reached beyond the input brought the begin of the next request with it.
+            // If the body ended beyond the input, its last read also brought the beginning of the
+            // next request.
             if self.rest.is_empty() || next == Next::Close {
                 return Ok(next);
             }
@@ -232,9 +239,10 @@ impl Exchange {
         }
     }
 
-    /// Whether `input` begins with a request whose body is not all there, so that it is to be held as long as that takes.
+    /// Returns whether `input` begins with a request whose body is incomplete, so that the input
+    /// must be kept while the body arrives.
     fn awaits_body(&self, input: &[u8]) -> bool {
-        // What has no body, and no more than that, is not looked at twice.
+        // A single request without a body needs no second parse.
         if input.starts_with(b"GET ") || input.starts_with(b"HEAD ") {
             return false;
         }
@@ -248,7 +256,8 @@ impl Exchange {
         })
     }
 
-    /// Answers the request that `input` begins with, and tells how much of it that took. `None` while it is not whole.
+    /// Responds to the first request in `input` and returns how many bytes it occupied. Returns
+    /// `None` while the request is incomplete.
     async fn answer_first(
         &mut self,
         conn: &mut impl Transport,
@@ -268,7 +277,7 @@ impl Exchange {
         }
     }
 
-    /// Answers `request`, which `input` begins with.
+    /// Responds to `request`, the first in `input`.
     async fn answer(
         &mut self,
         conn: &mut impl Transport,
@@ -282,7 +291,8 @@ impl Exchange {
         self.method = request.method;
         let mut came = self.core.came(self.listener, conn.remote());
         came.takes_pieces = request.version == Version::Http11;
-        // Only mounts want a body. A client that asks first is told by the answer, and then the connection closes.
+        // Only mounts read bodies. A client that waits for 100 Continue gets the final response
+        // instead, and the connection closes.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
@@ -291,7 +301,7 @@ impl Exchange {
             // Boxed, so that its state adds nothing to a connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
-                // The answer does not depend on it, and it is too long to be waited for.
+                // The response does not depend on the body, which is too long to wait for.
                 Err(reject) if reject.status == 413 && !wanted => unread = true,
                 Err(reject) => return Ok(self.refuse(reject, taken)),
             }
@@ -302,7 +312,7 @@ impl Exchange {
         let mut answer = match ready {
             Some(answer) => answer,
             None => {
-                // Whoever waits for a conversion must not hold back the answers before it.
+                // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
                 // Boxed, so that its state adds nothing to a connection's task.
                 Box::pin(core.answer_slowly(request, &mut came)).await
@@ -313,14 +323,14 @@ impl Exchange {
             trace.tell(&mut answer, &core);
         }
         let limits = &self.core.service.settings.limits;
-        // Asked last: a drain may have begun while this answer was made.
+        // Checked last: a drain may have started while the response was prepared.
         let last = unread
             || !request.keep_alive
             || limits.connection_requests_max <= self.requests
             || conn.deadline().is_evicted()
             || self.core.is_superseded()
             || self.core.reactor.is_draining();
-        // A client that did not ask for the end may have sent more by now.
+        // A client that did not ask to close may have sent more requests.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close
@@ -340,8 +350,8 @@ impl Exchange {
         })
     }
 
-    /// Reads a body: what came of it already, then what is still to come. It goes to `kept`, or nowhere. Tells how much of
-    /// `after` it was.
+    /// Reads a body: first the bytes that have arrived, then the rest. The content goes to `kept`
+    /// or is dropped. Returns how much of the input the body occupied.
     async fn take_body(
         &mut self,
         conn: &mut impl Transport,
@@ -362,11 +372,11 @@ impl Exchange {
         if waits {
             self.batch.out.extend_from_slice(CONTINUE);
         }
-        // Answers to the requests before it must not wait for a body that may never come.
+        // Earlier responses must not wait for a body that may never arrive.
         self.write(conn).await?;
         conn.deadline().arm(Wait::Body);
         while !drained.is_done {
-            // A body that has not ended has taken all there was.
+            // A body that has not ended consumed all of the input.
             self.rest.drop_front(self.rest.bytes().len());
             let read = match self.rest.read(conn).await {
                 Err(Ended::TimedOut(Wait::Body)) => return Ok(Err(TOO_SLOW)),
@@ -386,7 +396,7 @@ impl Exchange {
         Ok(Ok(after.len()))
     }
 
-    /// Refuses a request that took so much of the input.
+    /// Rejects a request that occupied `taken` bytes of the input.
     fn refuse(&mut self, reject: Reject, taken: usize) -> Step {
         let problem = Problem::BadRequest {
             status: reject.status,
@@ -415,7 +425,7 @@ impl Exchange {
         answer.write_head(&mut self.batch.out, &date, connection);
     }
 
-    /// Notes an answer whose head is in `out`.
+    /// Records a response whose head is in `out`.
     fn note(&mut self, answer: &Answer) {
         let id = answer.request_id;
         self.batch.answered.push(Entry {
@@ -430,7 +440,7 @@ impl Exchange {
         });
     }
 
-    /// Puts a small body behind its head, which is in `out`, and gives any other back.
+    /// Appends a small body to its head in `out`, and returns any other body.
     fn copy(&mut self, payload: Payload) -> Option<Payload> {
         let bytes = match &payload {
             Payload::None => return None,
@@ -451,7 +461,8 @@ impl Exchange {
         None
     }
 
-    /// Writes what is in `out`, the head of this body at its end, and the body. What counts of that is what was handed over.
+    /// Writes `out`, which ends with the head of this body, and then the body. Counts the bytes
+    /// handed to the kernel.
     async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
         let out = &mut self.batch.out;
         let length = payload.len();
@@ -471,7 +482,7 @@ impl Exchange {
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
             // Boxed, so that its state adds nothing to a connection's task.
             Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
-            // The same.
+            // Boxed for the same reason.
             Payload::Growing(growing) => {
                 Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
             }
@@ -494,7 +505,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Counts what was answered since `begun`, and tells whether that was anything.
+    /// Counts the responses since `begun`. Returns whether there were any.
     fn count(&mut self, begun: Instant) -> bool {
         let answered = !self.batch.answered.is_empty();
         let duration_us = elapsed_us(begun);
@@ -517,7 +528,7 @@ impl Exchange {
         answered
     }
 
-    /// Notes for the access log what is asked, if there is one.
+    /// Records the request for the access log, if that is enabled.
     fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &impl Transport) {
         if let Some(access) = &self.core.service.access {
             let mut asked = asked(conn.remote());
@@ -563,7 +574,7 @@ async fn send_pieces(
     }
 }
 
-/// Writes `head`, and behind it an archive, whose length is in the head.
+/// Writes `head` and an archive, whose length is in the head.
 async fn send_archive(
     conn: &mut impl Transport,
     head: &[u8],
@@ -581,7 +592,7 @@ async fn send_archive(
     }
 }
 
-/// Writes `head`, and behind it several parts of a file.
+/// Writes `head` and several ranges of a file.
 async fn send_parted(
     conn: &mut impl Transport,
     head: &[u8],
@@ -599,7 +610,7 @@ async fn send_parted(
     }
 }
 
-/// A request's body on its way to whoever wants it.
+/// Body of a request on its way to a mount, or to be dropped.
 struct Body<'a> {
     drain: Drain,
     kept: Option<&'a mut Came>,

@@ -1,7 +1,5 @@
-//! What one core knows of the service: the answers it keeps ready, so that a hit touches nothing shared.
-//!
-//! An answer is trusted for `core_trust_ms`. After that the original is asked for its version again and the choice made
-//! anew, which is two system calls and no read; an unchanged answer is kept.
+//! State of the service on one core: the responses that are ready, so that a hit touches nothing
+//! shared.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -28,10 +26,10 @@ use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
 use crate::tls::Handshakes;
 
-/// How often a representation may vanish between choice and opening before we give up.
+/// Number of times that a representation may disappear between lookup and opening.
 const ATTEMPTS_MAX: usize = 3;
 
-/// One core's share of the service. Never leaves its thread.
+/// State of the service on one core. It never leaves its thread.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) service: Arc<Service>,
@@ -40,37 +38,38 @@ pub struct Core {
     pub(crate) verified: Verified,
     ready: RefCell<Ready>,
     requests: Cell<u64>,
-    /// Bodies whose requests are not answered.
+    /// Bytes of request bodies whose responses are pending.
     pub(crate) uploads: Rc<Uploads>,
     live: Arc<Live>,
     generation: u64,
 }
 
-/// The answers kept ready, least recently used first to go.
+/// Ready responses, evicted in the order of their last use.
 #[derive(Debug)]
 struct Ready {
     answers: LruCache<Box<[u8]>, Entry>,
     memory_bytes: u64,
-    /// Where keys are put together.
+    /// Buffer in which keys are composed.
     key: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Entry {
     representation: Rc<Representation>,
-    /// The same in content codings, as far as clients asked for them; itself where one gains nothing.
+    /// The same response in the content codings that clients requested. An entry refers to the
+    /// plain response if a coding saves nothing.
     coded: [Option<Rc<Representation>>; Coding::COUNT],
     trusted_until_ms: u64,
-    /// The target is one that clients cannot name.
+    /// True if clients cannot name the target.
     is_internal: bool,
 }
 
-/// Side from which a target comes, which decides where it may lead.
+/// Origin of a target, which decides which folders it may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// From a client.
+    /// The target comes from a client.
     Public,
-    /// From a part of the server that may name internal directories.
+    /// The target comes from a part of the server, which may name internal folders.
     Internal,
 }
 
@@ -84,7 +83,7 @@ impl Entry {
 }
 
 impl Ready {
-    /// Drops answers until they fit `bytes_max`.
+    /// Evicts responses until the rest fits into `bytes_max`.
     fn trim(&mut self, bytes_max: u64) {
         while bytes_max < self.memory_bytes {
             let Some((_, entry)) = self.answers.pop_lru() else {
@@ -96,9 +95,9 @@ impl Ready {
 }
 
 impl Core {
-    /// The share of the reactor's core `reactor`.
+    /// Returns the state for the reactor's core `reactor`.
     pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
-        // In this order, so that a service that comes in between is noticed.
+        // This order ensures that a reload in between is noticed.
         let generation = live.generation();
         let service = live.current();
         let answers = LruCache::new(service.settings.limits.core_answers_max);
@@ -121,7 +120,8 @@ impl Core {
         }
     }
 
-    /// The same core's share of the service that holds now. Handshakes and bodies under way still count.
+    /// Returns the state of the same core for the current configuration. Open handshakes and bodies
+    /// stay counted.
     pub(crate) fn renewed(&self) -> Core {
         Core {
             handshakes: Rc::clone(&self.handshakes),
@@ -130,17 +130,17 @@ impl Core {
         }
     }
 
-    /// What is spoken with the connections of `listener`.
+    /// Returns the scheme of `listener`.
     pub(crate) fn scheme(&self, listener: usize) -> &Scheme {
         &self.schemes()[listener]
     }
 
-    /// What is spoken with the connections of each listener.
+    /// Returns the schemes of all listeners.
     pub(crate) fn schemes(&self) -> &[Scheme] {
         self.live.schemes()
     }
 
-    /// The answer to `request`, if it is ready.
+    /// Returns the response to `request` if it is ready.
     pub(crate) fn ready(
         &self,
         request: &Request<'_>,
@@ -166,7 +166,8 @@ impl Core {
         Some(Rc::clone(&entry.representation))
     }
 
-    /// The answer to `request`, made where need be, in a content coding that its client reads.
+    /// Returns the response to `request`, converted if necessary, in a content coding that the
+    /// client accepts.
     pub(crate) async fn make(
         &self,
         request: &Request<'_>,
@@ -183,7 +184,7 @@ impl Core {
         }
     }
 
-    /// `plain`, which answers requests for `target`, in `coding`.
+    /// Returns `plain`, the response for `target`, in `coding`.
     async fn make_coded(
         &self,
         target: &Target<'_>,
@@ -216,7 +217,7 @@ impl Core {
         Ok(coded)
     }
 
-    /// What `look` makes of the entry that keeps `plain` ready, if one does.
+    /// Applies `look` to the entry of `plain`, if `plain` is ready.
     fn entry_of<T>(
         &self,
         target: &Target<'_>,
@@ -230,7 +231,7 @@ impl Core {
         Rc::ptr_eq(&entry.representation, plain).then(|| look(entry))
     }
 
-    /// The answer to a request for `target`, made where need be.
+    /// Returns the response for `target` without a content coding, converted if necessary.
     async fn make_plain(
         &self,
         target: &Target<'_>,
@@ -256,7 +257,8 @@ impl Core {
             match blocking(move || service.prepare(&choice, &path, moment)).await {
                 Ok(representation) => {
                     let representation = Rc::new(representation);
-                    // The answer to whoever waited tells how long; those after it are hits, prepared on their own.
+                    // The response to the client that waited reports how long the conversion took.
+                    // Later responses are hits and are prepared separately.
                     if !made {
                         self.keep(target, accepts, &representation, is_internal);
                     }
@@ -270,7 +272,8 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// What `plan` makes of the track at `path`, made where need be; while it is made, where that will do.
+    /// Returns the track at `path` transcoded by `plan`. With the caller's consent the track may
+    /// still be in production.
     pub(crate) async fn transcoded(
         &self,
         path: &str,
@@ -299,7 +302,7 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// Trusts a kept answer anew if it is still right.
+    /// Extends the trust in a ready response if its original is unchanged.
     fn renew(
         &self,
         target: &Target<'_>,
@@ -338,12 +341,13 @@ impl Core {
         ready.trim(bytes_max);
     }
 
-    /// Whether another configuration holds by now, so that an answer should be its connection's last.
+    /// Returns whether a reload replaced the configuration, so that a connection should close after
+    /// its response.
     pub(crate) fn is_superseded(&self) -> bool {
         self.live.generation() != self.generation
     }
 
-    /// What comes with a request besides its head; its body is still to be added.
+    /// Returns the context of a request without its body, which the caller adds.
     pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> Came {
         Came {
             body: Upload::new(&self.uploads),
@@ -354,7 +358,7 @@ impl Core {
         }
     }
 
-    /// The next request's name.
+    /// Returns the id of the next request.
     pub(crate) fn next_request_id(&self) -> RequestId {
         let number = self.requests.get() + 1;
         self.requests.set(number);
@@ -365,7 +369,7 @@ impl Core {
         }
     }
 
-    /// Reads the query of a target.
+    /// Parses the query of a target.
     pub(crate) fn ask(&self, target: &Target<'_>) -> Result<Ask, Problem> {
         let ask = self.grammar().parse(target.query.unwrap_or(""));
         ask.map_err(|err| Problem::BadParameter(err.to_string()))
@@ -375,7 +379,7 @@ impl Core {
         self.service.settings.grammar
     }
 
-    /// Now, for a client that has waited since `begun`.
+    /// Returns the current time and the waiting time of a client that has waited since `begun`.
     fn moment(&self, begun: Instant) -> Moment {
         Moment {
             took: begun.elapsed(),
@@ -383,7 +387,7 @@ impl Core {
         }
     }
 
-    /// The time that Date tells.
+    /// Returns the time for the field Date, in Unix seconds.
     pub(crate) fn now_unix_s(&self) -> i64 {
         self.reactor.clock().unix_secs() as i64
     }
@@ -393,16 +397,17 @@ impl Core {
     }
 }
 
-/// What a player gets.
+/// Body for a player.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// All there is.
+    /// The whole track.
     Whole(Rc<Representation>),
-    /// What will be under this key.
+    /// A track in production, which will be stored under this key.
     Growing(Key, Arc<Growing>),
 }
 
-/// Writes what an answer is kept under. What the grammar does not heed is left out: the address makes no answer of its own.
+/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they
+/// create no responses of their own.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;
@@ -420,7 +425,7 @@ fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: 
     }
 }
 
-/// Time since `begun` in microseconds, as the metrics count it.
+/// Returns the time since `begun` in microseconds, as the metrics count it.
 pub(crate) fn elapsed_us(begun: Instant) -> u64 {
     let elapsed: Duration = begun.elapsed();
     elapsed.as_micros() as u64

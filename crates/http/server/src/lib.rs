@@ -1,23 +1,25 @@
-//! The HTTP service: a library of originals, answered with the smallest variant each client can read.
+//! HTTP service: a library of originals, served as the smallest variant that each client can
+//! decode.
 //!
-//! Principal types: [`Service`], shared by all cores, and [`Core`], one core's share of it, whose [`serve`] is the life of
-//! a connection. A request's path through the files:
+//! Principal types: [`Service`], which all cores share, and [`Core`], its state on one core.
+//! [`serve`] runs one connection. A request passes these files:
 //!
 //! ```text
-//! connection ─► answer ─► core ──────────── ready ──► bytes, a hit: nothing shared is touched
-//!                 ├─► mount, for what is no library
-//!                           └─► choose ─► flight ─► convert ─► cell
-//!                                  │                    └────► variants on disk
-//!                                  └─► representation ─► bytes
+//! connection ─► answer ─► core ─────────── ready ──► bytes: a hit touches nothing shared
+//!                 ├─► mount: paths outside the library
+//!                 └─► choose ─► conversion::flight ─► convert ─► cell
+//!                       │                               └─► variants::cache (disk)
+//!                       └─► representation ─► head, bytes
 //! ```
 //!
-//! It is no cache of somebody else's server, and knows no pixels: what may be made of a picture is `picture`'s to say,
-//! making it the worker's.
+//! The service is not a proxy cache, and it never touches pixels: `image_plan` decides what may be
+//! made of a picture, the worker makes it.
 //!
-//! Units and limits: [`Limits`] for caches and answers, [`conversion::flight::Limits`] for conversions, `image_plan::Limits` and
-//! `http1::Limits` for what comes in. Errors: [`problem::Problem`] for clients, by who is at fault; [`OpenError`] for the
-//! operator. Threads: see [`conversion`] and [`variants`], which are where cores meet; everything else belongs to one core.
-//! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status), OpenMetrics 1.0.
+//! Units and limits: [`Limits`] for caches and responses, [`conversion::flight::Limits`] for
+//! conversions, `image_plan::Limits` and `http1::Limits` for input. Errors: [`problem::Problem`]
+//! for clients, by who is at fault; [`OpenError`] for the operator. Threads: cores meet in
+//! [`conversion`] and [`variants`]; everything else belongs to one core. Sources: RFC 9110, 9111,
+//! 9112, 9457 (problems), 9211 (Cache-Status).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! A representation made ready to be sent: its head prepared, its bytes in memory or behind an open descriptor.
+//! Representation that is ready to be sent: its head is prepared, its bytes are in memory or behind
+//! an open descriptor.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -22,10 +23,11 @@ use crate::metrics::Served;
 use crate::mount::Field;
 use crate::service::Service;
 
-/// SVG and unknown files may hold scripts: whatever shows them must not run them, nor fetch for them.
+/// Policy for SVG and unknown files, which may contain scripts: browsers must neither run them nor
+/// fetch for them.
 const INERT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// What is sent for one target and one set of accepted formats, and how.
+/// Bytes and prepared head for one target and one set of accepted formats.
 #[derive(Debug)]
 pub struct Representation {
     whole: Template,
@@ -34,39 +36,39 @@ pub struct Representation {
     lines: OnceCell<(Vec<Line>, Line)>,
     etag: String,
     modified_unix_s: Option<i64>,
-    /// The target has no other representation, so that its date may tell two versions apart.
+    /// True if the target has no other representation, so that its date distinguishes two versions.
     is_only: bool,
-    /// It is text that also goes out in content codings.
+    /// True for text that is also sent in content codings.
     pub(crate) is_codable: bool,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub length: u64,
-    /// Where they are.
+    /// Location of the body.
     pub bytes: Bytes,
-    /// The variant behind it, whose use is to be noted.
+    /// Variant whose use must be recorded, if any.
     pub variant: Option<Arc<Variant>>,
-    /// The original's version it belongs to.
+    /// Version of the original.
     pub identity: Identity,
-    /// Another Accept might have got another one.
+    /// True if another `Accept` could have produced another representation.
     pub negotiated: bool,
-    /// A better one is on its way.
+    /// True if an improvement will replace the representation.
     pub provisional: bool,
-    /// What counts it.
+    /// Category in the metrics.
     pub served: Served,
 }
 
-/// A body, immutable while anybody holds it.
+/// Immutable bytes of a body.
 #[derive(Clone, Debug)]
 pub enum Bytes {
-    /// Small: sent together with its head.
+    /// Small body, sent together with its head.
     Memory(Arc<[u8]>),
-    /// Large: sent by the kernel.
+    /// Large body, sent by the kernel.
     File(Arc<File>),
-    /// What the disk did not take.
+    /// Body that the disk did not accept.
     Sealed(Arc<Sealed>),
 }
 
 impl Bytes {
-    /// All `length` of them. May sleep.
+    /// Reads all `length` bytes. May sleep.
     pub(crate) fn read(&self, length: u64) -> io::Result<Arc<[u8]>> {
         let (file, begin) = match self {
             Bytes::Memory(bytes) => return Ok(Arc::clone(bytes)),
@@ -79,16 +81,16 @@ impl Bytes {
     }
 }
 
-/// When an answer is prepared.
+/// Time at which a response is prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// How long a client waited for its making.
+    /// Time that a client waited for the conversion.
     pub took: Duration,
-    /// What the core's Date says.
+    /// Time of the core's field Date.
     pub now_unix_s: i64,
 }
 
-/// What the fields of a representation tell.
+/// Facts that the fields of a representation express.
 struct Described<'a> {
     choice: &'a Choice,
     path: &'a LibraryPath,
@@ -99,10 +101,7 @@ struct Described<'a> {
 }
 
 impl Service {
-    /// Fetches the bytes of `choice` and prepares its head. Sleeps on disks.
-    ///
-    /// # Errors
-    /// Where the bytes are gone by now: choose again.
+    /// Opens the bytes of `choice` and prepares its head. May sleep on the disk.
     pub fn prepare(
         &self,
         choice: &Choice,
@@ -133,7 +132,7 @@ impl Service {
         }
         let mut bytes = vec![0; identity.size_bytes as usize];
         FileExt::read_exact_at(&file, &mut bytes, 0)?;
-        // It may have been overwritten while it was read.
+        // The file may have been overwritten while it was read.
         if library::identity(&file).map_err(|_| changed())? != *identity {
             return Err(changed());
         }
@@ -248,12 +247,12 @@ impl Service {
         let own = fields
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
-        // How long a quick answer is kept is not the operator's to say.
+        // The freshness of provisional responses is not configurable by the operator's fields.
         let is_set = |name: &str| !(choice.provisional && name == "cache-control");
         self.settings.headers.over(own.collect(), is_set)
     }
 
-    /// What an answer depends on, and what browsers may do with it.
+    /// Appends the fields for caches and the browser's security policies.
     fn policies(
         &self,
         choice: &Choice,
@@ -296,7 +295,7 @@ fn template(fields: &[(String, String)], length: u64) -> Template {
 }
 
 impl Representation {
-    /// What preconditions and ranges are judged by.
+    /// Returns the validators for preconditions and ranges.
     #[must_use]
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
         // RFC 9110 §8.8.2.2: the file may change again within the second that its date names. Where formats are negotiated
@@ -309,28 +308,28 @@ impl Representation {
         }
     }
 
-    /// Returns whether it is music.
+    /// Returns whether the representation is audio.
     pub(crate) fn is_sound(&self) -> bool {
         self.field("content-type").starts_with("audio/")
     }
 
-    /// How caches may keep it.
+    /// Returns the value of Cache-Control.
     pub(crate) fn cache_control(&self) -> &str {
         self.field("cache-control")
     }
 
-    /// The value of a field; empty where there is none of this name.
+    /// Returns the value of a field; empty if there is no such field.
     fn field(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(other, _)| *other == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// Appends the head of a 200.
+    /// Appends the head of a 200 response.
     pub fn write_whole(&self, out: &mut Vec<u8>, date: &[u8; 29], connection: Connection) {
         self.whole.write(out, date, connection);
     }
 
-    /// Appends the head of a 206 with the bytes `start..end`.
+    /// Appends the head of a 206 response with the bytes `start..end`.
     pub fn write_part(
         &self,
         out: &mut Vec<u8>,
@@ -349,10 +348,10 @@ impl Representation {
             .finish(connection);
     }
 
-    /// The fields of a 304 that RFC 9110 §15.4.5 wants in it.
+    /// Fields that RFC 9110 §15.4.5 requires in a 304 response.
     pub(crate) const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
 
-    /// Fields that many representations have alike, so that a client of HTTP/2 is to remember them.
+    /// Fields that many representations share, so that HTTP/2 clients should remember them.
     const SHARED: [&str; 12] = [
         "accept-ranges",
         "access-control-allow-origin",
@@ -368,7 +367,8 @@ impl Representation {
         "x-content-type-options",
     ];
 
-    /// The fields of a 200 as HTTP/2 has them, and the length; put together by the first who asks.
+    /// Returns the fields of a 200 response prepared for HTTP/2, and the length. The first call
+    /// prepares them.
     pub(crate) fn lines(&self) -> &(Vec<Line>, Line) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
@@ -384,7 +384,7 @@ impl Representation {
         })
     }
 
-    /// Those of a 304.
+    /// Returns the fields of a 304 response prepared for HTTP/2.
     pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &Line> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
@@ -392,7 +392,7 @@ impl Representation {
             .map(|(_, line)| line)
     }
 
-    /// The fields of a 200 as a map, put together by the first who asks.
+    /// Returns the fields of a 200 response as a map. The first call prepares it.
     pub(crate) fn header_map(&self) -> &HeaderMap {
         self.header_map.get_or_init(|| {
             let fields = self.fields.iter().map(|(name, text)| (&**name, &**text));
@@ -402,7 +402,7 @@ impl Representation {
         })
     }
 
-    /// Appends a 304.
+    /// Appends the head of a 304 response.
     pub fn write_not_modified(&self, out: &mut Vec<u8>, date: &[u8; 29], connection: Connection) {
         let kept = self
             .fields
@@ -413,14 +413,14 @@ impl Representation {
             .finish(connection);
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub(crate) fn media_type(&self) -> &str {
         let mut fields = self.fields.iter();
         let found = fields.find(|(name, _)| name == "content-type");
         found.map_or("application/octet-stream", |(_, value)| value)
     }
 
-    /// The fields of a 206 with several parts.
+    /// Returns the fields of a 206 response with several ranges.
     pub(crate) fn parted_fields(&self, boundary: &str, length: u64) -> Vec<Field> {
         let fields = self.fields.iter().map(|(name, value)| match &**name {
             "content-type" => {
@@ -433,7 +433,7 @@ impl Representation {
         fields.chain([length]).collect()
     }
 
-    /// The same in `coding`, which makes `bytes` of its body.
+    /// Returns the representation in `coding`, whose encoded body is `bytes`.
     pub(crate) fn coded(&self, coding: Coding, bytes: Arc<[u8]>) -> Representation {
         let etag = tagged(&self.etag, coding);
         let length = bytes.len() as u64;
@@ -456,7 +456,7 @@ impl Representation {
         }
     }
 
-    /// Bytes of memory it holds, as far as they grow with its body.
+    /// Returns the memory that grows with the body, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {
@@ -465,7 +465,7 @@ impl Representation {
         }
     }
 
-    /// Whether it still is what `choice` says.
+    /// Returns whether the representation still matches `choice`.
     #[must_use]
     pub fn is(&self, choice: &Choice) -> bool {
         let same_body = match (&choice.body, &self.variant) {

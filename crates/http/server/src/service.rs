@@ -1,4 +1,5 @@
-//! What all cores share: the library, the index of variants, the flights, and what is known of originals.
+//! State that all cores share: the library, the index of variants, the flights, and the facts about
+//! originals.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -32,39 +33,39 @@ use crate::mount::Mounts;
 use crate::problem::Problem;
 use crate::scheme::PROBES;
 
-/// Where covers and users' pictures are, which only targets of our own lead to.
+/// Internal folder of covers and users' pictures. Only targets that the server composes lead there.
 const OWN: &str = "-";
 
-/// What the operator chose; `pelton check` prints it.
+/// Settings of the operator, which `pelton check` prints.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Directories of originals.
     pub mounts: Vec<Mount>,
-    /// Where variants are kept.
+    /// Directory of the variants.
     pub data: PathBuf,
-    /// Formats that may be answered with where a client reads them.
+    /// Output formats that clients may get if they accept them.
     pub formats: Accepts,
-    /// Quality where a request names none, on the JPEG scale.
+    /// Quality of requests that name none, on the JPEG scale.
     pub quality: u8,
-    /// Whether better variants are made when cores are idle.
+    /// True if variants are encoded again at higher effort when cores are idle.
     pub improve: bool,
-    /// Which files are served that are neither pictures nor audio.
+    /// Files that are served although they are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
-    /// Which files are served at all, by extension.
+    /// Files that are served at all, by extension.
     pub only_types: AllowedTypes,
-    /// How queries are read.
+    /// Grammar of queries.
     pub grammar: Grammar,
-    /// Which allowed files may run what is inside them.
+    /// Allowed files whose scripts browsers may run.
     pub active_types: AllowedTypes,
-    /// Fields of every answer.
+    /// Fields of every response.
     pub headers: Headers,
-    /// Whose pages may read what the library answers.
+    /// Origins whose pages may read the library's responses.
     pub cors: Cors,
-    /// Cross-Origin-Resource-Policy of what the library answers.
+    /// Cross-Origin-Resource-Policy of the library's responses.
     pub resource_policy: Option<&'static str>,
-    /// Freshness of final answers, in seconds.
+    /// Freshness of final responses, in seconds.
     pub max_age_s: u32,
-    /// Freshness of answers that a better one will replace, in seconds.
+    /// Freshness of provisional responses, in seconds.
     pub provisional_age_s: u32,
     /// Limits on requests.
     pub http: http1::Limits,
@@ -74,58 +75,61 @@ pub struct Settings {
     pub flight: flight::Limits,
     /// Limits on transcodings.
     pub transcode: transcode::Limits,
-    /// Limits on caches and answers.
+    /// Limits on caches and responses.
     pub limits: Limits,
-    /// Where the access log goes.
+    /// Destination of the access log.
     pub access: access::Sink,
     /// Limits on the access log.
     pub access_limits: access::Limits,
-    /// Limits on the record in the store.
+    /// Limits on the shared index.
     pub ledger: shared_index::Limits,
-    /// Who gets what.
+    /// Rules of access.
     pub gate: Gate,
 }
 
-/// Bounds of the service's caches and answers.
+/// Bounds of the service's caches and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of variants on disk.
     pub variants_bytes_max: u64,
-    /// Originals whose facts are kept in memory; about 150 bytes each.
+    /// Originals whose facts are cached in memory; about 150 bytes each.
     pub facts_max: NonZeroUsize,
-    /// Originals whose looks are kept, in memory and on disk; about 150 bytes each.
+    /// Originals whose placeholders are kept, in memory and on disk; about 150 bytes each.
     pub looks_max: NonZeroUsize,
-    /// Bodies up to this size are sent from memory, larger ones by `sendfile`.
+    /// Largest body that is sent from memory, in bytes; larger ones are sent by `sendfile`.
     pub memory_body_bytes_max: u64,
-    /// Bytes of bodies that one core keeps in memory.
+    /// Bytes of bodies that one core caches in memory.
     pub core_body_bytes_max: u64,
-    /// Answers that one core keeps ready; each larger body among them holds a descriptor.
+    /// Responses that one core keeps ready; each with a larger body holds a descriptor.
     pub core_answers_max: NonZeroUsize,
-    /// How long a core trusts what it knew of a file, in milliseconds.
+    /// Time for which a core trusts cached facts of a file, in milliseconds.
     pub core_trust_ms: u64,
-    /// Text up to this size is compressed for clients that read it so, in memory.
+    /// Largest text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,
     /// Entries of a folder that its page shows.
     pub gallery_entries_max: usize,
-    /// Originals above this size are served untouched.
+    /// Largest original that is converted, in bytes; larger ones are sent unconverted.
     pub original_bytes_max: u64,
-    /// TLS handshakes under way on one core; beyond, the oldest is ended.
+    /// TLS handshakes in progress on one core; beyond the limit, the oldest is closed.
     pub handshakes_max: usize,
-    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not taken.
+    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not
+    /// read.
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: h2::Limits,
-    /// Answers are written once so many bytes wait, however many requests are still to be answered.
+    /// Bytes of waiting responses that trigger a write, however many requests remain.
     pub queued_bytes_max: usize,
-    /// Requests of one connection; the last one's answer closes it.
+    /// Requests per connection; the last response closes it.
     pub connection_requests_max: u32,
-    /// The longest a conversion may take, in milliseconds, whatever its estimate.
+    /// Longest conversion, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
-    /// Body of one request to a mount, as it comes over the wire.
+    /// Largest body of one request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
-    /// Such bodies of all requests that one core has not answered yet; beyond, a slow one is given up, or the answer is 503.
+    /// Bytes of such bodies on one core whose responses are pending. Beyond the limit a slow one is
+    /// dropped, or the response is 503.
     pub core_request_body_bytes: usize,
-    /// Bodies of mounts' answers that clients have not taken; beyond, the answer is 503.
+    /// Bytes of mounts' responses that clients have not read; beyond the limit, the response is
+    /// 503.
     pub mount_answers_bytes: usize,
 }
 
@@ -155,27 +159,27 @@ impl Default for Limits {
     }
 }
 
-/// Where the metrics are.
+/// Path of the metrics.
 pub(crate) const METRICS_PATH: &str = "/-/metrics";
 
-/// What a look at a file's first bytes told.
+/// Type of a file, from its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// A picture.
+    /// Picture that can be converted.
     Picture(Facts),
-    /// A picture by its magic bytes, but its header makes no sense.
+    /// Picture by its magic bytes, with an invalid header.
     Damaged,
-    /// A picture of a format that is not converted, with its media type.
+    /// Picture of a format that is not converted, with its media type.
     Untouched(&'static str),
     /// Audio of this media type.
     Audio(&'static str),
-    /// A file of an allowed type.
+    /// File of an allowed type.
     Allowed(&'static str),
-    /// A file that is not served.
+    /// File that is not served.
     Foreign,
 }
 
-/// The service, shared by all cores.
+/// Service that all cores share.
 #[derive(Debug)]
 pub struct Service {
     pub(crate) settings: Settings,
@@ -193,14 +197,14 @@ pub struct Service {
     pub(crate) started_unix_ms: u64,
 }
 
-/// Why the service cannot start; always the operator's to mend.
+/// Error at the start of the service; the operator must fix its cause.
 #[derive(Debug)]
 pub struct OpenError {
-    /// What was tried.
+    /// Step that failed.
     pub doing: &'static str,
-    /// On which path.
+    /// Path of the step.
     pub path: PathBuf,
-    /// What the host said.
+    /// Error of the host.
     pub source: io::Error,
 }
 
@@ -307,7 +311,7 @@ impl Service {
             answer_memory: self.answer_memory.share(),
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
-            // What is known of originals depends on which are allowed.
+            // The facts of originals depend on which types are allowed.
             facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
@@ -317,25 +321,25 @@ impl Service {
         })
     }
 
-    /// The index of variants.
+    /// Returns the index of variants.
     #[must_use]
     pub fn variants(&self) -> &Arc<Variants> {
         &self.variants
     }
 
-    /// What originals look like, as far as anything was made of them.
+    /// Returns the placeholders of originals, as far as they were converted.
     #[must_use]
     pub fn looks(&self) -> &Arc<Looks> {
         &self.flights.converter().looks
     }
 
-    /// The access log, unless it is off.
+    /// Returns the access log, unless it is off.
     #[must_use]
     pub fn access_log(&self) -> Option<&AccessLog> {
         self.access.as_deref()
     }
 
-    /// The originals.
+    /// Returns the library of originals.
     #[must_use]
     pub fn library(&self) -> &Arc<Library> {
         &self.library
@@ -368,13 +372,13 @@ impl Service {
         &self.flights.converter().metrics
     }
 
-    /// What stands around a conversion.
+    /// Returns the isolation in force around a conversion.
     #[must_use]
     pub fn posture(&self) -> sandbox::Posture {
         self.flights.converter().pool.posture()
     }
 
-    /// Formats that are both enabled and read by the client.
+    /// Returns the formats that are both enabled and accepted by the client.
     pub(crate) fn allowed(&self, accepts: Accepts) -> Accepts {
         let formats = self.settings.formats;
         Accepts {
@@ -384,7 +388,7 @@ impl Service {
         }
     }
 
-    /// The recipe a plan is made of: a request that names no quality gets the operator's.
+    /// Returns the recipe with the operator's quality if the request names none.
     pub(crate) fn planned(&self, recipe: Recipe) -> Recipe {
         Recipe {
             quality_pct: recipe.quality_pct.or(Some(self.settings.quality)),
@@ -392,24 +396,25 @@ impl Service {
         }
     }
 
-    /// Whether a file with this path may be served, as far as its extension says. What lies below [`OWN`] is ours.
+    /// Returns whether the extension of `path` allows it to be served. Paths below [`OWN`] are
+    /// internal.
     pub(crate) fn admits(&self, path: &Path) -> bool {
         self.settings.only_types.admits(path) || path.starts_with(OWN)
     }
 
-    /// The part of the server that answers at `path`, as a request has it.
+    /// Returns the part of the server that a request's `path` belongs to.
     pub(crate) fn part_of(&self, path: &str) -> Part {
         match self.mounts.find(path) {
             Some(mount) => mount.part(),
             None if PROBES.contains(&path) => Part::Open,
             None if path == METRICS_PATH => Part::Admin,
-            // The page itself only leads to its begin.
+            // The start page only redirects to its first folder.
             None if path.starts_with(PAGE) => Part::Pages,
             None => Part::Files,
         }
     }
 
-    /// The version of the original that is there now.
+    /// Returns the current version of an original.
     pub(crate) async fn identify(&self, path: &LibraryPath) -> Result<Identity, Problem> {
         if !self.admits(path.as_path()) {
             return Err(Problem::NotFound);
@@ -424,7 +429,7 @@ impl Service {
         identified.map_err(|err| Problem::of_missing(path, err))
     }
 
-    /// What the original at `path` is, read at most once a version.
+    /// Returns the facts about the original at `path`, which is read at most once per version.
     pub(crate) async fn facts(
         &self,
         path: &LibraryPath,
@@ -457,7 +462,7 @@ impl Service {
     }
 }
 
-/// Starts the threads that keep the index, and its record.
+/// Starts the threads that maintain the index and the shared index.
 fn start_index(
     variants: &Arc<Variants>,
     ledger: Option<&Arc<Ledger>>,
@@ -474,7 +479,7 @@ fn start_index(
     Ok(())
 }
 
-/// Reads the head of a file and tells what it is.
+/// Reads the head of a file and returns its type and version.
 pub(crate) fn look(
     library: &Library,
     path: &LibraryPath,
@@ -524,7 +529,7 @@ pub(crate) fn look(
 }
 
 impl Known {
-    /// The media type the original is sent with. A damaged picture is bytes and nothing more.
+    /// Returns the media type of the original. A damaged picture is sent as bytes.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         match self {
@@ -536,7 +541,7 @@ impl Known {
         }
     }
 
-    /// Whether a browser might run what is inside.
+    /// Returns whether a browser could run scripts inside the file.
     #[must_use]
     pub fn may_be_active(&self) -> bool {
         match self {
@@ -547,7 +552,7 @@ impl Known {
     }
 }
 
-/// Runs what may sleep on the blocking pool of the core's runtime.
+/// Runs `work`, which may sleep, on the blocking pool of the core's runtime.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work)
         .await
