@@ -102,6 +102,9 @@ struct Described<'a> {
 
 impl Service {
     /// Opens the bytes of `choice` and prepares its head. May sleep on the disk.
+    ///
+    /// # Errors
+    /// If the bytes are gone by now: choose again.
     pub fn prepare(
         &self,
         choice: &Choice,

@@ -1,4 +1,4 @@
-//! A file in pieces, for those whose bytes the kernel cannot send by itself: TLS and HTTP/2.
+//! File in chunks, for connections whose bytes the kernel cannot send by itself: TLS and HTTP/2.
 
 use std::fs::File;
 use std::io;
@@ -10,17 +10,17 @@ use std::task::{Context, Poll, ready};
 use reactor::{Ended, read_cached};
 use tokio::task::JoinHandle;
 
-/// Bytes read at a time: what a TLS record and, unless the client asks for more, an HTTP/2 frame can hold. A slow reader
-/// costs a few of these.
+/// Bytes per read: the size of a TLS record and, by default, of an HTTP/2 frame. A slow reader
+/// holds a few of these.
 pub const CHUNK_BYTES: usize = 16 << 10;
 
-/// What is left to be read of a file.
+/// Reader of a file's range.
 #[derive(Debug)]
 pub struct Chunks {
     left: Range<u64>,
-    /// A read that has to wait for the disk.
+    /// A read that waits for the disk.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// What was read and was more than is wanted by now.
+    /// Bytes that were read beyond the current demand.
     rest: Vec<u8>,
 }
 
@@ -34,16 +34,17 @@ impl Chunks {
         }
     }
 
-    /// Bytes still to come.
+    /// Returns the bytes that remain.
     pub fn left(&self) -> u64 {
         self.left.end - self.left.start + self.rest.len() as u64
     }
 
-    /// The next piece of `file`, which must be the same each time, of `bytes_max` and [`CHUNK_BYTES`] at most; `None` at the
-    /// end of the range. What the page cache lacks is read on the blocking pool.
+    /// Returns the next piece of `file`, of at most `bytes_max` and [`CHUNK_BYTES`]; `None` at the
+    /// end of the range. `file` must be the same at each call. Bytes outside the page cache are
+    /// read on the blocking pool.
     ///
     /// # Errors
-    /// [`Ended::File`] and [`Ended::ShortFile`], as the reactor has them.
+    /// [`Ended::File`] and [`Ended::ShortFile`], as in the reactor.
     pub fn poll_next(
         &mut self,
         file: &File,
@@ -75,7 +76,7 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        // While a disk was waited for, less may have come to be wanted.
+        // Demand may have shrunk while the read waited for the disk.
         self.rest = chunk;
         Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
     }
@@ -85,7 +86,7 @@ impl Chunks {
         std::mem::replace(&mut self.rest, behind)
     }
 
-    /// Reads what need not be waited for; with `None` a read has begun that must be.
+    /// Reads cached bytes. `None` means that a read from the disk has started.
     fn read_now(&mut self, file: &File, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
         let offset = self.left.start;
         let length = CHUNK_BYTES.min(bytes_max).min(self.left() as usize);

@@ -1,5 +1,5 @@
-//! One conversion, start to end: original → cell → checked answer → variant on disk. Blocks; runs on the threads of
-//! [`crate::flight`] and nowhere else.
+//! One conversion from start to end: original → cell → verified reply → variant on disk. Blocks;
+//! runs only on the threads of [`crate::flight`].
 
 #[cfg(test)]
 mod tests;
@@ -26,49 +26,50 @@ use variants::shared_index::{Change, Flight, Ledger, Lock, Made};
 use crate::metrics::Metrics;
 use crate::quarantine::{Death, Quarantine};
 
-/// A job may take this many times the CPU time its plan was estimated at …
+/// CPU time that a job may take, as a multiple of its plan's estimate.
 const CPU_FACTOR: u64 = 8;
-/// … and this much in any case, since small estimates are the least certain.
+/// CPU time that any job may take, since small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// … but above that no more than a millisecond for so many bytes of the original: a small file that claims a large picture is
-/// not worth the time of one.
+/// Bytes of the original per millisecond of CPU time above the floor: a small file that claims a
+/// large picture gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
-/// Wall time a job may take for each unit of CPU time.
+/// Wall time that a job may take, as a multiple of its CPU time.
 const WALL_FACTOR: u32 = 8;
-/// Memory beyond the estimate, for the same reason.
+/// Memory that any job gets beyond its estimate, since small estimates are the least certain.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
-/// What another process makes is waited for this many times the CPU time its plan was estimated at …
+/// Time to wait for a conversion in another process, as a multiple of the plan's CPU estimate.
 const WAIT_FACTOR: u64 = 4;
-/// … and this much in any case. One that was killed holds its lock longer than that.
+/// Time to wait for another process in any case. A killed process holds its lock longer.
 const WAIT_FLOOR_MS: u64 = 500;
-/// How often it is looked for.
+/// Interval between polls of the store.
 const WAIT_LOOK: Duration = Duration::from_millis(20);
 
-/// How long a failure counts that may have had no other cause than a busy machine.
+/// Time for which a failure counts that a busy machine may have caused.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
-/// What is to be made, and of what.
+/// One conversion: an original and a plan.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Where the result is kept.
+    /// Key of the result.
     pub key: Key,
-    /// The work.
+    /// Plan of the worker.
     pub plan: Plan,
-    /// The original.
+    /// Path of the original.
     pub path: LibraryPath,
-    /// The version of it that the key and plan belong to.
+    /// Version of the original that key and plan belong to.
     pub identity: Identity,
-    /// The untouched original answers the same request, so only a smaller result is worth keeping.
+    /// True if the untouched original could serve the same request, so that only a smaller result
+    /// is kept.
     pub original_competes: bool,
-    /// A quicker variant that this one replaces.
+    /// Key of the quick variant that the result replaces, if any.
     pub replaces: Option<Key>,
-    /// Whether somebody waits for it.
+    /// Scheduling priority of the job.
     pub pace: Pace,
 }
 
 impl Task {
-    /// Whether it makes a better variant of what a request gets already.
+    /// Returns whether the task improves on a variant that requests get already.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -84,68 +85,68 @@ impl Task {
     }
 }
 
-/// Whether somebody waits.
+/// Scheduling priority of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Yes: the job competes for the cores.
+    /// A request waits: the job competes for the cores.
     Awaited,
-    /// No: the job runs on cores that have nothing else to do.
+    /// No request waits: the job runs on idle cores only.
     Idle,
 }
 
-/// What came of a task. Cloned to everybody who waits for it.
+/// Result of a task; each waiter gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A variant or a verdict, to be found under the key from now on.
+    /// A variant or a verdict, which the index holds under the key.
     Kept(Arc<Variant>),
-    /// Made, but the disk did not take it.
+    /// The result, which the disk did not accept.
     Uncached(Target, Arc<Sealed>),
-    /// The original is another one by now, or gone: look again.
+    /// The original has changed or is gone: look it up again.
     Changed,
-    /// The host refused us memory, processes or descriptors; may go better next time.
+    /// The host refused memory, processes or descriptors. A later try may succeed.
     Refused,
-    /// The job was ended before it was done, as [`Terms::cancel`] asked for.
+    /// The job was cancelled through [`Terms::cancel`].
     Cancelled,
 }
 
-/// On which terms a conversion runs, beside its plan.
+/// Terms of a conversion, apart from its plan.
 pub struct Terms<'a> {
-    /// Ends the job when it becomes readable.
+    /// Descriptor whose readability cancels the job.
     pub cancel: Option<BorrowedFd<'a>>,
-    /// Asks for so many bytes of memory in the place of what the plan was estimated at, and waits for them. False where
-    /// they cannot be had in time; then none are held.
+    /// Requests this many bytes of memory instead of the plan's estimate, and waits for them.
+    /// Returns false, with nothing held, if they are not free in time.
     pub claim: &'a mut dyn FnMut(u64) -> bool,
 }
 
-/// A job without an answer.
+/// Job that failed.
 struct Ended {
     failure: Failure,
-    /// A busy machine may have been the cause.
+    /// True if a busy machine may be the cause.
     is_postponed: bool,
 }
 
-/// The parts of the house that a conversion passes through.
+/// Converter, with the parts that every conversion uses.
 #[derive(Debug)]
 pub struct Converter {
-    /// Originals.
+    /// Library of originals.
     pub library: Arc<Library>,
-    /// Results.
+    /// Index of variants.
     pub variants: Arc<Variants>,
-    /// Sandboxes.
+    /// Pool of cells.
     pub pool: Arc<Pool>,
-    /// What originals look like.
+    /// Placeholders of originals.
     pub looks: Arc<Looks>,
     /// Counters.
     pub metrics: Arc<Metrics>,
-    /// The record of what was made, if there is one.
+    /// Shared index, if there is one.
     pub ledger: Option<Arc<Ledger>>,
-    /// No job runs longer, whatever its estimate.
+    /// Longest wall time of any job, in milliseconds.
     pub wall_ms_max: u32,
-    /// What killed cells before.
+    /// Originals that crashed workers.
     pub quarantine: Quarantine,
 }
 
-/// The lock for making something, which others see until it is dropped.
+/// Lock of a conversion in the shared index, which other processes see until it is dropped.
 #[derive(Debug)]
 struct Held<'a> {
     ledger: &'a Ledger,
@@ -159,16 +160,18 @@ impl Drop for Held<'_> {
 }
 
 impl Converter {
-    /// Does `task`, however it ends.
+    /// Runs `task` to its end, successful or not.
     pub fn convert(&self, task: &Task, terms: &mut Terms<'_>) -> Outcome {
         let mut outcomes = self.convert_all(std::slice::from_ref(task), terms);
         outcomes.pop().expect("an outcome a task")
     }
 
-    /// Does several tasks of one version of one original by one job, if one decode serves them; an outcome for each.
+    /// Runs several tasks of one version of an original as one job if they share a decode. Returns
+    /// one outcome per task.
     ///
     /// # Panics
-    /// When there are none, or more than [`ORDER_PLANS_MAX`], or they are of several originals: a bug of the caller.
+    /// If there are no tasks, more than [`ORDER_PLANS_MAX`], or tasks of several originals: a bug
+    /// of the caller.
     pub fn convert_all(&self, tasks: &[Task], terms: &mut Terms<'_>) -> Vec<Outcome> {
         let first = &tasks[0];
         let same = |task: &Task| (&task.path, task.identity) == (&first.path, first.identity);
@@ -185,7 +188,8 @@ impl Converter {
         };
         let mut locks = Vec::new();
         let known = tasks.iter().map(|task| {
-            // Whoever holds a lock waits for none, so that no two wait for each other.
+            // A process that holds a lock waits for no other lock, so that two processes cannot
+            // wait for each other.
             let patience = Duration::from_millis(match tasks.len() {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
@@ -209,8 +213,8 @@ impl Converter {
             .collect()
     }
 
-    /// What the record has of a task, once another process that makes it at this moment is done, but after `patience` at
-    /// the latest; or else the lock for making it, if nobody else has it. Blocks.
+    /// Looks a task up in the shared index. If another process is converting it, waits until that
+    /// is done, at most `patience`. If no process is, takes the lock. Blocks.
     fn recall(&self, task: &Task, patience: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
@@ -234,7 +238,7 @@ impl Converter {
         }
     }
 
-    /// Does tasks that one decode serves.
+    /// Runs tasks that share a decode.
     fn convert_group(
         &self,
         tasks: &[&Task],
@@ -251,7 +255,7 @@ impl Converter {
                 let each = tasks.iter().zip(bodies);
                 each.map(|(task, body)| self.take(task, body)).collect()
             }
-            // What is too much together may go one by one.
+            // Tasks that are too large together may fit one by one.
             Err(Ended { failure, .. })
                 if 1 < tasks.len()
                     && matches!(
@@ -272,17 +276,17 @@ impl Converter {
         }
     }
 
-    /// Does not try a task whose original killed too many cells.
+    /// Returns the outcome of a task whose original is in quarantine.
     fn leave_alone(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
-            // What there is stays the best, until encoders or original change.
+            // The quick variant stays the best one until the encoders or the original change.
             return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
         }
         Outcome::Kept(self.remember(task, Verdict::Quarantined))
     }
 
-    /// Keeps what was made for a task, if it is worth that.
+    /// Stores the result of a task if it is worth keeping.
     fn take(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.useless(task, body.bytes) {
             self.keep(task, Kind::Verdict(verdict), None)
@@ -316,16 +320,16 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Whether the original killed so many cells that no more are spent on it, or none on improving it.
+    /// Returns whether the original is in quarantine, or is not to be improved.
     pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
         let held = self
             .quarantine
             .holds(original, identity.size_bytes, improves);
-        // One that cannot be read has a better reason to fail.
+        // If hashing fails, let the conversion report the read error.
         held.is_ok_and(|held| held)
     }
 
-    /// Notes an original that may have killed a cell.
+    /// Records that an original may have crashed a worker.
     pub fn suspect(
         &self,
         original: &File,
@@ -357,8 +361,9 @@ impl Converter {
         }
     }
 
-    /// A body for each task; and notes what the original looks like, where nobody knew. A task alone that ran out of memory
-    /// runs once more, with all that a job may have.
+    /// Runs a job and returns one body per task. Stores the placeholder of the original if it was
+    /// unknown. A single task that runs out of memory is retried once with the largest limit of the
+    /// pool.
     fn run(
         &self,
         tasks: &[&Task],
@@ -392,7 +397,7 @@ impl Converter {
             }
         }
         let (sealed, look) = ended.map_err(|failure| Ended {
-            // One that only gets the time that others leave may have got none.
+            // A job that only runs on idle cores may have got no CPU time.
             is_postponed: is_postponed
                 || (tasks[0].pace == Pace::Idle && failure.kind == FailureKind::TimedOut),
             failure,
@@ -416,7 +421,8 @@ impl Converter {
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Kept(variant),
-            // `store` has logged and counted it, unless the budget is too small to begin with.
+            // `store` has logged and counted the failure, unless the budget is too small from the
+            // start.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => Outcome::Kept(self.remember(task, verdict)),
@@ -436,11 +442,11 @@ impl Converter {
             return Outcome::Cancelled;
         }
         match self.verdict(&task.path, failure) {
-            // There is an answer already, and a better one is not worth another cell.
+            // Requests have a variant already; an improvement is not worth another try.
             Some(Verdict::Faulty) if task.is_improvement() => {
                 self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
             }
-            // Whatever killed one cell would kill the next: for a while the original is not tried again.
+            // The next worker would crash as well, so the original is not tried again for a while.
             Some(Verdict::Faulty) => Outcome::Kept(self.remember(task, Verdict::Faulty)),
             Some(Verdict::TooCostly) => {
                 let now_ms = clock::unix_ms();
@@ -453,7 +459,7 @@ impl Converter {
         }
     }
 
-    /// What a failure says of an original, told to the log too. `None` where it says nothing.
+    /// Logs a failure and returns the verdict on the original, if the failure implies one.
     pub fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
         let path = path.as_path().display();
         let verdict = match failure.kind {
@@ -479,7 +485,7 @@ impl Converter {
     }
 }
 
-/// Which of these tasks one decode serves, in groups that one order takes.
+/// Groups tasks that share a decode, within the size limit of an order.
 fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for number in numbers {
@@ -496,9 +502,9 @@ fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Makes what `plan` says of `original` in a cell of `pool`, and checks that the answer is a picture of that format and
-/// size. What runs out of memory runs once more, with all that a job of the pool may have. Blocks; no job takes longer than
-/// `wall_ms_max`, whatever its `pace`.
+/// Runs `plan` on `original` in a cell of `pool`, and verifies that the reply is a picture of the
+/// planned format and size. A job that runs out of memory is retried once with the largest limit.
+/// Blocks at most `wall_ms_max`, whatever the `pace`.
 ///
 /// # Errors
 /// [`Failure`], whose kind says who is at fault.
@@ -531,7 +537,8 @@ pub fn run(
     Ok(sealed.pop().expect("an answer a plan"))
 }
 
-/// Memory for a job that makes all of `plans`: estimates are exceeded now and then.
+/// Returns the memory limit for a job with `plans`. Estimates are exceeded now and then, so the
+/// limit is higher.
 fn memory_bytes_max(plans: &[Plan]) -> u64 {
     let costs = plans.iter().map(|plan| plan.cost().memory_bytes);
     costs
@@ -541,14 +548,14 @@ fn memory_bytes_max(plans: &[Plan]) -> u64 {
         .saturating_add(MEMORY_FLOOR_BYTES)
 }
 
-/// CPU time for a job that makes all of `plans` from an original of `original_bytes`.
+/// Returns the CPU limit for a job with `plans` and an original of `original_bytes`.
 fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
     let estimated: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
     let worth = original_bytes / CPU_WORTH_BYTES;
     u32::try_from((estimated * CPU_FACTOR).min(worth) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
 }
 
-/// Bounds of a job beyond what follows from its plans.
+/// Bounds of a job that do not follow from its plans.
 struct Bounds<'a> {
     wall_ms_max: u32,
     memory_bytes_max: u64,
@@ -556,7 +563,7 @@ struct Bounds<'a> {
     cancel: Option<BorrowedFd<'a>>,
 }
 
-/// Makes several plans, and a look where the order wants one.
+/// Runs several plans as one job, with a placeholder if the order asks for one.
 fn run_order(
     pool: &Pool,
     order: &Order,
@@ -564,7 +571,7 @@ fn run_order(
     bounds: &Bounds<'_>,
 ) -> Result<(Vec<Sealed>, Option<Look>), Failure> {
     let plans = order.plans();
-    // An original whose size cannot be told is bounded by its plans alone.
+    // If the size of the original is unknown, only the plans bound the job.
     let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
     let cpu_ms_max = cpu_ms_max(plans, original_bytes);
     let (bytes, size_px) = match plans {
@@ -584,7 +591,7 @@ fn run_order(
         plan: &bytes,
         size_px,
         limits,
-        // Waiting for a busy core is no fault of the job's.
+        // Waiting for a busy core is not the job's fault.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds
@@ -604,7 +611,7 @@ fn run_order(
     })
 }
 
-/// What a cell gave back, where it is what was asked for.
+/// Returns the results if the reply is what the order asked for.
 fn verified(
     order: &Order,
     finished: sandbox::Finished,
@@ -652,7 +659,7 @@ fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
         .is_ok_and(|facts| facts.format == format && facts.stored == plan.target && !facts.animated)
 }
 
-/// No useful answer is longer than the raw pixels and a container with a profile.
+/// Returns the size limit of a result: raw pixels plus a container with a profile.
 fn answer_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
     plan.target.pixels() * 4 + CONTAINER_BYTES

@@ -1,18 +1,20 @@
-//! Conversions in flight: one per key however many ask, a bounded queue before them, and the threads that run them.
+//! Conversions in flight: one per key, however many requests wait; a bounded queue; and the threads
+//! that run them.
 //!
 //! ```text
 //! request ── join ──► flight for its key ──► waiting ──► conversion thread ──► cell
 //!    ▲                                                        │
 //!    └──────────── outcome, to every waiter ◄─────────────────┘
-//! idle cores ◄── improving ◄── a request was answered with less than the best
+//! idle cores ◄── improving ◄── a request got less than the best variant
 //! ```
 //!
-//! A flight belongs to nobody who waits for it: whoever leaves only stops listening. Beyond its limits the queue refuses
-//! at once, with an estimate of when to come back.
+//! Waiters do not own a flight: a client that disconnects only stops listening. Beyond its limits
+//! the queue refuses at once, with an estimate of when to retry.
 //!
-//! Threads: `concurrency` threads for requests and as many for improvements, whose cells the kernel runs only when a core
-//! has nothing else to do. An improvement starts only while no request waits, and is cancelled when a request needs its
-//! memory: it is done again later. The one lock is held for map and queue operations, never over a conversion.
+//! Threads: `concurrency` threads for requests and as many for improvements, whose cells run on
+//! idle cores only. An improvement starts only while no request waits. It is cancelled when a
+//! request needs its memory, and queued again. The one lock is held for map and queue operations,
+//! never during a conversion.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,30 +31,31 @@ use variants::cache::Key;
 
 use crate::convert::{Converter, Outcome, Pace, Task, Terms};
 
-/// Bounds of what may wait and run.
+/// Bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Conversions at a time for requests, and again as many for improvements.
+    /// Concurrent conversions for requests, and as many again for improvements.
     pub concurrency: usize,
     /// Conversions that wait for a thread.
     pub waiting_max: usize,
-    /// Estimated CPU time a core that may wait; one more conversion must not push a client's wait beyond it.
+    /// Estimated CPU time per core that may wait, in milliseconds. A further conversion must not
+    /// push a client's wait beyond it.
     pub waiting_cpu_ms_max: u64,
-    /// Time that a request waits for a thread and for memory; then it is refused.
+    /// Time that a request waits for a thread and for memory, in milliseconds; then it is refused.
     pub waiting_ms_max: u64,
-    /// Estimated memory of all conversions that run.
+    /// Estimated memory of all running conversions, in bytes.
     pub memory_bytes_max: u64,
     /// Requests that wait for one flight.
     pub waiters_max: usize,
-    /// Improvements that are remembered; more are asked for again by the requests that want them.
+    /// Queued improvements. Further ones are dropped; later requests queue them again.
     pub improving_max: usize,
 }
 
-/// Least time that a request waits: an idle thread may take as long to wake on a busy machine.
+/// Shortest waiting time: on a busy machine an idle thread may take that long to wake.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
 impl Limits {
-    /// How long a request waits for a thread and for memory.
+    /// Returns the time that a request waits for a thread and for memory.
     fn waiting(&self) -> Duration {
         Duration::from_millis(self.waiting_ms_max).max(WAITING_MIN)
     }
@@ -72,19 +75,20 @@ impl Default for Limits {
     }
 }
 
-/// Why a conversion was not taken on.
+/// Reason why a conversion was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Come back in so many seconds.
+    /// The queue is full; retry after some seconds.
     Overloaded {
-        /// When the queue should have drained.
+        /// Time until the queue should have drained, in seconds.
         retry_after_s: u64,
     },
-    /// One conversion of this kind alone exceeds the memory budget.
+    /// The conversion alone exceeds the memory budget.
     TooLarge,
 }
 
-/// The queue and its threads. Dropping it lets running conversions finish and ends the threads.
+/// Queue of conversions and its threads. Dropping it lets running conversions finish and ends the
+/// threads.
 #[derive(Debug)]
 pub struct Flights {
     shared: Arc<Shared>,
@@ -97,14 +101,14 @@ struct Shared {
     converter: Converter,
     state: Mutex<State>,
     changed: Condvar,
-    /// Improvements that were cancelled for a request.
+    /// Improvements that were cancelled for requests.
     cancelled: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     flights: HashMap<Key, Flight>,
-    /// Keys of flights that no thread has taken, in order of arrival.
+    /// Keys of flights that no thread has started, in order of arrival.
     waiting: VecDeque<Key>,
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
@@ -122,7 +126,7 @@ struct Flight {
     has_started: Arc<AtomicBool>,
 }
 
-/// A request's part in a flight.
+/// Handle of one waiter. Dropping it is free.
 #[derive(Debug)]
 pub struct Landing {
     outcome: oneshot::Receiver<Outcome>,
@@ -131,7 +135,7 @@ pub struct Landing {
 }
 
 impl Landing {
-    /// Waits for the outcome; no longer than the limits allow for the conversion to begin.
+    /// Waits for the outcome. If the conversion does not start within the limit, the wait fails.
     ///
     /// # Errors
     /// [`Unlanded`].
@@ -146,25 +150,25 @@ impl Landing {
     }
 }
 
-/// Why a flight has no outcome for a request.
+/// Reason why a waiter got no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unlanded {
-    /// It did not begin in time.
+    /// The conversion did not start in time.
     Late,
     /// The server stops.
     Stopped,
 }
 
-/// An improvement that runs.
+/// Running improvement.
 #[derive(Clone, Debug)]
 struct Improvement {
-    /// Readable once the improvement is cancelled.
+    /// Descriptor that is readable once the improvement is cancelled.
     cancel: Arc<OwnedFd>,
     memory_bytes: u64,
     is_cancelled: bool,
 }
 
-/// Figures for the metrics.
+/// Figures of the queue for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlightStats {
     /// Conversions that wait for a thread.
@@ -207,7 +211,7 @@ impl Flights {
     /// Starts the conversion threads.
     ///
     /// # Errors
-    /// Where the host gives no thread.
+    /// If the host refuses a thread.
     pub fn start(converter: Converter, limits: Limits) -> std::io::Result<Flights> {
         let shared = Arc::new(Shared {
             limits,
@@ -236,10 +240,10 @@ impl Flights {
         Ok(())
     }
 
-    /// Joins the flight for the task's key, or opens it. Dropping the landing is free.
+    /// Joins the flight for the task's key, or starts one.
     ///
     /// # Errors
-    /// [`Refused`], at once.
+    /// [`Refused`] beyond the limits.
     pub fn join(&self, task: Task) -> Result<Landing, Refused> {
         let limits = &self.shared.limits;
         let cost = task.plan.cost();
@@ -262,11 +266,12 @@ impl Flights {
             flight.waiters.push(sender);
             return Ok(landing(&flight.has_started));
         }
-        // What nobody waits for makes room, wherever in the queue it is.
+        // Flights without waiters make room, wherever in the queue they are.
         state.drop_abandoned();
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
-        // An empty queue takes whatever fits memory: a single large picture must not be refused for ever.
+        // An empty queue accepts whatever fits into memory: a single large picture must not be
+        // refused for ever.
         if limits.waiting_max <= state.waiting.len()
             || (too_long < waiting_cpu_ms && !state.waiting.is_empty())
         {
@@ -286,12 +291,13 @@ impl Flights {
         Ok(landing)
     }
 
-    /// When a request that was refused may come again, in seconds.
+    /// Returns the seconds after which a refused request may retry.
     pub fn retry_after_s(&self) -> u64 {
         self.shared.lock().retry_after_s(&self.shared.limits)
     }
 
-    /// Asks for a better variant when a core is idle. Forgotten when too many wait: the next request asks again.
+    /// Queues an improvement. It is dropped if too many are queued; the next request queues it
+    /// again.
     pub fn improve(&self, task: Task) {
         let mut state = self.shared.lock();
         if state.improving.len() < self.shared.limits.improving_max
@@ -303,13 +309,13 @@ impl Flights {
         }
     }
 
-    /// The parts conversions pass through.
+    /// Returns the converter.
     #[must_use]
     pub fn converter(&self) -> &Converter {
         &self.shared.converter
     }
 
-    /// Figures for the metrics.
+    /// Returns the figures for the metrics.
     #[must_use]
     pub fn stats(&self) -> FlightStats {
         let state = self.shared.lock();
@@ -353,13 +359,13 @@ impl Shared {
                 .expect("lives until its outcome");
             drop(state);
             for waiter in flight.waiters {
-                // Whoever left is not told.
+                // Disconnected clients are skipped.
                 drop(waiter.send(outcome.clone()));
             }
         }
     }
 
-    /// Does a task that [`State::start`] counts as running, and then counts it no more.
+    /// Runs a task that [`State::start`] has counted as running, and uncounts it.
     fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
         let mut held_bytes = task.plan.cost().memory_bytes;
         let mut claim = |bytes| self.claim(&mut held_bytes, bytes, task.pace);
@@ -378,8 +384,9 @@ impl Shared {
         outcome
     }
 
-    /// Exchanges what a conversion holds of the memory for `bytes`, or for all there is; waits until so much is free, and
-    /// holds nothing meanwhile. False, and nothing is held, where that takes too long.
+    /// Exchanges the memory that a conversion holds for `bytes`, or for the whole budget if that is
+    /// less. Waits until that much is free, holding nothing meanwhile. Returns false, with nothing
+    /// held, if that takes too long.
     fn claim(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
         let wanted = bytes.min(self.limits.memory_bytes_max);
         let deadline = Instant::now() + self.limits.waiting();
@@ -405,7 +412,7 @@ impl Shared {
         }
     }
 
-    /// Cancels as many improvements as hold the memory that a request needs.
+    /// Cancels improvements until a request has the memory it needs.
     fn make_room(&self, state: &mut State, wanted_bytes: u64) {
         let free_bytes = self
             .limits
@@ -426,7 +433,7 @@ impl Shared {
         }
     }
 
-    /// The next flight somebody still waits for, once its memory is free. `None` when stopping.
+    /// Returns the next flight that still has waiters, once its memory is free. `None` at the stop.
     fn next_request(&self) -> Option<Task> {
         let mut state = self.lock();
         loop {
@@ -465,7 +472,7 @@ impl Shared {
                 Outcome::Cancelled if state.improving.len() < self.limits.improving_max => {
                     state.improving.push_back(task);
                 }
-                // What came of it stands in the index; the next request finds it there.
+                // The index has the result for the next request.
                 _ => {
                     state.improving_keys.remove(&task.key);
                 }
@@ -475,9 +482,11 @@ impl Shared {
         }
     }
 
-    /// The next improvement, once no request waits and half of the memory stays free for one.
+    /// Returns the next improvement, once no request waits and half of the memory stays free for
+    /// one.
     fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
-        // Without one, nothing could be cancelled; so there are no improvements until there is.
+        // Without a descriptor an improvement could not be cancelled, so none starts until there is
+        // one.
         let new_cancel =
             || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
         let mut cancel = new_cancel();
@@ -524,7 +533,7 @@ impl State {
         self.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1
     }
 
-    /// Waiting flights whose every waiter has left are not worth starting.
+    /// Removes waiting flights whose waiters have all left.
     fn drop_abandoned(&mut self) {
         let State {
             flights,

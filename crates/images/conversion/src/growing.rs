@@ -1,16 +1,18 @@
-//! A track that is being made, sent as it grows: nobody waits for its end to hear its beginning.
+//! Track in production that is sent while it grows: players hear its beginning before its end
+//! exists.
 //!
 //! ```text
-//! worker ─ writes ─► memory file ─ whole pages that fit, by their checksums ─► a copy ─► whoever asked for it
+//! worker ─ writes ─► memory file ─ complete pages with valid checksums ─► a copy ─► player
 //! ```
 //!
-//! A memory file has no bytes where nothing was written, and a worker writes from the beginning on, so what lies before the
-//! first hole is there. Of that only pages are given out that [`Checker`] believes: the beginning of one that is still being
-//! written is none yet. They are copied before they are checked, since the worker may still write to them. Once the job is
-//! done, its file is sealed, and all of it was checked, the rest is read from there.
+//! A memory file has holes where nothing was written, and a worker writes from the beginning, so
+//! all bytes before the first hole exist. Of these, only pages that [`Checker`] accepts are sent;
+//! an incomplete page is not one. Pages are copied before they are checked, since the worker may
+//! still write to them. When the job is done, the file is sealed and checked as a whole, and the
+//! rest is read from the file.
 //!
-//! Threads: a meeting place of the thread that has it made and of the cores that send it. The one lock is held to read and
-//! check [`LOOK_BYTES`] of memory.
+//! Threads: the thread that runs the job and the cores that send the track meet here. The one lock
+//! is held to read and check [`LOOK_BYTES`] of memory.
 
 use std::fs::File;
 use std::io;
@@ -27,17 +29,17 @@ use tokio::time::{Sleep, sleep};
 
 use crate::chunks::CHUNK_BYTES;
 
-/// How often it is looked at.
+/// Interval between polls of the memory file.
 pub const LOOK_TIME: Duration = Duration::from_millis(50);
-/// What is checked at a time.
+/// Bytes that are checked at a time.
 const LOOK_BYTES: usize = 64 << 10;
 
-/// One track.
+/// Track in production.
 #[derive(Debug)]
 pub struct Growing {
-    /// The worker's.
+    /// Memory file that the worker writes.
     file: File,
-    /// What was checked, of nobody else's.
+    /// Copy of the checked bytes, which only this process can write.
     copy: File,
     state: Mutex<State>,
 }
@@ -50,7 +52,7 @@ struct State {
 }
 
 impl State {
-    /// How much may be given out.
+    /// Number of bytes that may be sent.
     fn believed_bytes(&self) -> u64 {
         match self.end {
             End::Whole(bytes) => bytes,
@@ -62,16 +64,16 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    /// So many bytes, sealed and checked.
+    /// Final length in bytes, sealed and checked.
     Whole(u64),
     Failed,
 }
 
 impl Growing {
-    /// What `plan` makes, written into `file` from now on.
+    /// Returns a track that `plan` produces, written into `file` from now on.
     ///
     /// # Errors
-    /// The host gives no memory file.
+    /// If the host refuses a memory file.
     pub fn new(file: File, plan: &Plan) -> io::Result<Growing> {
         let copy = memfd_create("heard", MemfdFlags::CLOEXEC)?;
         Ok(Growing {
@@ -85,7 +87,7 @@ impl Growing {
         })
     }
 
-    /// It has so many bytes, sealed and checked; or nothing more comes.
+    /// Ends the production: with the final length, sealed and checked, or without one if it failed.
     pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
         state.end = match bytes {
@@ -94,7 +96,7 @@ impl Growing {
         };
     }
 
-    /// Looks how much more there is, and tells how much is believed.
+    /// Polls the file and returns the number of bytes that may be sent.
     pub fn look(&self) -> u64 {
         let mut state = self.lock();
         if state.end == End::Open {
@@ -105,7 +107,7 @@ impl Growing {
 
     fn read_on(&self, state: &mut State) {
         let begin = state.copied_bytes;
-        // Behind the last byte that there may be, it has no hole; nor is there anything.
+        // Beyond the last byte the file has no hole, and no data either.
         let Ok(hole) = seek(&self.file, SeekFrom::Hole(begin)) else {
             return;
         };
@@ -118,7 +120,7 @@ impl Growing {
         loop {
             let mut checker = believed.clone();
             match checker.take_page(&piece[taken..]) {
-                // Not whole, or not written to its end.
+                // The page is incomplete, or not written to its end.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
                     taken += bytes;
@@ -126,7 +128,8 @@ impl Growing {
                 }
             }
         }
-        // Without memory for it, it is looked at again, or comes when all of it is made.
+        // Without memory for the copy, the next poll tries again, or the whole track is sent at the
+        // end.
         if self.copy.write_all_at(&piece[..taken], begin).is_ok() {
             state.checker = believed;
             state.copied_bytes += taken as u64;
@@ -138,7 +141,7 @@ impl Growing {
     }
 }
 
-/// One track on its way to one client.
+/// Reader that sends one track to one client.
 #[derive(Debug)]
 pub struct Pieces {
     growing: Arc<Growing>,
@@ -156,10 +159,11 @@ impl Pieces {
         }
     }
 
-    /// The next piece, of `bytes_max` and [`CHUNK_BYTES`] at most, and whether it is the last; that may be empty.
+    /// Returns the next piece, of at most `bytes_max` and [`CHUNK_BYTES`], and whether it is the
+    /// last piece, which may be empty.
     ///
     /// # Errors
-    /// [`Ended::File`], when it does not come to its end.
+    /// [`Ended::File`] if the track fails.
     pub fn poll_next(
         &mut self,
         bytes_max: usize,

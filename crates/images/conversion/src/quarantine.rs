@@ -1,15 +1,15 @@
-//! Originals that killed cells, known by their bytes: after a few deaths they are not tried again, under whatever name and
-//! in whatever size they are asked for.
+//! Originals that crashed workers, identified by their bytes. After a few crashes they are not
+//! converted again, whatever their name and the requested size.
 //!
 //! ```text
-//! quarantine/BLAKE3                an original in quarantine: what is known of it, line by line
+//! quarantine/BLAKE3                description of an original in quarantine, line by line
 //! ```
 //!
-//! The folder is the quarantine: an original whose file is removed is tried again, whoever removed it. A start of a build
-//! with other encoders lifts what another build put there.
+//! The folder is the quarantine: removing a file lifts the quarantine of its original. A build with
+//! other encoders lifts the entries of earlier builds at its start.
 //!
-//! Only a death costs a hash of the original, and later one for originals of just that many bytes; all others cost a
-//! look at a map. One lock, held for map operations.
+//! Hashing an original is needed only after a crash, and later for originals of exactly the same
+//! length; all others cost a lookup in a map. One lock, held for map operations.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -23,20 +23,22 @@ use lru::LruCache;
 use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
-/// Deaths after which an original is not tried again, and improvements that died after which none is.
+/// Crashes after which an original is not converted again, and crashed improvements after which it
+/// is not improved again.
 const DEATHS_MAX: u32 = 3;
-/// Lengths of originals that are remembered; beyond, the one that was asked for longest ago is forgotten.
+/// Lengths of originals that are remembered. Beyond the limit, the least recently used one is
+/// forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
-/// Originals of one length that are told apart.
+/// Originals of one length that are distinguished.
 const SUSPECTS_MAX: usize = 8;
-/// Originals in quarantine; beyond, one more is only held until the next start.
+/// Originals in quarantine. Beyond the limit, further ones are held only until the next start.
 const ENTRIES_MAX: usize = 1_024;
-/// Longest description of an original that is read.
+/// Longest description that is read, in bytes.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
 /// First line of a description.
 const TITLE: &str = "pelton quarantine 1";
 
-/// What killed cells so far.
+/// Crashes of one original.
 #[derive(Debug)]
 pub struct Quarantine {
     folder: PathBuf,
@@ -46,41 +48,41 @@ pub struct Quarantine {
 #[derive(Debug)]
 struct Suspect {
     hash: blake3::Hash,
-    /// Cells that died while a request waited.
+    /// Crashes while a request waited.
     deaths: u32,
-    /// Cells that died of improvements.
+    /// Crashes of improvements.
     improving_deaths: u32,
-    /// Its description was written, and is what holds it.
+    /// True if the description was written, so that the file decides.
     is_written: bool,
 }
 
-/// A cell that died of an original.
+/// Crash of a worker over an original.
 pub struct Death<'a> {
-    /// Where the original is in the library.
+    /// Path of the original in the library.
     pub path: &'a Path,
-    /// How the cell died.
+    /// Cause of the crash.
     pub cause: String,
-    /// The cell made a better variant of what was there already.
+    /// True if the job was an improvement.
     pub improves: bool,
 }
 
-/// An original in quarantine.
+/// Original in quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     /// BLAKE3 of its bytes, in hexadecimal.
     pub hash: String,
-    /// Where it was when its last cell died; printable.
+    /// Printable path at the time of the last crash.
     pub path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it was put there, in seconds since 1970.
+    /// Start of the quarantine, in seconds since 1970.
     pub since_unix_s: u64,
-    /// How its last cell died; printable.
+    /// Printable cause of the last crash.
     pub cause: String,
 }
 
 impl Quarantine {
-    /// The quarantine in the data directory `data`.
+    /// Opens the quarantine in the data directory `data`.
     pub fn open(data: &Path) -> Quarantine {
         let mut by_length = LruCache::new(LENGTHS_MAX);
         let folder = folder(data);
@@ -104,10 +106,10 @@ impl Quarantine {
         }
     }
 
-    /// Notes that a cell died of `original`, which has `bytes` bytes.
+    /// Records that a worker crashed over `original`, which has `bytes` bytes.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the original cannot be read.
     pub fn note(&self, original: &File, bytes: u64, death: &Death<'_>) -> io::Result<()> {
         let hash = hash(original, bytes)?;
         let mut by_length = self.lock();
@@ -151,7 +153,7 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Writes a description, and says so in the log.
+    /// Writes a description and logs it.
     fn write(&self, entry: &Quarantined) -> bool {
         let Quarantined { hash, path, .. } = entry;
         tracing::error!(
@@ -169,10 +171,10 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Whether `original` has killed enough, or is not to be improved for the same reason.
+    /// Returns whether `original` is in quarantine or, for `improves`, is not to be improved.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the original cannot be read.
     pub fn holds(&self, original: &File, bytes: u64, improves: bool) -> io::Result<bool> {
         let condemned = |suspect: &Suspect| {
             DEATHS_MAX <= suspect.deaths || (improves && DEATHS_MAX <= suspect.improving_deaths)
@@ -195,7 +197,7 @@ impl Quarantine {
         Ok(found.any(|suspect| suspect.hash == hash))
     }
 
-    /// How many originals are in quarantine.
+    /// Returns the number of originals in quarantine.
     pub fn count(&self) -> u64 {
         let by_length = self.lock();
         let suspects = by_length.iter().flat_map(|(_, suspects)| suspects);
@@ -210,10 +212,10 @@ impl Quarantine {
     }
 }
 
-/// Every original in quarantine in the data directory `data`, the latest first.
+/// Returns the originals in quarantine in the data directory `data`, newest first.
 ///
 /// # Errors
-/// Where its folder is there and cannot be listed.
+/// If its folder exists and cannot be listed.
 pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
     let found = read_folder(&folder(data))?;
     let mut entries: Vec<_> = found.into_iter().map(|(entry, _)| entry).collect();
@@ -221,11 +223,12 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
     Ok(entries)
 }
 
-/// Lifts the quarantine of the original with this hash, or of those at this path. A server that runs tries them again, once
-/// it has forgotten its last verdict: within a minute. Returns what was lifted.
+/// Lifts the quarantine of the original with this hash, or of the originals at this path. A running
+/// server converts them again once it has forgotten its last verdict: within a minute. Returns the
+/// originals.
 ///
 /// # Errors
-/// Where the folder cannot be listed, or a description not be removed.
+/// If the folder cannot be listed, or a description cannot be removed.
 pub fn lift(data: &Path, hash_or_path: &str) -> io::Result<Vec<Quarantined>> {
     let mut entries = list(data)?;
     let path = hash_or_path.trim_start_matches('/');
@@ -243,7 +246,7 @@ fn folder(data: &Path) -> PathBuf {
     data.join("quarantine")
 }
 
-/// Holds an original that an earlier run put into quarantine.
+/// Loads an original that an earlier run put into quarantine.
 fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     let Ok(hash) = blake3::Hash::from_hex(&entry.hash) else {
         return;
@@ -259,7 +262,7 @@ fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     }
 }
 
-/// Every description in `folder`, and the version of the encoders that it is about. What is none is left out.
+/// Reads all descriptions in `folder`, each with the version of the encoders. Skips other files.
 fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
     let files = match fs::read_dir(folder) {
         Ok(files) => files,
@@ -279,7 +282,7 @@ fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
             (Err(err), _) => {
                 tracing::warn!(file = %file.path().display(), %err, "quarantine cannot be read");
             }
-            // Being written, or not ours.
+            // The file is being written, or is not a description.
             (Ok(_), _) => {}
         }
     }
@@ -311,7 +314,7 @@ fn format_entry(entry: &Quarantined) -> String {
     )
 }
 
-/// A description, and the version of the encoders that it is about.
+/// Parses a description. Returns it with the version of the encoders.
 fn parse_entry(text: &str) -> Option<(Quarantined, u32)> {
     let mut lines = text.strip_prefix(TITLE)?.strip_prefix('\n')?.lines();
     let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
@@ -332,7 +335,7 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // Shorter than it was: then it is another one.
+            // The file is shorter than before, so it is another one.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

@@ -1,16 +1,18 @@
-//! Tracks made smaller for players: one flight per key however many ask, a few at a time, and the rest wait for their turn,
-//! for a bounded time, in a bounded queue that users share evenly.
+//! Transcodings of tracks: one flight per key, a few at a time. The others wait for a bounded time
+//! in a bounded queue that users share evenly.
 //!
 //! ```text
-//! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► checked, page by page ─► variant on disk
-//!    ▲                                                                                                   │
-//!    └───────────────────────────────── outcome, to every waiter ◄────────────────────────────────────────┘
+//! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check of pages ─► variant
+//!    ▲                                                                                          │
+//!    └──────────────────────────── outcome, to every waiter ◄───────────────────────────────────┘
 //! ```
 //!
-//! They have threads and cells of their own and are fewer than cores, since one takes seconds, and pictures would wait for
-//! it. Results lie among the variants, under the same budget, and so have ranges, validators and HEAD as any file has.
+//! Transcodings have their own threads and cells, fewer than cores: one takes seconds, and pictures
+//! must not wait for it. Results are variants under the same budget, with ranges, validators and
+//! HEAD like any file.
 //!
-//! Threads: `concurrency` of them. The one lock is held for map and queue operations, never over a job.
+//! Threads: `concurrency` of them. The one lock is held for map and queue operations, never during
+//! a job.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -35,27 +37,27 @@ use crate::convert::Converter;
 use crate::flight::Flights;
 use crate::growing::Growing;
 
-/// A job may take this many times the CPU time its plan was estimated at …
+/// CPU time that a job may take, as a multiple of its plan's estimate.
 const CPU_FACTOR: u64 = 6;
-/// … and this much in any case.
+/// CPU time that any job may take.
 const CPU_FLOOR_MS: u64 = 5_000;
-/// Wall time a job may take for each unit of CPU time.
+/// Wall time that a job may take, as a multiple of its CPU time.
 const WALL_FACTOR: u32 = 8;
-/// What is checked at a time.
+/// Bytes that are checked at a time.
 const CHECK_BYTES: usize = 256 << 10;
 
-/// Bounds of what may wait and run.
+/// Bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tracks made at a time; 0 for none at all.
+    /// Concurrent transcodings; 0 disables them.
     pub concurrency: usize,
-    /// Tracks that wait for one of these; beyond, the user with the most of them gets 429.
+    /// Tracks that wait. Beyond the limit, the user with the most of them gets 429.
     pub waiting_max: usize,
-    /// Time that a track waits for its turn, in milliseconds; beyond, the answer is 429.
+    /// Time that a track waits for its turn, in milliseconds; then the response is 429.
     pub waiting_ms_max: u64,
-    /// Requests that wait for one and the same track.
+    /// Requests that wait for the same track.
     pub waiters_max: usize,
-    /// Memory of one job, beyond the worker's own.
+    /// Memory of one job beyond the worker's own, in bytes.
     pub memory_bytes_max: u64,
 }
 
@@ -71,42 +73,43 @@ impl Default for Limits {
     }
 }
 
-/// What is to be made, and of what.
+/// One transcoding: an original and a plan.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Where the result is kept.
+    /// Key of the result.
     pub key: Key,
-    /// The work.
+    /// Plan of the worker.
     pub plan: Plan,
-    /// The original.
+    /// Path of the original.
     pub path: LibraryPath,
-    /// The version of it that the key belongs to.
+    /// Version of the original that the key belongs to.
     pub identity: Identity,
-    /// The user who asked for it first.
+    /// User whose request came first.
     pub user: Arc<str>,
 }
 
-/// What came of a task. Cloned to everybody who waits for it.
+/// Result of a task; each waiter gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A variant or a verdict, to be found under the key from now on.
+    /// A variant or a verdict, which the index holds under the key.
     Kept(Arc<Variant>),
-    /// Made, but the disk did not take it.
+    /// The result, which the disk did not accept.
     Uncached(Arc<Sealed>),
-    /// The original is another one by now, or gone: look again.
+    /// The original has changed or is gone: look it up again.
     Changed,
-    /// The host refused us memory, processes or descriptors; may go better next time.
+    /// The host refused memory, processes or descriptors. A later try may succeed.
     Refused,
 }
 
-/// More is asked for than is made at a time.
+/// Refusal because too many tracks are waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// When there should be room.
+    /// Time until there should be room, in seconds.
     pub retry_after_s: u64,
 }
 
-/// The queue and its threads. Dropping it lets running jobs finish and ends the threads.
+/// Queue of transcodings and its threads. Dropping it lets running jobs finish and ends the
+/// threads.
 #[derive(Debug)]
 pub struct Transcoder {
     shared: Arc<Shared>,
@@ -116,7 +119,7 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// For the parts of the house that conversions pass through too.
+    /// Converter, whose parts transcodings share.
     flights: Arc<Flights>,
     state: Mutex<State>,
     changed: Condvar,
@@ -125,7 +128,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     flights: HashMap<Key, Flight>,
-    /// Keys of flights that no thread has taken, in order of arrival.
+    /// Keys of flights that no thread has started, in order of arrival.
     waiting: VecDeque<Key>,
     /// Estimated CPU time of all flights.
     cpu_ms: u64,
@@ -140,23 +143,23 @@ struct Flight {
     waiters: Vec<oneshot::Sender<Outcome>>,
 }
 
-/// What somebody who joined a flight waits for. Dropping it is free.
+/// Handle of one waiter. Dropping it is free.
 #[derive(Debug)]
 pub struct Landing {
-    /// What comes of it.
+    /// Receiver of the outcome.
     pub outcome: oneshot::Receiver<Outcome>,
-    /// What there is of it, once it is begun.
+    /// The track in production, once it has started.
     pub growing: Arc<OnceLock<Arc<Growing>>>,
-    /// Set once a thread has taken it.
+    /// Set once a thread has started the flight.
     pub is_begun: Arc<AtomicBool>,
 }
 
-/// Figures for the metrics.
+/// Figures of the queue for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscodeStats {
     /// Tracks that wait for a thread.
     pub waiting: u64,
-    /// Tracks that are made.
+    /// Tracks in production.
     pub running: u64,
 }
 
@@ -180,7 +183,7 @@ impl Transcoder {
     /// Starts the threads.
     ///
     /// # Errors
-    /// Where the host gives none.
+    /// If the host refuses a thread.
     pub fn start(flights: &Arc<Flights>, limits: Limits) -> std::io::Result<Transcoder> {
         let shared = Arc::new(Shared {
             limits,
@@ -201,11 +204,10 @@ impl Transcoder {
         Ok(transcoder)
     }
 
-    /// Joins the flight for the task's key, or opens it.
+    /// Joins the flight for the task's key, or starts one.
     ///
     /// # Errors
-    /// [`Busy`], at once, where the queue is full and no other user has more of it. The sender of a track that
-    /// leaves the queue for another user's is dropped.
+    /// [`Busy`] beyond the limits.
     pub fn join(&self, task: Task) -> Result<Landing, Busy> {
         let mut state = self.shared.lock();
         let landing = state.admit(task, &self.shared.limits)?;
@@ -219,12 +221,12 @@ impl Transcoder {
         Duration::from_millis(self.shared.limits.waiting_ms_max)
     }
 
-    /// Returns the answer to a request that cannot wait any longer.
+    /// Returns the refusal for a request that cannot wait any longer.
     pub fn busy(&self) -> Busy {
         self.shared.lock().busy(&self.shared.limits)
     }
 
-    /// Figures for the metrics.
+    /// Returns the figures for the metrics.
     #[must_use]
     pub fn stats(&self) -> TranscodeStats {
         let state = self.shared.lock();
@@ -256,7 +258,7 @@ impl Flight {
 }
 
 impl State {
-    /// Joins the flight for the task's key, or opens it where there is room.
+    /// Joins the flight for the task's key, or starts one if there is room.
     fn admit(&mut self, task: Task, limits: &Limits) -> Result<Landing, Busy> {
         self.drop_abandoned();
         let busy = self.busy(limits);
@@ -292,7 +294,8 @@ impl State {
         }
     }
 
-    /// Drops the last waiting track of the user who has the most of them, if that is more than `user` would have then.
+    /// Drops the last waiting track of the user who has the most of them, if that is more than
+    /// `user` would then have. Returns whether it did.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for key in &self.waiting {
@@ -312,7 +315,8 @@ impl State {
         true
     }
 
-    /// Takes the first waiting track. The others of its user go behind those of all other users.
+    /// Takes the first waiting track. The other tracks of its user move behind those of all other
+    /// users.
     fn take_next(&mut self) -> Option<&Flight> {
         let key = self.waiting.pop_front()?;
         let user = Arc::clone(&self.flights[&key].task.user);
@@ -324,7 +328,7 @@ impl State {
         self.flights.get(&key)
     }
 
-    /// Flights that nobody waits for any more, and no thread has taken, are not worth starting.
+    /// Removes flights without waiters that no thread has started.
     fn drop_abandoned(&mut self) {
         let State {
             flights,
@@ -358,13 +362,13 @@ impl Shared {
             let flight = state.flights.remove(&task.key);
             drop(state);
             for waiter in flight.expect("lives until its outcome").waiters {
-                // Whoever left is not told.
+                // Disconnected clients are skipped.
                 drop(waiter.send(outcome.clone()));
             }
         }
     }
 
-    /// The next flight somebody still waits for. `None` when stopping.
+    /// Returns the next flight that still has waiters. `None` at the stop.
     fn next(&self) -> Option<(Task, Arc<OnceLock<Arc<Growing>>>)> {
         let mut state = self.lock();
         loop {
@@ -383,7 +387,7 @@ impl Shared {
 }
 
 impl Converter {
-    /// Does `task`, however it ends.
+    /// Runs `task` to its end, successful or not.
     fn transcode(&self, task: &Task, limits: &Limits, growing: &OnceLock<Arc<Growing>>) -> Outcome {
         let path = task.path.as_path().display();
         let original = match self.library.open_original(&task.path) {
@@ -411,7 +415,8 @@ impl Converter {
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
-                // `store` has logged and counted it, unless the budget is too small to begin with.
+                // `store` has logged and counted the failure, unless the budget is too small from
+                // the start.
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
             }
             Err(failure) => {
@@ -428,7 +433,8 @@ impl Converter {
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
         let stored = match verdict {
-            // Never written: they may have been our fault, and can be lifted.
+            // These verdicts are not written to disk: the server may be at fault, and quarantine
+            // can be lifted.
             Verdict::Faulty | Verdict::Quarantined => None,
             Verdict::TooCostly => Some(self.variants.remember_costly(task.key, now_ms, None)),
             _ => {
@@ -464,7 +470,7 @@ impl Converter {
             idle: false,
         };
         let mut begun = |file| {
-            // Without memory for it, all wait for the whole.
+            // Without memory for the pieces, all waiters wait for the whole track.
             if let Ok(begun) = Growing::new(file, plan) {
                 let begun = growing.set(Arc::new(begun));
                 assert!(begun.is_ok(), "one job a flight");
