@@ -1,4 +1,5 @@
-//! What the server was told: redis.conf syntax, from a file, from the command line and over `CONFIG`.
+//! The server's configuration: redis.conf syntax, from a file, the command line, stdin and
+//! `CONFIG`.
 
 mod accepted;
 mod rewrite;
@@ -22,13 +23,13 @@ use crate::text::lossy;
 
 const MIB: u64 = 1 << 20;
 const LONG_MAX: u64 = i64::MAX as u64;
-/// Directives that Redis itself only passes over.
+/// Directives that Redis itself ignores.
 const PASSED_OVER: &[&str] = &[
     "list-max-ziplist-entries",
     "list-max-ziplist-value",
     "lua-replicate-commands",
 ];
-/// Directives that do something in Redis and cannot here.
+/// Directives that work in Redis and are not supported here, each with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "there are no modules here"),
     (
@@ -36,133 +37,138 @@ const REFUSED: &[(&str, &str)] = &[
         "there is one user, default: give its password with requirepass",
     ),
 ];
-/// Descriptors beside those of clients: files, listeners, the runtime's.
+/// Descriptors needed besides those of clients: files, listeners, the runtime's own.
 const DESCRIPTORS_BESIDE: u64 = 64;
-/// Where a process that detaches writes its number unless it is told, as Redis does.
+/// Default path of the pidfile for a process that detaches, as in Redis.
 const PID_FILE: &str = "/var/run/redis.pid";
-/// Files that include files, one in the other.
+/// Maximum nesting of `include`.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
-/// Every setting, as the directive of the same name says it.
+/// All settings; each field holds the value of the directive of the same name.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Addresses to listen on; one that begins with `-` may be missing on this host.
+    /// Addresses to listen on; an address that begins with `-` may be missing on this host.
     pub(crate) bind: Words,
-    /// TCP port.
+    /// TCP port; 0 for none.
     pub(crate) port: Int<0, 65_535>,
     /// Path of a Unix socket; empty for none.
     pub(crate) unixsocket: String,
-    /// Its mode; 0 leaves what the umask makes.
+    /// Mode of the Unix socket's file; 0 leaves the mode that the umask gives.
     pub(crate) unixsocketperm: Mode,
-    /// Without a password, only clients of this machine are let in.
+    /// True if, without a password, only clients of this machine are admitted.
     pub(crate) protected_mode: bool,
-    /// Connections between handshake and accept.
+    /// Maximum number of TCP connections that wait to be accepted.
     pub(crate) tcp_backlog: Int<0, { i32::MAX as i64 }>,
-    /// Seconds between probes of an idle connection; 0 for none.
+    /// Seconds between keepalive probes of an idle connection; 0 for none.
     pub(crate) tcp_keepalive: Int<0, { i32::MAX as i64 }>,
-    /// Seconds after which an idle client is ended; 0 for never.
+    /// Seconds after which an idle client is disconnected; 0 for never.
     pub(crate) timeout: Int<0, { i32::MAX as i64 }>,
-    /// Open connections.
+    /// Maximum number of open connections.
     pub(crate) maxclients: Int<1, { u32::MAX as i64 }>,
     /// The password; empty for none.
     pub(crate) requirepass: String,
-    /// Databases.
+    /// Number of databases.
     pub(crate) databases: Int<1, 1024>,
-    /// What is logged.
+    /// Level of the log.
     pub(crate) loglevel: LogLevel,
-    /// The file that the log goes to, below `dir`; empty for stderr.
+    /// Path of the log file, relative to `dir`; empty for stderr.
     pub(crate) logfile: String,
-    /// Where the process id is written; empty for nowhere.
+    /// Path of the file for the process id; empty for none.
     pub(crate) pidfile: String,
-    /// Whether the process goes on without whoever started it.
+    /// True if the process detaches from the one that started it.
     pub(crate) daemonize: bool,
-    /// Housekeeping per second.
+    /// Housekeeping ticks per second.
     pub(crate) hz: Hertz,
-    /// Where the files are.
+    /// Directory of the store's files.
     pub(crate) dir: String,
-    /// Name of the snapshot.
+    /// File name of the snapshot.
     pub(crate) dbfilename: Name,
-    /// When a snapshot is due.
+    /// Conditions under which a snapshot is due.
     pub(crate) save: Vec<SavePoint>,
-    /// Whether a line has said so; the first takes the defaults' place, and further ones add to it.
+    /// True if a `save` line was read. The first such line replaces the defaults; further lines add
+    /// to it.
     pub(crate) save_given: bool,
-    /// Whether long strings in a snapshot are compressed.
+    /// True if long strings in a snapshot are compressed.
     pub(crate) rdbcompression: bool,
-    /// Whether a snapshot's checksum is looked at.
+    /// True if a snapshot's checksum is verified.
     pub(crate) rdbchecksum: bool,
-    /// Version of the snapshots written: 10 is read by Redis 7.0, 11 needs 7.2.
+    /// RDB version of written snapshots: 10 is read by Redis 7.0, 11 needs 7.2.
     pub(crate) rdb_version: Int<10, 11>,
-    /// Whether writes are refused after a snapshot failed.
+    /// True if writes are refused after a snapshot failed.
     pub(crate) stop_writes_on_bgsave_error: bool,
-    /// Whether there is a journal.
+    /// True if the AOF is enabled.
     pub(crate) appendonly: bool,
-    /// First part of the names of its files.
+    /// First part of the names of the AOF's files.
     pub(crate) appendfilename: Name,
-    /// Directory of its files, below `dir`.
+    /// Directory of the AOF's files, relative to `dir`.
     pub(crate) appenddirname: Name,
-    /// When it reaches the disk.
+    /// Policy for syncing the AOF to disk.
     pub(crate) appendfsync: Fsync,
-    /// Whether a journal whose last command is cut is loaded without it.
+    /// True if an AOF whose last command is truncated is loaded without that command.
     pub(crate) aof_load_truncated: bool,
-    /// Growth, in percent, after which the journal is rewritten; 0 for never.
+    /// Growth, in percent, after which the AOF is rewritten; 0 for never.
     pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
-    /// Size below which it is not.
+    /// Size in bytes below which the AOF is not rewritten automatically.
     pub(crate) auto_aof_rewrite_min_size: Memory<0, LONG_MAX>,
-    /// Bytes of replies that may wait, for each class of clients.
+    /// Bytes of replies that may wait for a client, per class of clients.
     pub(crate) client_output_buffer_limit: OutputLimits,
-    /// Bytes of one unfinished command.
+    /// Maximum bytes of one unfinished command.
     pub(crate) client_query_buffer_limit: Memory<MIB, LONG_MAX>,
-    /// Bytes of one argument.
+    /// Maximum bytes of one argument.
     pub(crate) proto_max_bulk_len: Memory<MIB, LONG_MAX>,
-    /// Microseconds from which on a command is slow; negative for never.
+    /// Microseconds from which a command counts as slow; negative for never.
     pub(crate) slowlog_log_slower_than: Int<-1, { i64::MAX }>,
-    /// Slow commands kept.
+    /// Number of slow commands kept.
     pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
-    /// Milliseconds from which on an event counts as a delay; 0 for never.
+    /// Milliseconds from which an event counts as a delay; 0 for never.
     pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
-    /// Whether commands' times are counted by range, for `LATENCY HISTOGRAM` and `INFO latencystats`.
+    /// True if command durations are counted in a histogram, for `LATENCY HISTOGRAM` and `INFO
+    /// latencystats`.
     pub(crate) latency_tracking: bool,
-    /// Who may use `DEBUG`.
+    /// Clients that may use `DEBUG`.
     pub(crate) enable_debug_command: Allowed,
-    /// Bytes of data and its overhead; 0 for no bound.
+    /// Maximum bytes of the data and its overhead; 0 for no limit.
     pub(crate) maxmemory: Memory,
-    /// Bytes that values of 16 KiB and more may take; then `maxmemory` bounds the others. 0 has both share that.
+    /// Maximum bytes of values of 16 KiB and more; if set, `maxmemory` bounds the other values.
+    /// With 0, all values share `maxmemory`.
     pub(crate) maxmemory_blobs: Memory,
-    /// What leaves when they are used up.
+    /// Policy that picks the keys to evict when memory is used up.
     pub(crate) maxmemory_policy: EvictionPolicy,
-    /// Keys looked at for each one that leaves.
+    /// Number of keys compared per evicted key.
     pub(crate) maxmemory_samples: Int<1, { i32::MAX as i64 }>,
-    /// How long to go on looking, from 0 to 100.
+    /// Effort of one round of eviction, from 0 to 100.
     pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
-    /// How slowly the frequency of a key grows.
+    /// Divisor of a key's frequency counter growth: higher values let it grow more slowly.
     pub(crate) lfu_log_factor: Int<0, { i32::MAX as i64 }>,
-    /// Minutes after which it halves.
+    /// Minutes after which a key's frequency counter halves.
     pub(crate) lfu_decay_time: Int<0, { i32::MAX as i64 }>,
-    /// Which events of keys are published.
+    /// Classes of keyspace events that are published.
     pub(crate) notify_keyspace_events: Events,
-    /// Fields of a hash kept packed.
+    /// Maximum number of fields of a packed hash.
     pub(crate) hash_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Bytes of each of them.
+    /// Maximum bytes of a field or value of a packed hash.
     pub(crate) hash_max_listpack_value: Memory<0, LONG_MAX>,
-    /// Elements of a list's node, or as a negative number its size.
+    /// Maximum number of elements in a node of a list; a negative number stands for a size in
+    /// bytes.
     pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
-    /// Nodes at each end of a list that are not compressed; kept for its encoding's name.
+    /// Nodes at each end of a list that are not compressed. Nothing is compressed here; the value
+    /// is only kept and shown.
     pub(crate) list_compress_depth: Int<0, { i32::MAX as i64 }>,
-    /// Members of a set of integers kept packed.
+    /// Maximum number of members of a packed set of integers.
     pub(crate) set_max_intset_entries: Int<0, { i64::MAX }>,
-    /// Members of a set kept packed.
+    /// Maximum number of members of a packed set.
     pub(crate) set_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Bytes of each of them.
+    /// Maximum bytes of a member of a packed set.
     pub(crate) set_max_listpack_value: Memory<0, LONG_MAX>,
-    /// Members of a sorted set kept packed.
+    /// Maximum number of members of a packed sorted set.
     pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Bytes of each of them.
+    /// Maximum bytes of a member of a packed sorted set.
     pub(crate) zset_max_listpack_value: Memory<0, LONG_MAX>,
-    /// The names that commands go by; no setting of `CONFIG`'s, as in Redis.
+    /// Renamed commands; `CONFIG` does not show them, as in Redis.
     pub(crate) renames: Renames,
-    /// Values of [`ACCEPTED`], in its order.
+    /// Values of the directives in [`ACCEPTED`], in the same order.
     pub(crate) accepted: Vec<String>,
-    /// The file all this came from.
+    /// The configuration file named on the command line, if any.
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -234,11 +240,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads `pelton store`'s arguments: a file's path first, if there is one, then directives, each with `--` before
-    /// its name, as redis-server takes them. A `-` at either end has more directives read from stdin, between the two.
+    /// Reads the arguments of `pelton store` in redis-server's syntax: optionally a file's path
+    /// first, then directives, each name prefixed with `--`. A `-` as the first or last of the
+    /// directives reads more directives from stdin; they apply after the file and before the
+    /// arguments.
     ///
     /// # Errors
-    /// A file that cannot be read, the first line that does not fit, or directives that contradict each other.
+    /// A file that cannot be read, the first invalid line, or directives that contradict each
+    /// other.
     pub fn from_args(args: &[String]) -> Result<Config, ConfigError> {
         Config::from_args_and(args, &mut std::io::stdin())
     }
@@ -280,7 +289,8 @@ impl Config {
         }
     }
 
-    /// What directives say in the end that cannot be: their names and values, and why.
+    /// Returns the first setting that is invalid in combination with others or not supported: its
+    /// name and value, and the reason.
     fn contradiction(&self) -> Option<(String, String)> {
         if self.port.0 == 0 && self.unixsocket.is_empty() {
             return Some((
@@ -291,7 +301,8 @@ impl Config {
         self.only_default()
     }
 
-    /// A directive that says what cannot be here, its value, and why.
+    /// Returns the first directive whose value is not supported here (anything but its default):
+    /// its name and value, and the reason.
     pub(crate) fn only_default(&self) -> Option<(String, String)> {
         let mut rows = ACCEPTED.iter().zip(&self.accepted);
         rows.find_map(|(row, value)| {
@@ -300,10 +311,10 @@ impl Config {
         })
     }
 
-    /// Reads the text of a configuration file, of which `place` is the name in errors.
+    /// Reads the text of a configuration file; `place` is its name in errors.
     ///
     /// # Errors
-    /// The first line that does not fit.
+    /// The first invalid line.
     pub fn read(&mut self, text: &str, place: &Path) -> Result<(), ConfigError> {
         self.read_lines(text, place, 0)
     }
@@ -349,7 +360,7 @@ impl Config {
         Ok(())
     }
 
-    /// One directive, as a line's words.
+    /// Applies one directive, given as the words of its line.
     fn set_words(&mut self, words: &[String]) -> Result<(), String> {
         let (name, words) = words.split_first().ok_or("no directive".to_owned())?;
         if name.eq_ignore_ascii_case("rename-command") {
@@ -366,7 +377,7 @@ impl Config {
         let set = self.set(name, words);
         if set.is_ok() && name.eq_ignore_ascii_case("save") {
             self.save_given = true;
-            // An empty one takes back those before it.
+            // An empty `save` discards the save points of earlier lines.
             if !self.save.is_empty() {
                 earlier.append(&mut self.save);
                 self.save = earlier;
@@ -396,17 +407,18 @@ impl Config {
         Ok(())
     }
 
-    /// The least important lines that are logged.
+    /// Returns the lowest level that is logged.
     pub fn log_level(&self) -> LogLevel {
         self.loglevel
     }
 
-    /// Whether the process is to go on without whoever started it: where it was told so, and none that watches over it.
+    /// Returns whether the process detaches from the one that started it: `daemonize` is set and no
+    /// supervisor watches the process.
     pub fn detaches(&self) -> bool {
         self.daemonize && self.supervisor() == "no"
     }
 
-    /// The percentiles that `INFO latencystats` shows.
+    /// Returns the percentiles that `INFO latencystats` shows.
     pub(crate) fn info_percentiles(&self) -> Vec<f64> {
         let at = accepted("latency-tracking-info-percentiles").expect("it is in the table");
         let words = self.accepted[at].split_ascii_whitespace();
@@ -415,7 +427,7 @@ impl Config {
             .collect()
     }
 
-    /// Bytes that all clients may hold together; 0 is no bound.
+    /// Returns the bytes that all clients together may hold; 0 for no limit.
     pub(crate) fn client_bytes_max(&self) -> u64 {
         let at = accepted("maxmemory-clients").expect("it is in the table");
         let value = self.accepted[at].as_str();
@@ -426,7 +438,8 @@ impl Config {
         }
     }
 
-    /// Who watches over the process, as `INFO` names it: a service manager counts where `supervised` has it looked for.
+    /// Returns the supervisor of the process, as `INFO` names it. A service manager is detected
+    /// only if `supervised` is `systemd` or `auto`.
     pub(crate) fn supervisor(&self) -> &'static str {
         let wanted = accepted("supervised").expect("it is in the table");
         let wanted = self.accepted[wanted].as_str();
@@ -436,7 +449,7 @@ impl Config {
         }
     }
 
-    /// Where the process id is written. A process that detaches always tells it.
+    /// Returns the path of the pidfile, if any. A process that detaches always has one.
     pub(crate) fn pid_file(&self) -> Option<&Path> {
         match (self.pidfile.as_str(), self.detaches()) {
             ("", false) => None,
@@ -445,12 +458,12 @@ impl Config {
         }
     }
 
-    /// Returns whether the data is to outlive the process.
+    /// Returns whether the data outlives the process: by the AOF or by snapshots.
     pub fn keeps_data(&self) -> bool {
         self.appendonly || !self.save.is_empty()
     }
 
-    /// Lowers `maxclients` to what so many descriptors of this process allow, as Redis does.
+    /// Lowers `maxclients` to the number that `descriptors_max` open files allow, as Redis does.
     pub fn fit_clients(&mut self, descriptors_max: u64) {
         let fits = descriptors_max.saturating_sub(DESCRIPTORS_BESIDE).max(1);
         if fits < self.maxclients.0 as u64 {
@@ -464,17 +477,18 @@ impl Config {
         }
     }
 
-    /// The file that the log is to be appended to, where it is not stderr.
+    /// Returns the path of the log file, or `None` for stderr.
     pub fn log_file(&self) -> Option<PathBuf> {
         (!self.logfile.is_empty()).then(|| self.dir().join(&self.logfile))
     }
 
-    /// Where the store's files are.
+    /// Returns the directory of the store's files.
     pub fn dir(&self) -> &Path {
         Path::new(&self.dir)
     }
 
-    /// Every directive's name and value, an older name beside the newer.
+    /// Returns every directive's name and value; a directive with an alias appears under both
+    /// names.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, String)> {
         let rows = DIRECTIVES.iter().flat_map(|row| {
             let names = std::iter::once(row.name).chain(row.alias);
@@ -485,7 +499,7 @@ impl Config {
     }
 }
 
-/// The row called `name`, by its newer or its older name.
+/// Returns the directive with this name or alias, in any case.
 pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     DIRECTIVES.iter().find(|row| {
         row.name.eq_ignore_ascii_case(name)
@@ -495,7 +509,7 @@ pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     })
 }
 
-/// The row of [`ACCEPTED`] called `name`, by its newer or its older name.
+/// Returns the index in [`ACCEPTED`] of the directive with this name or alias, in any case.
 pub(crate) fn accepted(name: &str) -> Option<usize> {
     ACCEPTED.iter().position(|row| {
         let mut names = row.names();
@@ -503,7 +517,7 @@ pub(crate) fn accepted(name: &str) -> Option<usize> {
     })
 }
 
-/// The files that an `include` names, in the order of their names: a pattern may fit none.
+/// Returns the files that an `include` names, sorted by name; a glob pattern may match none.
 fn named_files(path: &str) -> Vec<PathBuf> {
     if !path.contains(['*', '?', '[']) {
         return vec![PathBuf::from(path)];
@@ -520,7 +534,8 @@ fn named_files(path: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What is in `folder` that `pattern` fits; a name that is no pattern is taken as it is.
+/// Returns the entries of `folder` that match `pattern`, sorted; a name without glob characters is
+/// returned as it is.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains(['*', '?', '[']) {
         return vec![folder.join(pattern)];
@@ -538,13 +553,15 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Arguments as lines: each `--name` begins one, where the line before has its value; `--name value` may be one argument.
-/// A word is where the line began, for errors.
+/// Splits arguments into directive lines: each `--name` starts a line if the previous line has its
+/// value; `--name value` may also be one argument. Each line comes with the argument that started
+/// it, for error messages.
 fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for arg in args {
         let last = lines.last_mut();
-        // What follows a name is its value, whatever it looks like; but `--save` alone has always meant no snapshots.
+        // The argument after a name is its value, even if it begins with `--`. The exception is
+        // `--save` alone, which means no snapshots, as in Redis.
         let wants_value = last
             .as_ref()
             .is_some_and(|(_, words)| words.len() == 1 && !words[0].eq_ignore_ascii_case("save"));
@@ -564,7 +581,7 @@ fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     lines
 }
 
-/// The words of a line that may have quotes.
+/// Splits a line, which may contain quotes, into words.
 fn words_of(line: &str) -> Vec<String> {
     let words = resp::split_line(line.as_bytes());
     let words = words.map(|words| words.iter().map(|word| lossy(word)).collect());
@@ -587,15 +604,15 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// Why a directive was not set.
+/// The reason why a directive was not set.
 pub(crate) enum SetFault {
-    /// There is none of this name.
+    /// Unknown name.
     Unknown,
-    /// Its value does not fit.
+    /// Invalid value, with the reason.
     Value(String),
 }
 
-/// A configuration that cannot be used: whoever wrote it is at fault.
+/// An invalid configuration; its author is at fault.
 #[derive(Debug)]
 pub struct ConfigError {
     place: String,

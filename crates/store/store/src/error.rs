@@ -1,17 +1,17 @@
-//! Why the store cannot be started or go on.
+//! Errors that prevent the store from starting or from continuing.
 
 use std::fmt;
 
-/// Who is at fault.
+/// The party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// This host: an address, a disk, a permission.
     Host,
-    /// The files: damaged, or written by something this version does not read.
+    /// The files: damaged, or written by a version that this one cannot read.
     Data,
 }
 
-/// A start that failed; `Display` names the object and the cause.
+/// A failed start or run; `Display` names the object and the cause.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -33,7 +33,7 @@ impl Error {
         }
     }
 
-    /// Who is at fault.
+    /// Returns the party at fault.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

@@ -1,9 +1,9 @@
-//! The store over RESP: connections, pub/sub, blocking commands, configuration, files. No data structures: those are
-//! `keyspace`'s.
+//! The store over RESP: connections, pub/sub, blocking commands, configuration, files. The data
+//! structures are in `keyspace`, not here.
 //!
-//! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is stopped. Others in the
-//! process run commands by its [`Handle`], without a socket; [`Remote`] does the same with a store elsewhere. [`Embedded`] is a
-//! small store of its own, without a server.
+//! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is
+//! stopped. Other threads of the process run commands through its [`Handle`], without a socket;
+//! [`Remote`] does the same with a store elsewhere. [`Embedded`] is a small store without a server.
 //!
 //! ```text
 //!              ┌ core: one pinned thread, which owns everything below ────────────────────────────┐
@@ -13,21 +13,25 @@
 //!              └──────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A turn: a connection reads once, runs every whole command in what came, waits for the journal where the setting says
-//! so, and writes all replies with one system call. Blobs are read into their final place and written from it.
+//! A turn: a connection reads once, runs every complete command of the bytes it read, waits for the
+//! AOF if `appendfsync` is `always`, and writes all replies with one system call. Large values are
+//! read into their final place and written from there.
 //!
-//! Threads: one core owns the data, so a command is one borrow of one cell and locks nothing; the other cores of the
-//! process have no part in it. To use more of them, `keyspace` is cut into segments and a core gets some of those; what
-//! crosses segments then needs an order, which is why it is not done before it is measured to pay.
+//! Threads: one core owns the data, so a command borrows one cell and takes no lock; the other
+//! cores of the process are not involved. To use more cores, `keyspace` would be split into
+//! segments, each owned by a core. Commands across segments would then need an order, so this is
+//! not done before a measurement shows that it pays.
 //!
-//! Order: replies of one client come in the order of its commands; a message of pub/sub that one of its own commands
-//! causes follows that command's reply. Clients blocked on a key are served in the order they came.
+//! Order: replies of one client are in the order of its commands; a pub/sub message that a client's
+//! own command causes follows that command's reply. Clients blocked on a key are served in the
+//! order in which they blocked.
 //!
-//! Units and limits: the configuration has Redis's names and units; [`Limits`] bounds what has no name there. What a
-//! slow reader pins counts as its output, by the classes of `client-output-buffer-limit`.
-//! Errors: what a client does wrong is answered, with Redis's texts. [`ConfigError`] is the fault of who wrote the
-//! configuration, [`Error`] the host's or the files'.
-//! Sources: the RESP specification; the behaviour of Redis 7.2, by its documentation and by asking a server.
+//! Units and limits: the configuration has Redis's names and units; [`Limits`] bounds everything
+//! that has no directive there. Memory that a slow reader pins counts as its output, by the classes
+//! of `client-output-buffer-limit`. Errors: a client's errors are answered with Redis's texts.
+//! [`ConfigError`] is the fault of the configuration's author, [`Error`] of the host or of the
+//! files. Sources: the RESP specification; the behaviour of Redis 7.2, from its documentation and
+//! from experiments with a server.
 
 #![forbid(unsafe_code)]
 

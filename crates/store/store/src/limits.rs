@@ -1,36 +1,40 @@
-//! Everything the service bounds that redis.conf has no directive for.
+//! Bounds of the service that have no directive in redis.conf.
 
 /// Bounds of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes taken from a socket by one read; the buffer is the core's, an idle connection holds none.
-    /// Default 64 KiB.
+    /// Bytes taken from a socket by one read. The buffer belongs to the core; an idle connection
+    /// holds none. Default 64 KiB.
     pub read_bytes: usize,
-    /// Bytes of a blob taken from a socket before other connections get their turn. Default 256 KiB.
+    /// Bytes of a large value read from a socket before other connections get their turn. Default
+    /// 256 KiB.
     pub blob_read_bytes: usize,
-    /// Bytes given to a socket before other connections get their turn. Default 256 KiB.
+    /// Bytes written to a socket before other connections get their turn. Default 256 KiB.
     pub write_slice_bytes: usize,
-    /// Bytes that wait for one client whatever `client-output-buffer-limit` says. Default 1 GiB.
+    /// Bytes of output that may wait for one client, even if `client-output-buffer-limit` allows
+    /// more. Default 1 GiB.
     pub out_bytes_max: usize,
-    /// Requests of one client that are found before the first of them runs, so that what they need is fetched together.
-    /// Default 16.
+    /// Requests of one client that are parsed before the first of them runs, so that the memory
+    /// they need is prefetched together. Default 16.
     pub requests_ahead_max: usize,
-    /// Bytes taken from a client while it is blocked or postponed. Default 1 MiB.
+    /// Bytes read from a client while it is blocked or postponed. Default 1 MiB.
     pub ahead_bytes_max: usize,
-    /// Samples kept for one event of `LATENCY`. Default 160.
+    /// Samples kept per event of `LATENCY`. Default 160.
     pub latency_samples_max: usize,
-    /// Different errors that are counted apart. Default 128.
+    /// Distinct error names that are counted separately. Default 128.
     pub error_names_max: usize,
-    /// Bytes of the journal that wait for the disk; beyond it clients do. Default 64 MiB.
+    /// Bytes of the AOF that wait for the disk; beyond this bound clients wait. Default 64 MiB.
     pub journal_bytes_max: usize,
-    /// Batches of commands from this process that wait for the core; beyond it who sends them does. Default 64.
+    /// Batches of commands from this process that wait for the core; beyond this bound their
+    /// senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Bytes a snapshot reads in one turn, with those of the table around them; about 0.1 ms. Default 64 KiB.
+    /// Bytes that a snapshot reads per turn, including the table around the values; about 0.1 ms.
+    /// Default 64 KiB.
     pub snapshot_turn_bytes: usize,
-    /// Bytes of a snapshot that wait for the disk because clients changed what it had not come to; beyond it they do.
-    /// Default 32 MiB.
+    /// Bytes of a snapshot that wait for the disk because clients changed keys that the snapshot
+    /// had not reached; beyond this bound clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
-    /// Elements that defragmentation moves in one turn; about 0.1 ms. Default 256.
+    /// Elements that defragmentation moves per turn; about 0.1 ms. Default 256.
     pub defrag_elements_per_turn: usize,
 }
 

@@ -1,4 +1,5 @@
-//! The server as a whole: sockets opened, data loaded, one core that owns all, and the end.
+//! The server as a whole: opening sockets, loading data, the core that owns all state, and
+//! shutdown.
 
 use std::fs;
 use std::io;
@@ -27,12 +28,13 @@ use crate::rewrite::keep_config;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
-/// Never, for the deadlines of HTTP that a reactor keeps and this protocol does not have: a year.
+/// One year in milliseconds. Disables the reactor's HTTP deadlines, which this protocol does not
+/// have.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
-/// What a connection gets for which there is no descriptor.
+/// Reply to a connection that is refused for lack of a descriptor.
 const SHED: &[u8] = b"-ERR max number of clients reached\r\n";
 
-/// How often work that waits for a snapshot to end looks whether it has.
+/// Interval at which work that waits for a snapshot polls for its end.
 const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
 /// A server whose sockets are open.
@@ -49,10 +51,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets on `core`, but takes those of `inherited` that listen where one is wanted.
+    /// Opens the sockets on `core`. A listener of `inherited` with a wanted address is used instead
+    /// of a new socket.
     ///
     /// # Errors
-    /// An address or the socket's path cannot be had.
+    /// An address or the socket's path cannot be bound.
     pub fn bind(
         config: Config,
         limits: Limits,
@@ -61,13 +64,15 @@ impl Server {
     ) -> Result<Server, Error> {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
-            // `maxclients` is kept here, with Redis's answer, and may be changed; connections beyond it only wait for that.
+            // `maxclients` is enforced in `State::admit`, with Redis's error, and may change at run
+            // time; the reactor must accept connections beyond it, so that they get this error.
             connections_max: usize::MAX,
             address_connections_max: usize::MAX,
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
-            // What waits for a client is bounded by its class; more in the kernel saves wakeups with large values.
+            // Waiting output is bounded per client class. A large kernel buffer saves wakeups with
+            // large values.
             unsent_bytes_max: 4 << 20,
             ..reactor::Limits::default()
         };
@@ -94,35 +99,37 @@ impl Server {
         })
     }
 
-    /// Has `CONFIG SET loglevel` change the log of this process, whose owner knows how. Without it the level is fixed.
+    /// Sets the function by which `CONFIG SET loglevel` changes this process's log. Without it the
+    /// level is fixed.
     pub fn on_log_level(&mut self, set: fn(LogLevel)) {
         self.set_log_level = Some(set);
     }
 
-    /// A client in this process.
+    /// Returns a client within this process.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Its TCP sockets, once more, for a process that is to take over.
+    /// Returns duplicates of the TCP listeners, for a handover to another process.
     ///
     /// # Errors
-    /// The host gives no more descriptors.
+    /// The host has no more descriptors.
     pub fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
         let sockets = self.listeners.sockets();
         sockets.map_err(|error| Error::host(error.to_string()))
     }
 
-    /// Where it listens.
+    /// Returns the TCP addresses that the server listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         self.listeners.addresses()
     }
 
-    /// Loads the data, then serves until `stop` is triggered or a client asks for the end; a snapshot is written first
-    /// where there are save points.
+    /// Loads the data, then serves until `stop` is triggered or a client shuts the server down. If
+    /// there are save points, a snapshot is written first.
     ///
     /// # Errors
-    /// The data cannot be loaded, or the core not be started.
+    /// The data cannot be loaded, the core cannot be started, or the last changes could not be
+    /// written to the AOF.
     pub fn run(self, stop: &Stop) -> Result<(), Error> {
         let Server {
             config,
@@ -134,15 +141,16 @@ impl Server {
             requests,
             set_log_level,
         } = self;
-        // Those in other hands are enough, and the end of all of them ends nothing here.
+        // Only handles of others keep the channel open; the server runs on after the last one is
+        // dropped.
         drop(handle);
         let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // The core builds what it owns of this, once.
+        // Taken once, by the core, which builds its state from it.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
-        // The reactor stops only after the last snapshot.
+        // Triggered after the last snapshot, so the reactor does not stop before it.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let loss = Arc::new(Loss::default());
@@ -176,7 +184,7 @@ impl Server {
         };
         let ended = reactor::run(listeners, &reactor_limits, SHED, &drained, start);
         if !config.unixsocket.is_empty() {
-            // Who starts next finds nothing in the way; a path that is gone already is as good.
+            // The next server finds the path free. The file may be gone already.
             drop(fs::remove_file(&config.unixsocket));
         }
         drop(pidfile);
@@ -194,11 +202,11 @@ impl Server {
     }
 }
 
-/// The file that tells others this process's number, as long as it runs.
+/// File with this process's id, which exists while the process runs.
 struct PidFile<'a>(&'a Path);
 
 impl<'a> PidFile<'a> {
-    /// Where it cannot be written the store serves all the same, as Redis does.
+    /// Writes the file. If this fails, the store serves all the same, as Redis does.
     fn write(path: &'a Path) -> Option<PidFile<'a>> {
         match fs::write(path, format!("{}\n", std::process::id())) {
             Ok(()) => Some(PidFile(path)),
@@ -212,12 +220,12 @@ impl<'a> PidFile<'a> {
 
 impl Drop for PidFile<'_> {
     fn drop(&mut self) {
-        // Who has removed it already wanted nothing else.
+        // The file may have been removed already.
         drop(fs::remove_file(self.0));
     }
 }
 
-/// Begins the end when whoever started the server asks for it.
+/// Starts the shutdown when `stop` is triggered.
 async fn shut_down_with(stop: Stop, shared: Rc<Shared>) {
     stop.triggered().await;
     let mut state = shared.state.borrow_mut();
@@ -236,7 +244,8 @@ async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {
         is_local: conn.peer.ip().is_loopback(),
         is_unix: false,
     };
-    // The deadline stays with the reactor's table until the connection is over, so that it counts there.
+    // The deadline entry stays in the reactor's table until the connection ends, so that the
+    // reactor counts the connection.
     let Conn {
         stream, deadline, ..
     } = conn;
@@ -283,7 +292,7 @@ async fn end_with(core: Core, shared: Rc<Shared>) {
     shared.state.borrow_mut().close_all();
 }
 
-/// What time brings: ticks, deadlines of blocked clients, the end of a pause.
+/// Runs the timed work: ticks, deadlines of blocked clients, the end of a pause.
 pub(crate) async fn keep_house(shared: Rc<Shared>) {
     let (mut hz, changed) = {
         let state = shared.state.borrow();
@@ -327,14 +336,15 @@ fn ticks_of(hz: Hertz) -> Interval {
     ticks
 }
 
-/// Removes what is due, as far as one turn goes; whether there is more.
+/// Removes expired keys and evicts, within the bounds of one turn. Returns whether there is more to
+/// do.
 fn turn(shared: &Shared) -> bool {
     let mut state = shared.state.borrow_mut();
     state.clock.begin_turn();
     state.turn()
 }
 
-/// Moves data together when that was asked for.
+/// Runs a defragmentation whenever one is requested.
 async fn keep_compact(shared: Rc<Shared>) {
     let wanted = Rc::clone(&shared.state.borrow().defrag_wanted);
     loop {
@@ -349,7 +359,7 @@ async fn keep_compact(shared: Rc<Shared>) {
     }
 }
 
-/// The addresses to listen on: those named, without what this host lacks and may lack.
+/// Returns the addresses to listen on: those of `bind`, without optional ones that this host lacks.
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
     if port == 0 {
@@ -382,14 +392,14 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
 }
 
-/// Whether this host has the address, so that an optional one that it lacks is left out.
+/// Returns whether this host has the address.
 fn can_bind(address: SocketAddr) -> bool {
     let any_port = SocketAddr::new(address.ip(), 0);
     std::net::TcpListener::bind(any_port).is_ok()
 }
 
 fn bind_unix(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListener> {
-    // A socket that nobody listens on any more is what a killed server leaves behind.
+    // A killed server leaves its socket file behind, on which nothing listens.
     if std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     {

@@ -1,14 +1,15 @@
-//! What the configuration means to the parser and to the data.
+//! Settings of the parser and of the keyspace, derived from the configuration.
 
 use keyspace::Encodings;
 
 use crate::config::Config;
 use crate::state::State;
 
-/// Keys compared for one eviction, whatever the configuration says: no turn is to take long.
+/// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher: it bounds a
+/// turn's length.
 const SAMPLES_MAX: usize = 64;
 
-/// The bounds and settings of the data.
+/// Returns the limits of the keyspace that `config` sets.
 pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
     let size = |value: i64| usize::try_from(value).unwrap_or(0);
     let bytes = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
@@ -36,7 +37,7 @@ pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
 }
 
 impl State {
-    /// Tells the data what the configuration says.
+    /// Applies the configuration to the keyspace.
     pub(crate) fn apply_settings(&mut self) {
         self.keyspace.set_limits(keyspace_limits(&self.config));
         self.client_bytes_max = self.config.client_bytes_max();
@@ -44,7 +45,7 @@ impl State {
             .set_notify(self.config.notify_keyspace_events.0);
     }
 
-    /// The bounds of requests.
+    /// Returns the limits of requests for the parser.
     pub(crate) fn parser_limits(&self) -> resp::Limits {
         resp::Limits {
             bulk_bytes_max: self.config.proto_max_bulk_len.0 as usize,

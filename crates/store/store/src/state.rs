@@ -1,4 +1,4 @@
-//! All that the one core owns: the data, the clients and what joins them.
+//! State owned by the one core: the data, the clients and their subscriptions and waits.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,22 +23,22 @@ use crate::rewrite::Rewriters;
 use crate::slowlog::Slowlog;
 use crate::stats::Stats;
 
-/// What a command leaves its connection to do.
+/// The next step of a connection after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It was answered: go on.
+    /// The command was answered: continue.
     Next,
-    /// It waits for a key.
+    /// The command waits for a key.
     Blocked,
-    /// It is to be run again when the pause is over.
+    /// The command runs again when the pause is over.
     Postponed,
 }
 
-/// Commands are held back for a while.
+/// A `CLIENT PAUSE`: commands are held back until a deadline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     pub(crate) until_ms: u64,
-    /// Reads too.
+    /// True if reads are held back too.
     pub(crate) all: bool,
 }
 
@@ -49,34 +49,35 @@ pub(crate) struct State {
     pub(crate) keyspace: Keyspace,
     pub(crate) clients: Slab<Client>,
     client_bytes: usize,
-    /// What they may hold; 0 is no bound: `maxmemory-clients`.
+    /// Maximum bytes that all clients together may hold (`maxmemory-clients`); 0 for no limit.
     pub(crate) client_bytes_max: u64,
-    /// Clients by their number, which is never used again.
+    /// Clients by id; an id is never reused.
     pub(crate) by_id: BTreeMap<u64, ClientKey>,
     next_id: u64,
     pub(crate) hub: Hub,
     pub(crate) monitors: Vec<ClientKey>,
     pub(crate) waiting: Waiting,
-    /// Told when [`Waiting`] or the pause has an earlier deadline.
+    /// Notified when [`Waiting`] or the pause has an earlier deadline.
     pub(crate) deadline_changed: Rc<Notify>,
     pub(crate) pause: Option<Pause>,
-    /// Whose command runs.
+    /// The client whose command runs, if any.
     pub(crate) running: Option<ClientKey>,
-    /// That command was parked before, and is where it has to be if it has to wait again.
+    /// True if the running command was blocked before; if it has to wait again, it keeps its place
+    /// in the queue.
     pub(crate) retrying: bool,
-    /// That command was shown to those who monitor when it began to wait.
+    /// True if the running command was already shown to monitors, when it began to wait.
     pub(crate) is_shown: bool,
     pub(crate) stats: Stats,
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) persist: Persist,
     pub(crate) rewriters: Rewriters,
-    /// Told when data is to be moved together.
+    /// Notified when a defragmentation is requested.
     pub(crate) defrag_wanted: Rc<Notify>,
-    /// Changes what is logged, where that is the store's to say.
+    /// Function that changes the level of the process's log, if the store may do so.
     pub(crate) set_log_level: Option<fn(LogLevel)>,
     pub(crate) stop: Stop,
-    /// What the reactor counts; none where it accepts no connections.
+    /// The reactor's counters; `None` if this store accepts no connections.
     pub(crate) accepting: Option<Arc<[reactor::Counters]>>,
     pub(crate) run_id: String,
 }
@@ -129,7 +130,10 @@ impl State {
         self.clock.unix_ms()
     }
 
-    /// Takes a new client in, or says why not.
+    /// Registers a new client.
+    ///
+    /// # Errors
+    /// The error reply for a client that is refused.
     pub(crate) fn admit(&mut self, peer: Peer) -> Result<ClientKey, &'static str> {
         if self.config.maxclients.0 as usize <= self.clients.len() {
             self.stats.rejected_connections += 1;
@@ -153,13 +157,14 @@ impl State {
         Ok(key)
     }
 
-    /// Connections that were not served: for want of a place, of a password, or of a descriptor.
+    /// Returns the number of refused connections: for `maxclients`, for protected mode, or for lack
+    /// of a descriptor.
     pub(crate) fn rejected_connections(&self) -> u64 {
         let cores = self.accepting.iter().flat_map(|cores| cores.iter());
         self.stats.rejected_connections + cores.map(reactor::Counters::shed).sum::<u64>()
     }
 
-    /// Forgets a client whose connection is over.
+    /// Removes a client whose connection has ended.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.unpark(key);
         self.unsubscribe_all(key);
@@ -173,7 +178,7 @@ impl State {
         self.by_id.remove(&client.id);
     }
 
-    /// Ends a client for whom too much waits.
+    /// Closes a client whose waiting output exceeds the limits of its class.
     pub(crate) fn bound_output(&mut self, key: ClientKey) {
         let now_ms = self.now_ms();
         let limits = &self.config.client_output_buffer_limit;
@@ -209,14 +214,16 @@ impl State {
         }
     }
 
-    /// Removes what is due and evicts what is too much, within bounds; whether there is more of it.
+    /// Removes expired keys and evicts, within the bounds of one turn. Returns whether there is
+    /// more to do.
     pub(crate) fn turn(&mut self) -> bool {
         let more = self.keyspace.turn(self.now_ms());
         self.settle_effects();
         more
     }
 
-    /// Moves data together, within bounds, and has the allocator give back what that left; whether there is more to move.
+    /// Defragments within the bounds of one turn; after the last turn the allocator returns free
+    /// memory. Returns whether there is more to move.
     pub(crate) fn defrag_turn(&mut self) -> bool {
         if !self.keyspace.is_defragmenting() {
             return false;
@@ -229,14 +236,15 @@ impl State {
         goes_on
     }
 
-    /// Removes keys whose tags were dropped, within bounds; whether all are gone.
+    /// Removes keys whose cache tags were dropped, within the bounds of one turn. Returns whether
+    /// all are gone.
     pub(crate) fn sweep_tagged(&mut self) -> bool {
         let is_swept = self.keyspace.sweep_tagged();
         self.settle_effects();
         is_swept
     }
 
-    /// Housekeeping, `hz` times a second.
+    /// Runs the housekeeping, `hz` times a second.
     pub(crate) fn tick(&mut self) {
         let now_ms = self.now_ms();
         self.stats.sample(now_ms, self.clock.turns());
@@ -257,13 +265,13 @@ impl State {
         self.persist_tick();
     }
 
-    /// The next moment at which something is due that no tick brings.
+    /// Returns the next deadline of a blocked client or of the pause, if any.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let pause = self.pause.map(|pause| pause.until_ms);
         self.waiting.next_due_ms().into_iter().chain(pause).min()
     }
 
-    /// Does what is due: answers blocked clients in vain, ends a pause.
+    /// Handles due deadlines: blocked clients get their timeout reply, and a pause ends.
     pub(crate) fn do_due(&mut self) {
         self.time_out();
         if let Some(pause) = self.pause
@@ -283,19 +291,19 @@ impl State {
         }
     }
 
-    /// Ends every connection: the server stops.
+    /// Closes every connection, as the server stops.
     pub(crate) fn close_all(&mut self) {
         for (_, client) in &mut self.clients {
             client.close(Closing::Now);
         }
     }
 
-    /// Bytes that clients hold together, which count for `maxmemory`.
+    /// Returns the bytes that all clients together hold; they count towards `maxmemory`.
     pub(crate) fn client_bytes(&self) -> usize {
         self.client_bytes
     }
 
-    /// Takes note of what a client holds now.
+    /// Updates the totals with the bytes that a client holds now.
     pub(crate) fn recount(&mut self, key: ClientKey) {
         let client = &mut self.clients[key];
         let held = client.held_bytes();
@@ -306,7 +314,8 @@ impl State {
         }
     }
 
-    /// Ends clients, those that hold the most first, until the rest holds no more than `maxmemory-clients` allows.
+    /// Closes clients, those that hold the most bytes first, until the rest is within
+    /// `maxmemory-clients`.
     pub(crate) fn evict_clients(&mut self) {
         while 0 < self.client_bytes_max && self.client_bytes_max < self.client_bytes as u64 {
             let clients = self.clients.iter();
@@ -325,18 +334,18 @@ impl State {
         }
     }
 
-    /// Bytes of the data and of what clients hold: what `maxmemory` bounds.
+    /// Returns the bytes that `maxmemory` bounds: the data's and the clients'.
     pub(crate) fn used_bytes(&self) -> usize {
         self.keyspace.used_bytes() + self.client_bytes
     }
 
-    /// Notes the most that the data and the clients ever took.
+    /// Updates the peak of [`State::used_bytes`].
     pub(crate) fn note_peak(&mut self) {
         let used = self.used_bytes() as u64;
         self.stats.peak_bytes = self.stats.peak_bytes.max(used);
     }
 
-    /// Takes over a configuration that `CONFIG SET` changed from `before`.
+    /// Applies a configuration that `CONFIG SET` changed from `before`.
     pub(crate) fn apply_config(&mut self, before: &Config) -> Result<(), String> {
         self.persist_config(before)?;
         self.apply_settings();
@@ -347,7 +356,7 @@ impl State {
         }
         let needs_password = !self.config.requirepass.is_empty();
         if !needs_password {
-            // Without a password everybody is the one user there is.
+            // Without a password every client is the one user, `default`.
             for (_, client) in &mut self.clients {
                 client.authenticated = true;
             }
@@ -355,7 +364,7 @@ impl State {
         Ok(())
     }
 
-    /// Shows a command to those who watch all of them.
+    /// Sends a command to all clients in `MONITOR` mode.
     pub(crate) fn show_monitors(&mut self, key: ClientKey, args: &[Bytes]) {
         let client = &self.clients[key];
         let now_us = self.clock.unix_us();
@@ -381,7 +390,7 @@ fn passes(bytes: u64, bound: u64) -> bool {
     0 < bound && bound <= bytes
 }
 
-/// Forty hexadecimal digits that another run does not have.
+/// Returns the run id: forty hexadecimal digits, derived from `seed`.
 fn run_id(seed: u64) -> String {
     let mut id = String::new();
     let mut state = seed;

@@ -1,30 +1,31 @@
-//! Directives of Redis that change nothing here, and what their values may be.
+//! Redis directives that have no effect here, with the values they accept.
 
 use super::value::{boolean, integer, memory, not_among};
 
-/// A directive of Redis that is read, kept and shown, so that a configuration people have goes on working, and that
-/// changes nothing here: what it tunes does not exist, or is always as its default says. Names, defaults and bounds are
-/// those of Redis 7.0.
+/// A Redis directive that is parsed, kept and shown but has no effect, so that existing
+/// configuration files keep working. The feature it tunes does not exist here, or always behaves as
+/// its default says. Names, defaults and bounds are those of Redis 7.0.
 pub(crate) struct Accepted {
     pub(crate) name: &'static str,
-    /// The name it had before.
+    /// The older name, if any.
     pub(crate) alias: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,
-    /// Whether `CONFIG SET` may change it.
+    /// True if `CONFIG SET` may change it.
     pub(crate) live: bool,
-    /// Why it cannot be anything but its default: what else it says would be needed, and is not there.
+    /// The reason why any value but the default is refused: other values need a feature that does
+    /// not exist here.
     pub(crate) only_default: Option<&'static str>,
 }
 
-/// What values a directive takes.
+/// The type of a directive's value.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
     Flag,
-    /// From … to.
+    /// Integer between two bounds, inclusive.
     Int(i64, i64),
-    /// From … to, with a unit.
+    /// Bytes between two bounds, inclusive, with an optional unit.
     Bytes(u64, u64),
     /// Bytes, or a percentage of `maxmemory`.
     BytesOrPercent,
@@ -32,11 +33,11 @@ enum Kind {
     Choice(&'static [&'static str]),
     /// Any of [`SHUTDOWN`].
     Shutdown,
-    /// Three adjustments.
+    /// Three adjustments of the OOM score.
     OomScores,
     Percentiles,
     HostName,
-    /// The template of a process's title.
+    /// Template of the process title.
     Title,
     /// `no one`, or a host and its port.
     Replication,
@@ -96,7 +97,7 @@ impl Accepted {
         }
     }
 
-    /// `CONFIG SET` may not change it.
+    /// Marks the directive as one that `CONFIG SET` may not change.
     const fn fixed(self) -> Accepted {
         Accepted {
             live: false,
@@ -111,12 +112,13 @@ impl Accepted {
         }
     }
 
-    /// Both its names, the newer one first.
+    /// Returns the name and the alias, if any, in this order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.alias)
     }
 
-    /// The value that a line's words say, as `CONFIG GET` shows it. The errors are Redis's texts.
+    /// Parses the words of a line into the value that `CONFIG GET` shows. The errors are Redis's
+    /// texts.
     pub(crate) fn read(&self, words: &[String]) -> Result<String, String> {
         let several: Vec<&str> = words.iter().flat_map(|word| word.split(' ')).collect();
         match self.kind {
@@ -147,7 +149,7 @@ fn one_of(word: &str, choices: &[&str]) -> Result<String, String> {
         .iter()
         .find(|known| known.eq_ignore_ascii_case(word));
     match found {
-        // The same by another word.
+        // `relative` is a synonym of `yes` (`oom-score-adj`).
         Some(&"relative") => Ok("yes".to_owned()),
         Some(found) => Ok((*found).to_owned()),
         None => Err(not_among(choices)),
@@ -177,7 +179,7 @@ fn shutdown(words: &[&str]) -> Result<String, String> {
             .position(|known| known.eq_ignore_ascii_case(word));
         named[index.ok_or_else(|| not_among(SHUTDOWN))?] = true;
     }
-    // Nothing is added by the first word, which is none of the others.
+    // Indices 1 and 2 are `save` and `nosave`. `default`, index 0, adds nothing.
     if named[1] && named[2] {
         return Err("shutdown options SAVE and NOSAVE can't be used simultaneously".to_owned());
     }
@@ -244,7 +246,7 @@ fn title(word: &str) -> Result<String, String> {
         "unixsocket",
         "config-file",
     ];
-    // Two braces stand for one.
+    // `{{` is an escaped brace.
     let text = word.replace("{{", "");
     let sound = text.split('{').skip(1).all(|part| {
         let name = part.split_once('}');
@@ -430,7 +432,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("tls-session-cache-timeout", "300", 0, INT),
     flag("tls-session-caching", "yes"),
     int("tracking-table-max-keys", "1000000", 0, LONG),
-    // Of Valkey up to 9.0 alone, with its defaults.
+    // Directives that only Valkey has (up to 9.0), with its defaults.
     int("active-defrag-cycle-us", "500", 0, 100_000),
     text("availability-zone", ""),
     text("cluster-announce-client-ipv4", ""),

@@ -1,4 +1,4 @@
-//! Every directive: its name, its value, and when it may change.
+//! Table of all directives that have an effect: name, value, and whether it may change at run time.
 
 use super::Config;
 use super::value::Value;
@@ -6,9 +6,9 @@ use super::value::Value;
 /// One directive of redis.conf, which is also a parameter of `CONFIG GET` and `CONFIG SET`.
 pub(crate) struct Directive {
     pub(crate) name: &'static str,
-    /// The name it had before.
+    /// The other name of the same directive, if any.
     pub(crate) alias: Option<&'static str>,
-    /// Whether `CONFIG SET` may change it.
+    /// True if `CONFIG SET` may change it.
     pub(crate) live: bool,
     pub(crate) show: fn(&Config) -> String,
     pub(crate) read: fn(&mut Config, &[String]) -> Result<(), String>,

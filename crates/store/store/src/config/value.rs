@@ -1,8 +1,9 @@
-//! What a directive's words may be, and how each prints.
+//! Types of directive values: how they are parsed and printed.
 
 use std::fmt::Display;
 
-/// A value of a directive: read from its words, shown as `CONFIG GET` does. The errors are Redis's texts.
+/// A value of a directive: parsed from the words of a line, shown as `CONFIG GET` does. The errors
+/// are Redis's texts.
 pub(super) trait Value: Sized {
     fn read(words: &[String]) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -23,7 +24,7 @@ pub(super) fn boolean(word: &str) -> Result<bool, String> {
     }
 }
 
-/// A number as Redis takes it: without a plus, and without zeros before it.
+/// Parses an integer as Redis does: without a plus sign or leading zeros.
 pub(super) fn integer(word: &str, min: i64, max: i64) -> Result<i64, String> {
     let number = word.parse::<i64>().ok();
     let number = number.filter(|number| number.to_string() == word);
@@ -93,7 +94,7 @@ impl<const MIN: i64, const MAX: i64> Value for Int<MIN, MAX> {
     }
 }
 
-/// How often a second: what is out of bounds is taken as the bound.
+/// A frequency in hertz; out-of-range values are clamped to 1–500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hertz(pub(crate) i64);
 
@@ -122,7 +123,7 @@ impl<const MIN: u64, const MAX: u64> Value for Memory<MIN, MAX> {
     }
 }
 
-/// Bytes between two bounds, with an optional unit.
+/// Parses a number of bytes, with an optional unit, between `min` and `max`.
 pub(super) fn memory(word: &str, min: u64, max: u64) -> Result<u64, String> {
     let bytes = size(word).ok_or("argument must be a memory value")?;
     within(bytes, min, max)
@@ -144,7 +145,7 @@ fn size(word: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// An octal mode of a file.
+/// An octal file mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode(pub(crate) u32);
 
@@ -163,7 +164,7 @@ impl Value for Mode {
     }
 }
 
-/// Any words, shown with a space between.
+/// Any number of words, shown separated by spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<String>);
 
@@ -178,7 +179,7 @@ impl Value for Words {
     }
 }
 
-/// What leaves when memory is short.
+/// The policy that picks the keys to evict when memory is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EvictionPolicy(pub(crate) keyspace::Policy);
 
@@ -198,7 +199,7 @@ impl Value for EvictionPolicy {
     }
 }
 
-/// Which events of keys are published.
+/// Classes of keyspace events that are published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Events(pub(crate) keyspace::Notify);
 
@@ -214,12 +215,12 @@ impl Value for Events {
     }
 }
 
-/// When a snapshot is due: after so many seconds with at least so many changes.
+/// A condition for a snapshot: at least `changes` changes and `seconds` seconds since the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavePoint {
-    /// Since the last snapshot.
+    /// Seconds since the last snapshot.
     pub(crate) seconds: u64,
-    /// Since the last snapshot.
+    /// Changes since the last snapshot.
     pub(crate) changes: u64,
 }
 
@@ -251,25 +252,25 @@ impl Value for Vec<SavePoint> {
     }
 }
 
-/// Bounds of what waits for one class of clients: at once, or for so many seconds on end. Zero is none.
+/// Limits on the output that waits for a client of one class. Zero means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutputLimit {
-    /// Bytes that end the connection at once.
+    /// Bytes of waiting output that close the connection at once.
     pub(crate) hard_bytes: u64,
-    /// Bytes that end it after `soft_seconds`.
+    /// Bytes of waiting output that close the connection if exceeded for `soft_seconds`.
     pub(crate) soft_bytes: u64,
-    /// How long `soft_bytes` may be passed.
+    /// Seconds for which `soft_bytes` may be exceeded.
     pub(crate) soft_seconds: u64,
 }
 
-/// The bounds of the classes of clients.
+/// Output limits per class of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputLimits {
-    /// Those that neither subscribe nor replicate; monitors too.
+    /// Clients that are neither subscribers nor replicas; includes monitors.
     pub(crate) normal: OutputLimit,
-    /// Kept for replication.
+    /// Replicas; kept and shown only, as replication is not supported.
     pub(crate) replica: OutputLimit,
-    /// Those in pub/sub mode.
+    /// Clients in pub/sub mode.
     pub(crate) pubsub: OutputLimit,
 }
 
@@ -289,14 +290,15 @@ impl Default for OutputLimits {
 }
 
 impl OutputLimits {
-    /// With fewer bytes no client passes a bound; there are none of replicas.
+    /// Returns the smallest limit over all classes, hard or soft; a client with less waiting output
+    /// cannot exceed any. The class of replicas is left out: replication is not supported.
     pub(crate) fn least_bytes(&self) -> u64 {
         let bounds = [self.normal, self.pubsub].map(|it| [it.hard_bytes, it.soft_bytes]);
         let set = bounds.into_iter().flatten().filter(|bytes| 0 < *bytes);
         set.min().unwrap_or(u64::MAX)
     }
 
-    /// Takes over the classes that `words` name.
+    /// Replaces the limits of the classes that `words` name.
     pub(super) fn update(&mut self, words: &[String]) -> Result<(), String> {
         let words = Words::read(words)?.0;
         if words.len() % 4 != 0 {
@@ -352,7 +354,7 @@ pub(super) fn not_among(choices: &[&str]) -> String {
     )
 }
 
-/// A closed set of words.
+/// Defines an enum whose variants are the words that a directive accepts.
 macro_rules! choice {
     ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -377,39 +379,39 @@ macro_rules! choice {
 }
 
 choice! {
-    /// When the journal reaches the disk.
+    /// The policy for syncing the AOF to disk.
     pub(crate) Fsync {
         /// Once a second.
         EverySecond = "everysec",
         /// Before the reply.
         Always = "always",
-        /// When the system pleases.
+        /// When the kernel writes it back.
         No = "no",
     }
 }
 
 choice! {
-    /// How much is logged.
+    /// The level of the log.
     pub LogLevel {
         /// Everything.
         Debug = "debug",
-        /// Much.
+        /// More than the important events.
         Verbose = "verbose",
-        /// What matters.
+        /// Important events.
         Notice = "notice",
-        /// What is wrong.
+        /// Problems only.
         Warning = "warning",
     }
 }
 
 choice! {
-    /// What `DEBUG` is allowed to do, and for whom.
+    /// Clients that may use `DEBUG`.
     pub(crate) Allowed {
-        /// Nobody.
+        /// No client.
         No = "no",
-        /// Everybody.
+        /// All clients.
         Yes = "yes",
-        /// Who connects from this machine.
+        /// Clients that connect from this machine.
         Local = "local",
     }
 }
