@@ -1,14 +1,14 @@
-//! The data on disk: snapshots, the journal, and when which is written.
+//! The data on disk: snapshots, the AOF, and the schedule for writing them.
 //!
 //! ```text
 //! dir/dump.rdb                         the snapshot
-//! dir/appendonlydir/NAME.manifest      which of the files below count, in which order
-//!                   NAME.3.base.rdb    a snapshot, from which the increments go on
-//!                   NAME.4.incr.aof    commands since
+//! dir/appendonlydir/NAME.manifest      which of the files below are valid, and their order
+//!                   NAME.3.base.rdb    a snapshot, which the increments continue
+//!                   NAME.4.incr.aof    commands since that snapshot
 //! ```
 //!
-//! A rewrite begins a new increment and a new base at one moment, and replaces the list once the base is whole: at any
-//! moment the files that are listed hold all data.
+//! A rewrite starts a new increment and a new base at the same moment, and replaces the manifest
+//! once the base is complete: at any moment the listed files hold all data.
 
 mod journal;
 mod load;
@@ -39,20 +39,20 @@ pub(crate) use journal::{Loss, sync_parent};
 use load::BlobAllocator;
 use manifest::Manifest;
 
-/// Bytes that a snapshot written before anybody is served encodes at once.
+/// Bytes encoded at a time by a snapshot that is written before the server accepts clients.
 const BLOCKING_PIECE_BYTES: usize = 1 << 20;
 
-/// How long after one that failed a snapshot or the journal's begin is tried again.
+/// Delay before a failed snapshot, or a failed start of the AOF, is retried.
 const RETRY_MS: u64 = 5_000;
 
-/// Work that takes a snapshot.
+/// Background work that takes a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Save,
     Rewrite,
 }
 
-/// How the snapshots or the rewrites have gone.
+/// Results of the snapshots, or of the rewrites, so far.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ok: bool,
@@ -70,65 +70,67 @@ impl Default for Record {
     }
 }
 
-/// Snapshots and the journal.
+/// State of the snapshots and of the AOF.
 #[derive(Debug)]
 pub(crate) struct Persist {
     journal: Option<Journal>,
-    /// Why the journal that should be there could not be begun.
+    /// The error that prevented the configured AOF from being started, if any.
     unbegun: Option<String>,
     loss: Arc<Loss>,
     manifest: Manifest,
-    /// Bytes of the journal's files after the last rewrite.
+    /// Bytes of the AOF's files after the last rewrite.
     rewritten_bytes: u64,
-    /// Under way, since when, and the changes counted then.
+    /// The running job, its start in milliseconds, and the change count at its start.
     running: Option<(Job, u64, u64)>,
-    /// To be done next.
+    /// Queued jobs.
     wanted: Vec<Job>,
     wake: Rc<Notify>,
-    /// Told when the journal has something to send.
+    /// Notified when the AOF has bytes to send to its thread.
     dirty: Rc<Notify>,
-    /// Told when less of a snapshot waits.
+    /// Notified when fewer bytes of a snapshot wait for the disk.
     pub(crate) drained: Rc<Notify>,
     saves: Record,
     rewrites: Record,
-    /// Rewrites that failed since one did not.
+    /// Number of consecutive failed rewrites.
     failed_rewrites: u64,
-    /// The longest turn of the snapshot under way, or else of the last one.
+    /// Longest turn of the running snapshot, or of the last one if none is running.
     longest_turn: Duration,
     last_save_ms: u64,
-    /// When a save was last tried because it was due.
+    /// Time of the last automatic attempt, in milliseconds: a due save, or a start of the AOF.
     tried_ms: u64,
-    /// Changes that the last snapshot holds.
+    /// Change count at the start of the last successful snapshot.
     saved_changes: u64,
-    /// Clients that asked for a snapshot and wait for it.
+    /// Clients blocked in `SAVE` until the snapshot is done.
     pub(crate) savers: Vec<ClientKey>,
-    /// How often all databases were emptied while there were save points.
+    /// Number of times that all databases were emptied while save points were set.
     flushes: u64,
-    /// How many of these had come when the running snapshot began.
+    /// Value of `flushes` when the running snapshot started.
     flushes_begun: u64,
-    /// How many of these no snapshot has to be waited for any more.
+    /// Number of flushes whose snapshot was written or failed, so that no client waits for it.
     flushes_done: u64,
-    /// How many of these a snapshot on the disk has seen.
+    /// Number of flushes that a snapshot on disk includes.
     flushes_saved: u64,
-    /// The running snapshot holds what was emptied since, and is not to be kept.
+    /// True if the databases were emptied after the running snapshot started; its file is then
+    /// discarded.
     is_outdated: bool,
-    /// The server stops after the next snapshot.
+    /// True if the server stops after the next snapshot.
     stops: bool,
 }
 
-/// A journal that goes on where it was left, or begins.
+/// An AOF to continue or to start.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// The file to append to; an error where a full disk has no room for it.
+    /// The file to append to, or the error if the disk is full.
     file: Result<File, String>,
     manifest: Manifest,
     bytes: u64,
     base_bytes: u64,
-    /// Of the end of the file.
+    /// Checksum state at the end of the file.
     sum: Sum,
 }
 
-/// Loads the data and opens the journal, if there is to be one. On a full disk the data is there all the same, for reads.
+/// Loads the data and opens the AOF, if it is enabled. On a full disk the data is loaded all the
+/// same and only reads are served.
 pub(crate) fn open(
     config: &Config,
     keyspace: &mut Keyspace,
@@ -177,11 +179,11 @@ pub(crate) fn open(
     Ok(Some(opened))
 }
 
-/// The path that could not be written, and why.
+/// A path that could not be written, with the error.
 type Unwritten = (PathBuf, io::Error);
 
-/// Opens the journal's last file, and writes those before it that are not there yet. What is there is not written again:
-/// there may be no room.
+/// Opens the AOF's last increment, and creates the base and the increment if they are missing.
+/// Existing files are not rewritten, as the disk may be full.
 fn begin(
     config: &Config,
     places: &BlobAllocator,
@@ -225,7 +227,7 @@ fn begin(
     Ok(file)
 }
 
-/// Gives another name to a file that is not listed and yet holds something: its list was lost, or never written.
+/// Renames a non-empty file that is not in the manifest: the manifest was lost, or never written.
 fn set_aside(path: &Path) -> io::Result<()> {
     if !fs::metadata(path).is_ok_and(|file| 0 < file.len()) {
         return Ok(());
@@ -312,7 +314,7 @@ impl Persist {
         self.journal.is_some()
     }
 
-    /// Why commands that change data are refused, if they are.
+    /// Returns the error reply for commands that change data, if they are refused.
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(
@@ -327,14 +329,15 @@ impl Persist {
         Some(format!("MISCONF Errors writing to the AOF file: {fault}"))
     }
 
-    /// Why changes cannot be journaled at the moment, if so.
+    /// Returns the error that currently prevents changes from being written to the AOF, if any.
     fn journal_fault(&self) -> Option<String> {
-        // One that begins again counts only once it is whole.
+        // While the AOF is being restarted, its start error counts until the rewrite is complete.
         let unbegun = self.unbegun.clone();
         unbegun.or_else(|| self.journal.as_ref()?.fault())
     }
 
-    /// Returns the reply to a command whose change is not on the disk, although a reply would promise that.
+    /// Returns the reply to a command whose change is not on disk although `appendfsync always`
+    /// promises that.
     pub(crate) fn unwritten_reply(&self) -> String {
         let fault = self.journal_fault().unwrap_or_default();
         format!(
@@ -347,7 +350,7 @@ impl Persist {
         self.journal.as_ref().is_some_and(Journal::promises)
     }
 
-    /// Takes what one command or transaction changed.
+    /// Appends the changes of one command or transaction to the AOF, if any.
     pub(crate) fn append(&mut self, commands: &[(usize, Vec<Bytes>)]) {
         if let Some(journal) = &mut self.journal {
             journal.append(commands);
@@ -355,27 +358,28 @@ impl Persist {
         }
     }
 
-    /// What replies so far have to wait for.
+    /// Returns the write that the replies so far must wait for, if any.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
     }
 
-    /// A snapshot has kept the core for so long at once.
+    /// Records that a turn of the snapshot occupied the core for `took`.
     fn note_turn(&mut self, took: Duration) {
         self.longest_turn = self.longest_turn.max(took);
     }
 
-    /// For how long a snapshot has kept the core at once, at most.
+    /// Returns the longest time, in microseconds, that a turn of the snapshot occupied the core.
     pub(crate) fn longest_turn_us(&self) -> u128 {
         self.longest_turn.as_micros()
     }
 
-    /// Returns whether the snapshot running holds data that is gone since, so that it must not replace a file.
+    /// Returns whether the running snapshot contains data that was flushed since, so that it must
+    /// not replace a file.
     pub(crate) fn is_outdated(&self) -> bool {
         self.is_outdated
     }
 
-    /// Returns whether the snapshot after that many emptyings of all databases was written, or failed.
+    /// Returns whether the snapshot for flush number `flushes` was written, or failed.
     pub(crate) fn is_flush_done(&self, flushes: u64) -> bool {
         flushes <= self.flushes_done
     }
@@ -388,7 +392,7 @@ impl Persist {
         self.journal.as_ref().map_or(0, Journal::pending_bytes)
     }
 
-    /// The lines of `INFO persistence`.
+    /// Adds the lines of `INFO persistence`.
     pub(crate) fn describe(
         &self,
         changes: u64,
@@ -406,7 +410,7 @@ impl Persist {
         };
         add("loading", &0);
         add("async_loading", &0);
-        // There is no fork.
+        // Snapshots do not fork, so there are no copy-on-write pages.
         add("current_cow_peak", &0);
         add("current_cow_size", &0);
         add("current_cow_size_age", &0);
@@ -454,7 +458,7 @@ impl Persist {
 }
 
 impl State {
-    /// Has a snapshot written; its moment is the next turn's begin.
+    /// Queues a snapshot; its point in time is the start of a later turn.
     pub(crate) fn begin_save(&mut self) -> Result<(), String> {
         match self.persist.running {
             Some((Job::Save, ..)) => {
@@ -469,14 +473,14 @@ impl State {
         Ok(())
     }
 
-    /// Has a snapshot written and the client wait for it.
+    /// Queues a snapshot and makes the client wait for it.
     pub(crate) fn save_for(&mut self, key: ClientKey) -> Result<(), String> {
         self.begin_save()?;
         self.persist.savers.push(key);
         Ok(())
     }
 
-    /// Has the journal written anew.
+    /// Queues a rewrite of the AOF. Returns the reply.
     pub(crate) fn begin_rewrite(&mut self) -> Result<&'static str, String> {
         let begun = self.persist.running.is_none() && self.persist.wanted.is_empty();
         match self.persist.running {
@@ -494,8 +498,9 @@ impl State {
         })
     }
 
-    /// Has a snapshot without data replace the one on the disk, which would come back after a crash. Returns the number to
-    /// ask [`Persist::is_flush_done`] for, where no journal keeps the change.
+    /// Queues a snapshot without data. It replaces the snapshot on disk, whose data would otherwise
+    /// return after a crash. Without an AOF, returns the flush number to pass to
+    /// [`Persist::is_flush_done`].
     pub(crate) fn save_flush(&mut self) -> Option<u64> {
         if self.config.save.is_empty() {
             return None;
@@ -517,7 +522,8 @@ impl State {
         self.persist.wake.notify_one();
     }
 
-    /// Stops the server, after a snapshot if there is to be one. Nothing runs from here on.
+    /// Stops the server, after a snapshot if `save` is set. No command runs from here on, unless
+    /// that snapshot fails.
     pub(crate) fn shut_down(&mut self, save: bool) {
         if self.persist.stops {
             return;
@@ -533,12 +539,14 @@ impl State {
         self.persist.wake.notify_one();
     }
 
-    /// Whether a stop without further words writes a snapshot: when snapshots are due at times anyway.
+    /// Returns whether a stop without `SAVE` or `NOSAVE` writes a snapshot: if there are save
+    /// points.
     pub(crate) fn saves_at_end(&self) -> bool {
         !self.config.save.is_empty()
     }
 
-    /// Begins what is due: snapshots by their points, rewrites by growth; and stops when the disk is lost.
+    /// Queues due jobs: snapshots by their save points, rewrites by growth. Stops the server after
+    /// a failed sync of the AOF.
     pub(crate) fn persist_tick(&mut self) {
         let now_ms = self.now_ms();
         let persist = &self.persist;
@@ -562,7 +570,7 @@ impl State {
         });
         let is_flush_due = persist.flushes_saved < persist.flushes
             && RETRY_MS < now_ms.saturating_sub(persist.tried_ms);
-        // One that failed is tried again after a while, not at each tick.
+        // A failed snapshot is retried after `RETRY_MS`, not at each tick.
         let may_try = persist.saves.ok || RETRY_MS < now_ms.saturating_sub(persist.tried_ms);
         if due && may_try || is_flush_due {
             self.persist.tried_ms = now_ms;
@@ -584,7 +592,7 @@ impl State {
         }
     }
 
-    /// Takes over what `CONFIG SET` changed about the files.
+    /// Applies changes that `CONFIG SET` made to persistence settings.
     pub(crate) fn persist_config(&mut self, before: &Config) -> Result<(), String> {
         if before.dir != self.config.dir
             && !fs::metadata(&self.config.dir).is_ok_and(|dir| dir.is_dir())
@@ -595,7 +603,8 @@ impl State {
             journal.set_fsync(self.config.appendfsync);
         }
         match (before.appendonly, self.config.appendonly) {
-            // The rewrite begins the journal; one that runs may have begun without.
+            // A rewrite starts the AOF. A rewrite that is already running may have started without
+            // an AOF, so another one is queued.
             (false, true)
                 if !self.persist.is_journaling()
                     && !self.persist.wanted.contains(&Job::Rewrite) =>
@@ -603,7 +612,8 @@ impl State {
                 self.want(Job::Rewrite);
             }
             (true, false) => {
-                // The rest is written and synced, which the core does not wait for.
+                // The drop writes and syncs the rest; it runs on a blocking thread, so that the
+                // core does not wait.
                 let journal = self.persist.journal.take();
                 drop(spawn_blocking(move || drop(journal)));
                 self.persist.unbegun = None;
@@ -614,7 +624,7 @@ impl State {
         Ok(())
     }
 
-    /// `DEBUG RELOAD`: the data through a snapshot in memory and back.
+    /// `DEBUG RELOAD`: writes the data to a snapshot in memory and loads it again.
     pub(crate) fn reload(&mut self) -> Result<(), String> {
         if self.persist.running.is_some() {
             return Err("ERR a snapshot is being written".to_owned());
@@ -631,7 +641,7 @@ impl State {
             .map_err(|error| format!("ERR Error trying to load the RDB dump: {error}"))
     }
 
-    /// `DEBUG LOADAOF`: the data through the journal's files and back.
+    /// `DEBUG LOADAOF`: writes out the AOF and loads the data from its files again.
     pub(crate) fn reload_journal(&mut self) -> Result<(), String> {
         if self.persist.running.is_some() {
             return Err("ERR the journal is being rewritten, or a snapshot written".to_owned());
@@ -647,7 +657,7 @@ impl State {
     }
 }
 
-/// Does what is wanted, one after the other, until the server stops.
+/// Runs queued jobs one after the other until the server stops.
 pub(crate) async fn keep_files(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().persist.wake);
     loop {
@@ -677,14 +687,15 @@ pub(crate) async fn keep_files(shared: Rc<Shared>) {
     }
 }
 
-/// Waits until keys whose tags were dropped are gone, so that a snapshot can begin without that.
+/// Waits until all keys whose cache tags were dropped are removed, so that a snapshot starts
+/// without them.
 async fn swept(shared: &Shared) {
     while !shared.state.borrow_mut().sweep_tagged() {
         yield_now().await;
     }
 }
 
-/// Sends the journal's batches, one after the other.
+/// Sends the AOF's batches to its thread, one after the other.
 pub(crate) async fn keep_journal(shared: Rc<Shared>) {
     let dirty = Rc::clone(&shared.state.borrow().persist.dirty);
     loop {
@@ -700,7 +711,7 @@ pub(crate) async fn keep_journal(shared: Rc<Shared>) {
 }
 
 impl State {
-    /// What is to be done next; a snapshot's moment is this one.
+    /// Takes the next job off the queue. For a save, the snapshot's point in time is this call.
     fn next_job(&mut self) -> Option<Job> {
         if self.persist.wanted.is_empty() {
             return None;
@@ -725,10 +736,11 @@ impl State {
         let (_, begun_ms, changes) = self.persist.running.take().expect("a save was running");
         let persist = &mut self.persist;
         if persist.is_outdated {
-            // The next one answers those who wait.
+            // The snapshot queued by the flush answers the waiting clients.
             return;
         }
-        // Whoever waits for it is told, and may do something about it; of others commands must tell.
+        // If a client waits for this snapshot, it gets the error. A failure of any other snapshot
+        // must be reported by refusing writes (`saves.ok`).
         let is_for_flush = persist.flushes_done < persist.flushes_begun;
         let is_waited_for = persist.stops || !persist.savers.is_empty() || is_for_flush;
         persist.flushes_done = persist.flushes_begun;
@@ -780,7 +792,8 @@ impl State {
                 tracing::info!(bytes, "journal rewritten");
                 persist.unbegun = None;
                 if !persist.journal.as_ref().is_some_and(Journal::is_broken) {
-                    // All data is on the disk, whatever an increment lacked.
+                    // The new base holds all data on disk, including changes that an increment
+                    // lacked.
                     *persist.loss.lock().expect("nobody panics with it") = None;
                 }
                 persist.rewrites.count += 1;
@@ -795,8 +808,8 @@ impl State {
     }
 }
 
-/// Rewrites the journal. One that only begins, and cannot be completed, is taken back: it is not listed, so nothing would
-/// read it.
+/// Rewrites the AOF. If the AOF was off and its first rewrite fails, the started AOF is undone: its
+/// files are not in the manifest, so they would never be read.
 async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let (before, was_on) = {
         let persist = &shared.state.borrow().persist;
@@ -814,7 +827,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
             persist.unbegun = state.config.appendonly.then(|| error.to_string());
             persist.journal.take()
         };
-        // The next try takes the same file, which its thread must not write to any more.
+        // The next attempt uses the same file name, so the old thread must have ended before.
         blocking(move || {
             drop(journal);
             Ok(())
@@ -824,8 +837,8 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     rewritten
 }
 
-/// Begins a new increment and a new base at one moment, then replaces what was before. Without `appendonly` there is a base
-/// alone. Returns its length.
+/// Starts a new increment and a new base at the same moment, then replaces the older files. Without
+/// `appendonly` only a base is written. Returns the base's length.
 async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
     let places = BlobAllocator::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&places.stem);
@@ -835,7 +848,8 @@ async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io
         blocking(move || {
             fs::create_dir_all(&places.journals)?;
             let file = journal::create(&places.journal(&increment))?;
-            // A journal that only begins is not listed before its base is there: alone it would not be all data.
+            // If the AOF is only starting, the increment is not listed before its base exists:
+            // alone it would not be all data.
             if was_on {
                 journal::replace(&places.manifest, listed.print().as_bytes())?;
             }
@@ -846,7 +860,8 @@ async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io
     swept(shared).await;
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
     let mut base = manifest.next_base(&places.stem);
-    // The list on the disk may name it, if replacing that list failed late: such a base is never written over.
+    // An existing base is never overwritten: the manifest on disk may name it, if replacing the
+    // manifest failed late.
     while places.journal(&base).exists() {
         base = Manifest {
             base: Some(base),
@@ -855,7 +870,7 @@ async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io
         .next_base(&places.stem);
     }
     let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
-    // One that nothing is written to goes with what was before.
+    // Without an AOF the new increment stays unused and is removed with the older files.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
     let listed = Manifest {
         base: Some(base),
@@ -904,8 +919,8 @@ fn remove_history(places: &BlobAllocator, mut manifest: Manifest) -> Manifest {
 }
 
 impl State {
-    /// The moment of a rewrite: what comes from here on is in the new increment, what was before in the snapshot.
-    /// Returns the bytes journaled before; none where there is to be no journal.
+    /// Marks the moment of a rewrite: later changes go to the new increment, earlier ones are in
+    /// the snapshot. Returns the AOF's bytes so far, or `None` without an AOF.
     fn split_journal(&mut self, file: File, manifest: &Manifest) -> io::Result<Option<u64>> {
         let now_ms = self.now_ms();
         let persist = &mut self.persist;

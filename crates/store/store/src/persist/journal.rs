@@ -1,24 +1,26 @@
-//! The journal while the server runs: commands become bytes on the core, bytes become a file on a thread.
+//! The AOF of a running server: the core encodes commands, a thread writes the bytes to the file.
 //!
 //! ```text
 //! core    commands ─► pending ─┐ once a turn, when the last batch is done
-//! thread                       └─► write, and sync where the setting says ─► Progress ─► who waits replies
+//! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► waiting replies
 //! ```
 //!
-//! What one turn's connections changed goes out in one batch; while a batch is on its way the next one fills, so the
-//! slower the disk, the larger the batches. After a failed write the torn part of the batch is cut off and the batch is
-//! tried again each second; nothing is ever appended behind a torn part. Meanwhile replies that would promise a change are
-//! replaced by an error, and all other replies are sent. A failed sync ends the server, since the state of the disk is
-//! unknown after one.
+//! The changes of one turn's connections go out in one batch. While a batch is being written the
+//! next one fills, so the slower the disk, the larger the batches. After a failed write the torn
+//! part of the batch is cut off, and the batch is retried each second; nothing is ever appended
+//! behind a torn part. Meanwhile replies that would promise a change are replaced by an error, and
+//! all other replies are sent. A failed sync stops the server, since the state of the disk is
+//! unknown after it.
 //!
-//! Behind each few kilobytes of changes stands their sum, in an annotation, which Redis 7 passes over:
+//! After every few kilobytes of changes their checksum follows, in an annotation that Redis 7
+//! ignores:
 //!
 //! ```text
-//! *3… *3… #SUM:0123456789abcdef      the CRC-64 of all bytes since the annotation before, or since the file's begin
+//! *3… *3… #SUM:0123456789abcdef      the CRC-64 of all bytes since the previous annotation, or since the file's start
 //! ```
 //!
-//! So a bit that has changed is found when the file is read, and damage is told from an end that a crash has cut: no sum
-//! follows such an end.
+//! A flipped bit is thus found when the file is read. It also distinguishes damage from a tail that
+//! a crash truncated: no checksum follows a truncated tail.
 
 #[cfg(test)]
 mod tests;
@@ -38,17 +40,18 @@ use tokio::sync::Notify;
 
 use crate::config::Fsync;
 
-/// How often a file is synced that is synced by time, and a write that failed is tried again.
+/// Sync interval of `appendfsync everysec`, and delay before a failed write is retried.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Bytes of changes behind which their sum is written; those behind the last sum have one after a clean end.
+/// Bytes of changes after which their checksum is written. A clean stop also writes the checksum of
+/// the remaining bytes.
 const SUM_EVERY_BYTES: u64 = 4 << 10;
-/// How the annotation of a sum begins.
+/// Prefix of a checksum annotation.
 const SUM_NAME: &[u8] = b"#SUM:";
-/// Bytes of such an annotation: the name, 16 digits and the line's end.
+/// Bytes of a checksum annotation: prefix, 16 digits and CRLF.
 pub(crate) const SUM_LINE_BYTES: usize = SUM_NAME.len() + 16 + 2;
 
-/// The sum of a file's bytes since the last annotation of one.
+/// Checksum of a file's bytes since the last checksum annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     crc: u64,
@@ -61,18 +64,18 @@ impl Sum {
         self.bytes += bytes.len() as u64;
     }
 
-    /// Returns the annotation.
+    /// Returns the annotation line of this checksum.
     fn line(self) -> String {
         format!("#SUM:{:016x}\r\n", self.crc)
     }
 
-    /// Returns whether `line` is the annotation of this sum.
+    /// Returns whether `line` is the annotation of this checksum.
     pub(crate) fn is_noted_in(self, line: &[u8]) -> bool {
         line == self.line().as_bytes()
     }
 }
 
-/// Returns whether a line is the annotation of a sum.
+/// Returns whether a line is a checksum annotation.
 pub(crate) fn is_sum(line: &[u8]) -> bool {
     line.len() == SUM_LINE_BYTES
         && line.ends_with(b"\r\n")
@@ -81,46 +84,46 @@ pub(crate) fn is_sum(line: &[u8]) -> bool {
             .is_some_and(|rest| rest[..16].iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The journal as the core sees it.
+/// The core's side of the AOF.
 #[derive(Debug)]
 pub(crate) struct Journal {
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
     progress: Arc<Progress>,
-    /// Bytes of commands that no batch has taken.
+    /// Encoded commands that are not yet part of a batch.
     pending: Vec<u8>,
-    /// The database that the last command in the file was for.
+    /// Database selected by the last command in the file.
     db: Option<usize>,
-    /// Batches that were begun; the one that fills has the next number.
+    /// Number of batches sent; the batch in `pending` has the next number.
     batches: u64,
     fsync: Fsync,
 }
 
-/// How far the thread is.
+/// Progress of the thread.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Batches that are in the file, and on the disk where they were to be.
+    /// Number of the last batch that is in the file, and synced if `appendfsync` asks for it.
     done: AtomicU64,
-    /// Bytes in all files.
+    /// Bytes of all the AOF's files.
     bytes: AtomicU64,
-    /// Told when `done` grows.
+    /// Notified when `done` grows or writing fails.
     advanced: Notify,
-    /// Writing fails at the moment.
+    /// True while writing fails.
     failing: AtomicBool,
-    /// Why, in words.
+    /// Text of the last error.
     fault: Mutex<String>,
-    /// A sync failed: nothing more is promised.
+    /// True after a failed sync: the state of the disk is unknown.
     broken: AtomicBool,
-    /// The server ends, so a write that fails is not tried again.
+    /// True once the server stops: a failed write is then not retried.
     ending: AtomicBool,
-    /// Changes that never reached the disk, for the owner of the server.
+    /// The error behind changes that never reached the disk, for the owner of the server.
     loss: Arc<Loss>,
 }
 
-/// Why the journal lacks changes when the server has ended, if it does.
+/// The error because of which the AOF lacks changes after the server has stopped, if any.
 pub(crate) type Loss = Mutex<Option<String>>;
 
-/// The journal's file, or a simulated one.
+/// The AOF's file, or a simulated file.
 trait Disk: Send + 'static {
     fn len(&self) -> io::Result<u64>;
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -152,12 +155,13 @@ enum Order {
         batch: u64,
         fsync: Fsync,
     },
-    /// Goes on in another file, which is empty, and which the caller has listed in the manifest.
+    /// Continues in another file, which is empty and which the caller has listed in the manifest.
     Rotate { file: File },
 }
 
 impl Journal {
-    /// Goes on at the end of `file`, which holds `bytes` bytes together with those before it.
+    /// Starts the thread, which appends to `file`. `bytes` is the length of all the AOF's files,
+    /// this one included.
     pub(crate) fn start(
         file: File,
         bytes: u64,
@@ -211,8 +215,8 @@ impl Journal {
         self.fsync = fsync;
     }
 
-    /// Appends what one command or transaction changed; more than one change is wrapped so that all or none is
-    /// replayed.
+    /// Appends the changes of one command or transaction. Several changes are wrapped in `MULTI`
+    /// and `EXEC`, so that all or none are replayed.
     pub(crate) fn append(&mut self, commands: &[(usize, Vec<Bytes>)]) {
         let wrapped = 1 < commands.len();
         if wrapped {
@@ -236,7 +240,7 @@ impl Journal {
         }
     }
 
-    /// What a reply to commands so far has to wait for, if for anything.
+    /// Returns the write that replies to commands so far must wait for, if any.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         let batch = match self.pending.is_empty() {
             true => self.batches,
@@ -255,7 +259,8 @@ impl Journal {
         self.fsync == Fsync::Always
     }
 
-    /// Sends what has come together; what to wait for before it is called again.
+    /// Sends the pending bytes to the thread as one batch. Returns the write to await before the
+    /// next call.
     pub(crate) fn send(&mut self) -> Option<Commit> {
         if self.pending.is_empty() {
             return None;
@@ -273,7 +278,7 @@ impl Journal {
         })
     }
 
-    /// Has the thread write what there is, and keeps this one waiting.
+    /// Blocks the calling thread until all pending bytes are written.
     pub(crate) fn write_out(&mut self) -> Result<(), String> {
         drop(self.send());
         while self.progress.done.load(Ordering::Acquire) < self.batches {
@@ -285,15 +290,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Goes on in `file`, behind everything that was appended so far.
+    /// Continues in `file` with all later appends.
     pub(crate) fn rotate(&mut self, file: File) {
         drop(self.send());
-        // A file is replayed from its begin, where no database is selected.
+        // At the start of a file's replay no database is selected.
         self.db = None;
         self.order(Order::Rotate { file });
     }
 
-    /// The files together are so large now: a rewrite replaced what was before.
+    /// Sets the length of all files together, after a rewrite replaced some.
     pub(crate) fn set_bytes(&self, bytes: u64) {
         self.progress.bytes.store(bytes, Ordering::Relaxed);
     }
@@ -306,7 +311,7 @@ impl Journal {
         self.pending.len()
     }
 
-    /// Why nothing can be written at the moment, if so.
+    /// Returns the error that currently prevents writing, if any.
     pub(crate) fn fault(&self) -> Option<String> {
         let failing = self.progress.failing.load(Ordering::Acquire);
         failing.then(|| {
@@ -318,13 +323,14 @@ impl Journal {
         })
     }
 
-    /// Whether a sync failed, after which the server cannot go on.
+    /// Returns whether a sync failed, after which the server cannot continue.
     pub(crate) fn is_broken(&self) -> bool {
         self.progress.broken.load(Ordering::Acquire)
     }
 
     fn order(&self, order: Order) {
-        // The thread ends after a failed sync; what it is told then is not promised to anybody.
+        // After a failed sync the thread has ended and the send fails; no reply promises these
+        // bytes.
         drop(self.orders.send(order));
     }
 }
@@ -344,7 +350,7 @@ impl Drop for Journal {
     }
 }
 
-/// Waits for a batch.
+/// Handle to wait for a batch.
 #[derive(Debug)]
 pub(crate) struct Commit {
     progress: Arc<Progress>,
@@ -360,13 +366,14 @@ impl Commit {
         self.progress.failing.load(Ordering::Acquire)
     }
 
-    /// Waits until the batch is where its setting wants it, however long writing fails. Cancel-safe.
+    /// Waits until the batch is written, and synced if `appendfsync` asks for it, however long
+    /// writing fails. Cancel-safe.
     pub(crate) async fn done(&self) {
         self.until(|| self.is_done()).await;
     }
 
-    /// Waits until the batch is where its setting wants it, or writing fails. Returns whether the batch is there.
-    /// Cancel-safe.
+    /// Waits until the batch is written, and synced if `appendfsync` asks for it, or until writing
+    /// fails. Returns whether the batch is done. Cancel-safe.
     pub(crate) async fn settled(&self) -> bool {
         self.until(|| self.is_done() || self.is_failing()).await;
         self.is_done()
@@ -376,7 +383,7 @@ impl Commit {
         loop {
             let advanced = self.progress.advanced.notified();
             let mut advanced = std::pin::pin!(advanced);
-            // From here on no news is missed.
+            // Registers for notifications before the check, so that none is missed.
             advanced.as_mut().enable();
             if holds() {
                 return;
@@ -401,19 +408,19 @@ fn encode(args: &[Bytes], to: &mut Vec<u8>) {
     }
 }
 
-/// The thread's side.
+/// The thread's side of the AOF.
 struct Writer {
     file: Box<dyn Disk>,
-    /// Bytes of the file that are whole batches.
+    /// Length of the file up to the end of the last complete batch.
     len: u64,
-    /// A part of a batch may follow them.
+    /// True if a partial batch may follow `len`.
     torn: bool,
-    /// Of the bytes since the last annotation.
+    /// Checksum of the bytes since the last annotation.
     sum: Sum,
-    /// Nothing was appended since that one, by this writer.
+    /// True if this writer has appended nothing since the last annotation.
     sealed: bool,
     unsynced: bool,
-    /// What is unsynced is to be synced within a second.
+    /// True if unsynced bytes must be synced within a second.
     timed: bool,
     synced_at: Instant,
     progress: Arc<Progress>,
@@ -448,7 +455,10 @@ impl Writer {
         }
     }
 
-    /// Appends a batch. The error is that of a sync; a failed write is tried again until it works, or the server ends.
+    /// Appends a batch. A failed write is retried until it succeeds or the server stops.
+    ///
+    /// # Errors
+    /// A failed sync, or a failed write while the server stops.
     fn append(&mut self, bytes: &[u8], batch: u64, fsync: Fsync) -> io::Result<()> {
         while let Err(error) = self.write(bytes) {
             self.fail(&error);
@@ -475,7 +485,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes a whole batch behind whole batches: what an earlier try has left is cut off first.
+    /// Writes a complete batch after the last complete one; the partial batch of an earlier attempt
+    /// is cut off first.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.torn {
             self.file.cut(self.len)?;
@@ -499,7 +510,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the sum of the last bytes. Where there is no room for it, the next start cuts off what is there of it.
+    /// Writes the checksum of the last bytes. If there is no room for it, the next start cuts off
+    /// the partial annotation.
     fn seal(&mut self) {
         if self.sealed || self.torn {
             return;
@@ -510,7 +522,7 @@ impl Writer {
         }
     }
 
-    /// Has replies that wait for the batch be answered with `error`.
+    /// Records a write error, which wakes the replies that wait for the batch.
     fn fail(&self, error: &io::Error) {
         *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
         let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
@@ -548,21 +560,21 @@ impl Writer {
     }
 }
 
-/// Opens a journal file for appending, and makes its name last.
+/// Opens an AOF file for appending, and syncs its directory so that the name survives a crash.
 pub(crate) fn open_for_append(path: &Path) -> io::Result<File> {
     let file = File::options().create(true).append(true).open(path)?;
     sync_parent(path)?;
     Ok(file)
 }
 
-/// Opens a new journal file, whatever a rewrite that failed has left under its name.
+/// Opens an AOF file and empties it; a failed rewrite may have left a file of this name.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = open_for_append(path)?;
     file.set_len(0)?;
     Ok(file)
 }
 
-/// Makes the names in a file's directory last.
+/// Syncs the directory of a file, so that names in it survive a crash.
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -571,7 +583,7 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent)?.sync_all()
 }
 
-/// Replaces a file as a whole: written beside its name, synced, renamed.
+/// Replaces a file atomically: writes a temporary file beside it, syncs and renames.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".tmp");
@@ -582,14 +594,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&beside, path)
     };
     if let Err(error) = write() {
-        // What is left of it would only take room; there may be nothing.
+        // Frees the space of the temporary file, which may not exist.
         drop(fs::remove_file(&beside));
         return Err(error);
     }
     sync_parent(path)
 }
 
-/// Returns whether a write failed for want of room, which comes back when files are removed.
+/// Returns whether a write failed for lack of space, which may become free again.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

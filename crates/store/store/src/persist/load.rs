@@ -1,4 +1,4 @@
-//! From files to data, before the server serves.
+//! Loading of snapshots and of the AOF, before the server accepts clients.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -17,20 +17,21 @@ use crate::config::Config;
 use crate::connection::LENDABLE;
 use crate::rename::{Meaning, Renames, with_own_name};
 
-/// Bytes read from a file at once.
+/// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Longest line between commands that is none: with `aof-timestamp-enabled yes` Redis notes the time there.
+/// Maximum length of an annotation line between commands: with `aof-timestamp-enabled yes` Redis
+/// writes the time there.
 const ANNOTATION_BYTES_MAX: usize = 1024;
 
-/// Where the files of a configuration are.
+/// Paths of a configuration's data files.
 #[derive(Clone, Debug)]
 pub(crate) struct BlobAllocator {
     pub(crate) snapshot: PathBuf,
     pub(crate) journals: PathBuf,
     pub(crate) manifest: PathBuf,
-    /// What Redis before 7 wrote.
+    /// The single AOF file of Redis before 7.
     pub(crate) old_journal: PathBuf,
-    /// First part of the names of journals.
+    /// First part of the names of AOF files.
     pub(crate) stem: String,
 }
 
@@ -53,30 +54,31 @@ impl BlobAllocator {
     }
 }
 
-/// How a snapshot begins: Redis's, and Valkey's of a version that Redis does not have.
+/// First bytes of a snapshot: Redis's, and Valkey's for RDB versions that Redis does not have.
 const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
 
-/// Returns whether a file that begins so is a snapshot.
+/// Returns whether a file with these first bytes is a snapshot.
 fn is_snapshot(begin: &[u8]) -> bool {
     MAGICS.iter().any(|magic| begin.starts_with(magic))
 }
 
-/// What was found.
+/// Facts about the loaded files.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
-    /// The journal's files, when that is where the data came from.
+    /// The AOF's manifest, if the data was loaded from the AOF.
     pub(crate) manifest: Option<Manifest>,
-    /// Bytes of them.
+    /// Bytes of all AOF files.
     pub(crate) journal_bytes: u64,
-    /// Bytes of the base alone, from which growth is counted.
+    /// Bytes of the base, from which growth is counted.
     pub(crate) base_bytes: u64,
-    /// Of the end of the last increment.
+    /// Checksum state at the end of the last increment.
     pub(crate) sum: Sum,
-    /// Why a journal of Redis before 7 was read where it is, and not moved.
+    /// The error because of which an AOF of Redis before 7 was read in place instead of being
+    /// moved.
     pub(crate) unmoved: Option<Unwritten>,
 }
 
-/// Loads the journal if there is to be one and it is there, else the snapshot if that is there.
+/// Loads the AOF if it is enabled and exists, otherwise the snapshot if it exists.
 pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
     let places = BlobAllocator::new(config);
     if config.appendonly {
@@ -156,7 +158,8 @@ fn load_journals(
         .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
     let mut replay = Replay::new(config, keyspace, now_ms);
     let mut loaded = Loaded::default();
-    // A crash while the journal went on in another file leaves that one empty behind a torn end.
+    // A crash during the rotation to a new increment leaves an empty file after a truncated one, so
+    // a file also counts as the last if only empty files follow.
     let is_empty =
         |listed: &Listed| fs::metadata(places.journal(listed)).is_ok_and(|file| file.len() == 0);
     let are_empty = |rest: &[Listed]| rest.iter().all(is_empty);
@@ -173,7 +176,7 @@ fn load_journals(
     Ok(loaded)
 }
 
-/// Replaces all data by what a snapshot in memory holds.
+/// Replaces all data with that of a snapshot in memory.
 pub(crate) fn reload(
     keyspace: &mut Keyspace,
     snapshot: &[u8],
@@ -189,7 +192,7 @@ pub(crate) fn reload(
     Ok(())
 }
 
-/// Replaces all data by what the journal holds.
+/// Replaces all data with that of the AOF.
 pub(crate) fn reload_journals(
     config: &Config,
     keyspace: &mut Keyspace,
@@ -208,24 +211,24 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
     session.set_replay(true);
     let flush = [Bytes::from_static(b"FLUSHALL")];
     keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
-    // What is loaded next is on the disk already.
+    // The data loaded next is on disk already, so no snapshot is needed for this flush.
     keyspace.effects.flushed_all = false;
 }
 
-/// Reads files into a keyspace.
+/// Reader of files into a keyspace.
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
-    /// By which whoever wrote the journal may have called commands.
+    /// Renamed commands: the AOF may have been written with these names.
     renames: &'a Renames,
     now_ms: u64,
     check_crc: bool,
     may_cut: bool,
-    /// Where in the file what has no sum yet begins.
+    /// Offset of the first byte that no checksum covers yet.
     summed: u64,
-    /// Of that, once the file was read.
+    /// Checksum of the bytes from `summed` on, once the file is read.
     sum: Sum,
-    /// Where in the file the command begins that has no end, if there is one.
+    /// Offset of the incomplete command, if any.
     torn: Option<u64>,
 }
 
@@ -262,8 +265,8 @@ impl<'a> Replay<'a> {
         self.file(path, false).map(drop)
     }
 
-    /// Loads one file: a snapshot, commands, or the one and then the other. The last one's torn end may be cut off.
-    /// Returns the file's length.
+    /// Loads one file: a snapshot, commands, or a snapshot followed by commands. A truncated tail
+    /// of the last file may be cut off. Returns the file's length.
     fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
         let show = path.display();
         let mut source =
@@ -323,7 +326,8 @@ impl<'a> Replay<'a> {
         Ok(whole)
     }
 
-    /// Refuses a file whose last command has no end, where what follows the whole ones tells that no crash left it so.
+    /// Refuses a file with an incomplete command if the bytes after it prove damage: a crash leaves
+    /// neither a checksum nor a complete command there.
     fn refuse_damage(&self, path: &Path, source: &Source, whole: u64) -> Result<(), Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
@@ -343,12 +347,13 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Runs commands to the end of the file. Returns where the last whole one ends, or the last whole transaction.
+    /// Runs commands up to the end of the file. Returns the end of the last complete command, or of
+    /// the last complete transaction.
     fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
-            // What was accepted once is accepted again, whatever the limit has become.
+            // Values that were accepted once are accepted again, even if the limit is lower now.
             bulk_bytes_max: i32::MAX as usize,
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
@@ -411,7 +416,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Passes over an annotation. A sum must be that of the bytes since the one before.
+    /// Skips an annotation. A checksum must match the bytes since the previous one.
     fn pass_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
         let show = path.display();
         let (summed, at) = (self.summed, source.at());
@@ -463,11 +468,11 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// A file that is read in pieces.
+/// A file that is read piece by piece.
 struct Source {
     file: File,
     input: BytesMut,
-    /// Bytes read of it.
+    /// Bytes read from the file.
     read: u64,
 }
 
@@ -480,7 +485,8 @@ impl Source {
         })
     }
 
-    /// Reads a piece; 0 at the end. As much again as is there, so that one large value is not looked at too often.
+    /// Reads a piece; returns 0 at the end of the file. A piece is at least as long as the unparsed
+    /// input, so that a large value is parsed few times.
     fn fill(&mut self) -> io::Result<usize> {
         let old = self.input.len();
         self.input.resize(old + CHUNK_BYTES.max(old), 0);
@@ -491,7 +497,8 @@ impl Source {
         Ok(read)
     }
 
-    /// Reads until a line has its end, unless that is not within so many bytes, or within the file.
+    /// Reads until the input contains a line end. Returns false if there is none within `bytes_max`
+    /// bytes or before the end of the file.
     fn has_line(&mut self, bytes_max: usize) -> io::Result<bool> {
         while self.input.len() < bytes_max && !self.input.contains(&b'\n') {
             if self.fill()? == 0 {
@@ -502,13 +509,13 @@ impl Source {
         Ok(bytes.any(|byte| *byte == b'\n'))
     }
 
-    /// Passes over a line that was read.
+    /// Removes a line from the input and returns it.
     fn take_line(&mut self) -> BytesMut {
         let end = self.input.iter().position(|byte| *byte == b'\n');
         self.input.split_to(end.map_or(0, |end| end + 1))
     }
 
-    /// Returns the sum of the bytes between two places of the file.
+    /// Returns the checksum of the bytes between two offsets of the file.
     fn sum(&self, from: u64, to: u64) -> io::Result<Sum> {
         let mut sum = Sum::default();
         self.read_again(from, to, |_, piece| {
@@ -518,14 +525,14 @@ impl Source {
         Ok(sum)
     }
 
-    /// Returns where the first annotation of a sum begins from some place on.
+    /// Returns the offset of the first checksum annotation at or after `from`.
     fn sum_behind(&self, from: u64) -> io::Result<Option<u64>> {
         const BEFORE: usize = b"\r\n".len();
         const WINDOW: usize = BEFORE + journal::SUM_LINE_BYTES;
         let mut found = None;
         let mut window = Vec::new();
         self.read_again(from, self.read, |at, piece| {
-            // What a piece ends with may be the begin of one.
+            // An annotation may cross the boundary of two pieces.
             let held = window.len();
             window.extend_from_slice(piece);
             let is_sum =
@@ -538,8 +545,9 @@ impl Source {
         Ok(found)
     }
 
-    /// Returns where the first whole command begins that lies within the one at `torn`, which has no end. A value may hold
-    /// such bytes, too; so what follows the command must be another one, an annotation, or the end of the file.
+    /// Returns the offset of the first complete command within the incomplete command at `torn`. A
+    /// value may contain the same bytes, so a match must be followed by another command, an
+    /// annotation or the end of the file.
     fn command_behind(&self, torn: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
         let mut bytes = vec![0; (self.read - torn) as usize];
@@ -553,7 +561,7 @@ impl Source {
         Ok(found.map(|at| torn + at as u64))
     }
 
-    /// Reads a part of the file once more, in pieces with their places, until `take` wants no more.
+    /// Reads a part of the file again, in pieces with their offsets, until `take` returns false.
     fn read_again(
         &self,
         from: u64,
@@ -573,16 +581,16 @@ impl Source {
         Ok(())
     }
 
-    /// Where in the file the next byte of `input` is.
+    /// Returns the file offset of the first byte of `input`.
     fn at(&self) -> u64 {
         self.read - self.input.len() as u64
     }
 }
 
-/// Takes a command off the front whose name is of letters, and returns what follows it; `None` where there is none, or not
-/// all of it.
+/// Takes a complete command, whose name consists of letters, off the front and returns the rest.
+/// Returns `None` if the bytes do not begin with such a command.
 fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
-    /// Arguments that are looked at; a command with more counts as one that is not whole.
+    /// Maximum number of arguments; a command with more counts as incomplete.
     const ARGUMENTS_MAX: usize = 1_024;
     let (count, mut rest) = take_number(bytes, b'*')?;
     if !(1..=ARGUMENTS_MAX).contains(&count) {
@@ -600,7 +608,7 @@ fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Takes `kind`, a number and the end of a line off the front.
+/// Takes `kind`, a number and CRLF off the front.
 fn take_number(bytes: &[u8], kind: u8) -> Option<(usize, &[u8])> {
     const DIGITS_MAX: usize = 10;
     let bytes = bytes.strip_prefix(&[kind])?;

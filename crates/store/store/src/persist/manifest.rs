@@ -1,31 +1,32 @@
-//! The list of a journal's files: `file NAME seq N type b|i|h` a line, as Redis 7 writes it.
+//! Manifest of the AOF's files: one line `file NAME seq N type b|i|h` per file, as Redis 7 writes
+//! it.
 
 use std::fmt::Write;
 
 use crate::text::quote;
 
-/// Longest line of a list, its end not counted: what Redis reads.
+/// Maximum length of a line, without its end; Redis reads no longer ones.
 const LINE_BYTES_MAX: usize = 1023;
 
-/// A base, the increments since, and what a rewrite left to be removed.
+/// A base, the increments since, and the history: older files that are still to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) base: Option<Listed>,
-    /// In the order they are to be replayed.
+    /// Increments in the order of their replay.
     pub(crate) increments: Vec<Listed>,
     pub(crate) history: Vec<Listed>,
 }
 
-/// One file of the list.
+/// One file of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Its name within the journal's directory.
+    /// Name within the AOF's directory.
     pub(crate) name: String,
     pub(crate) seq: u64,
 }
 
 impl Manifest {
-    /// Reads the text of a manifest.
+    /// Parses the text of a manifest.
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         let mut manifest = Manifest::default();
         for (index, line) in text.lines().enumerate() {
@@ -60,13 +61,13 @@ impl Manifest {
             }
         }
         match manifest == Manifest::default() {
-            // To begin anew would leave the data of its files behind.
+            // Starting a new AOF would abandon the data of the existing files.
             true => Err("it is empty".to_owned()),
             false => Ok(manifest),
         }
     }
 
-    /// Its text.
+    /// Returns the text of the manifest.
     pub(crate) fn print(&self) -> String {
         let mut text = String::new();
         let kinds = [
@@ -87,7 +88,7 @@ impl Manifest {
         text
     }
 
-    /// The increment after the last.
+    /// Returns a new increment with the next number.
     pub(crate) fn next_increment(&self, stem: &str) -> Listed {
         let seq = self.increments.last().map_or(0, |last| last.seq) + 1;
         Listed {
@@ -96,7 +97,7 @@ impl Manifest {
         }
     }
 
-    /// The base after this one.
+    /// Returns a new base with the next number.
     pub(crate) fn next_base(&self, stem: &str) -> Listed {
         let seq = self.base.as_ref().map_or(0, |base| base.seq) + 1;
         Listed {
@@ -106,7 +107,7 @@ impl Manifest {
     }
 }
 
-/// Whether a name with this byte is a word as it is.
+/// Returns whether a name may contain this byte without being quoted.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\')
 }
@@ -121,7 +122,7 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
             b"file" => name = Some(String::from_utf8_lossy(value).into_owned()),
             b"seq" => seq = resp::parse_int(value).and_then(|seq| u64::try_from(seq).ok()),
             b"type" => kind = value.first().copied(),
-            // Later versions may say more of a file.
+            // Unknown keys of later versions are ignored.
             _ => {}
         }
     }

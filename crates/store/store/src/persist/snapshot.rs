@@ -1,4 +1,5 @@
-//! A snapshot's way into its file: the core encodes a piece a turn, a thread writes.
+//! Writing of a snapshot: the core encodes one piece per turn, a thread writes the pieces to a
+//! file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,16 +13,17 @@ use super::journal::sync_parent;
 use crate::connection::Shared;
 use crate::pace::Pace;
 
-/// Pieces that wait for the thread.
+/// Maximum number of pieces that wait for the thread.
 const PIECES_MAX: usize = 8;
-/// The file is synced each time it has grown by so much: to sync all of it at its end would keep the disk from the journal
-/// for as long as that takes.
+/// Bytes after which the growing file is synced. A single sync at the end would block the AOF's
+/// syncs for its whole duration.
 const SYNC_BYTES: u64 = 8 << 20;
 
-/// A piece of the file, or word that it is whole.
+/// A piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
-/// Writes the snapshot that was begun to `path`, beside its name first. Returns the file's length.
+/// Writes the snapshot in progress to a temporary file and renames it to `path`. Returns the file's
+/// length.
 pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || write_file(&path, receiver));
@@ -38,12 +40,12 @@ pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
             (persist.is_outdated(), persist.drained.clone())
         };
         drained.notify_waiters();
-        // Without a receiver the writer has failed, and says why below.
+        // The receiver is gone because the writer failed; its error is returned below.
         if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
             shared.state.borrow_mut().keyspace.cancel_snapshot();
         }
         if done {
-            // Without that word the file is not kept.
+            // Without the final `None` the writer discards the file.
             if !is_outdated {
                 drop(sender.send(None).await);
             }
@@ -66,13 +68,14 @@ fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
         Ok(len)
     });
     if written.is_err() {
-        // What is left of it would only take room; there may be nothing.
+        // Frees the space of the temporary file, which may not exist.
         drop(fs::remove_file(&beside));
     }
     written
 }
 
-/// Writes a snapshot at once, on the calling thread: at the start, when nobody is served yet.
+/// Writes a whole snapshot on the calling thread; used at start-up, before the server accepts
+/// clients.
 pub(crate) fn write_blocking(
     keyspace: &mut Keyspace,
     path: &Path,
@@ -100,10 +103,10 @@ fn beside(path: &Path) -> PathBuf {
     beside.into()
 }
 
-/// Removes what processes that are gone have left of snapshots in a directory, whose names begin with `stem`: they may have
-/// died because there was no room.
+/// Removes temporary snapshot files, whose names begin with `stem`, of processes that no longer
+/// exist; these may have died because the disk was full.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
-    // What cannot be listed or removed only takes room.
+    // Errors are ignored: a leftover file only takes space.
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };
