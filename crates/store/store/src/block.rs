@@ -1,4 +1,4 @@
-//! Clients that wait for a key, in the order they came.
+//! Clients blocked on keys, in the order in which they blocked.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -12,44 +12,44 @@ use crate::state::{Flow, State};
 /// A command that waits for one of its keys.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    /// Run again when one of the keys is ready.
+    /// The command, which runs again when one of its keys is ready.
     pub(crate) args: Vec<Bytes>,
     pub(crate) block: Block,
     pub(crate) db: usize,
 }
 
-/// A key of a database.
+/// A database and a key.
 type Place = (usize, Bytes);
 
-/// Who waits for which key, and until when.
+/// Blocked clients by key and by deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     by_key: HashMap<Place, VecDeque<ClientKey>>,
-    /// Deadlines in unix milliseconds.
+    /// Deadlines in Unix milliseconds.
     due: BTreeSet<(u64, ClientKey)>,
-    /// Clients that wait.
+    /// Number of blocked clients.
     pub(crate) clients: usize,
 }
 
 impl Waiting {
-    /// The first deadline.
+    /// Returns the first deadline, if any.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.due.first().map(|(due_ms, _)| *due_ms)
     }
 
-    /// How many clients will not wait for ever.
+    /// Returns the number of blocked clients with a deadline.
     pub(crate) fn with_deadline(&self) -> usize {
         self.due.len()
     }
 
-    /// How many keys somebody waits for.
+    /// Returns the number of keys that clients wait for.
     pub(crate) fn keys(&self) -> usize {
         self.by_key.len()
     }
 }
 
 impl State {
-    /// Puts a client to sleep until one of the keys is ready or the deadline is over.
+    /// Blocks a client until one of the keys is ready or the deadline passes.
     pub(crate) fn park(&mut self, key: ClientKey, args: &[Bytes], block: Block) -> Flow {
         let db = self.clients[key].session.db();
         for name in &block.keys {
@@ -67,7 +67,7 @@ impl State {
         Flow::Blocked
     }
 
-    /// Puts a client to sleep until something else wakes it that is no key.
+    /// Blocks a client until an event other than a key wakes it.
     pub(crate) fn park_without_keys(&mut self, key: ClientKey) {
         let block = Block {
             keys: Vec::new(),
@@ -76,7 +76,7 @@ impl State {
         self.park(key, &[], block);
     }
 
-    /// Takes a client out of every queue. Returns what it waited with.
+    /// Removes a client from every queue. Returns the command that it waited with, if any.
     pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<Parked> {
         let parked = self.clients[key].parked.take()?;
         for name in &parked.block.keys {
@@ -97,7 +97,8 @@ impl State {
         Some(parked)
     }
 
-    /// Runs the commands that wait for `name` again, the longest waiting first, as long as it serves them.
+    /// Runs the commands that wait for `name` again, the longest-waiting first, as long as they are
+    /// served.
     pub(crate) fn serve_waiting(&mut self, db: usize, name: &Bytes) {
         let place = (db, name.clone());
         let waiting: Vec<_> = match self.waiting.by_key.get(&place) {
@@ -105,7 +106,7 @@ impl State {
             None => return,
         };
         for key in waiting {
-            // An earlier one in the queue may have been two clients' key, or this client has been served meanwhile.
+            // Serving an earlier client may also have served this one, so its command may be gone.
             if let Some(parked) = self.clients[key].parked.take() {
                 let served = self.is_of_use(key, &parked, name)
                     && self.run_again(key, &parked) != Flow::Blocked;
@@ -117,10 +118,11 @@ impl State {
         }
     }
 
-    /// Whether the key holds what the command waits for: another type than that does not wake it.
+    /// Returns whether the key holds the type that the command waits for; other types do not wake
+    /// it.
     fn is_of_use(&mut self, key: ClientKey, parked: &Parked, name: &Bytes) -> bool {
         let wanted = match parked.args.first() {
-            // A value of any kind, or none if its maker has given up.
+            // GETORLOCK is served by a value of any type, or by a lock that was released.
             Some(command) if is_for_a_lock(command) => return true,
             Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
             _ => "+list\r\n",
@@ -133,7 +135,7 @@ impl State {
         out.to_bytes() == wanted
     }
 
-    /// Answers those whose time is over.
+    /// Answers the blocked clients whose deadline has passed.
     pub(crate) fn time_out(&mut self) {
         let now_ms = self.now_ms();
         while let Some((due_ms, key)) = self.waiting.due.first().copied() {
@@ -144,7 +146,7 @@ impl State {
                 continue;
             };
             match parked.args.first() {
-                // Who has made nothing in his time has lost the lock: the first of those who wait has it now.
+                // The holder exceeded its time and lost the lock; the first waiter takes it.
                 Some(command) if is_for_a_lock(command) => {
                     self.running = Some(key);
                     self.is_shown = true;
@@ -158,7 +160,7 @@ impl State {
         }
     }
 
-    /// Answers a command that waited for keys and got none: with nothing, or an error.
+    /// Answers a blocked command that got no key: with a null array, or with an error.
     pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
         let client = &mut self.clients[key];
         match error {
@@ -176,12 +178,13 @@ impl State {
     }
 }
 
-/// Whether a command waits for what another client makes.
+/// Returns whether a command waits for a value that another client computes.
 fn is_for_a_lock(command: &Bytes) -> bool {
     command.eq_ignore_ascii_case(b"getorlock")
 }
 
-/// An argument to keep for longer than a turn: a short one is a slice of the read buffer.
+/// Returns an argument to keep beyond this turn. A short argument is a slice of the read buffer, so
+/// it is copied.
 pub(crate) fn keep(arg: &Bytes) -> Bytes {
     match arg.len() < resp::BLOB_BYTES_MIN {
         true => Bytes::copy_from_slice(arg),

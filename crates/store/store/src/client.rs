@@ -1,4 +1,4 @@
-//! One client, as everything but its own socket sees it.
+//! State of one client, apart from its socket.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,34 +10,34 @@ use resp::{Mark, Out, Proto};
 
 use crate::block::Parked;
 
-/// A client's place in the table of clients; used again after it has left.
+/// Index in the table of clients; reused after the client has left.
 pub(crate) type ClientKey = usize;
 
-/// What is known of a connection when it begins.
+/// Facts about a connection that are known at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// The client's address, or the socket's path.
+    /// The client's address, or the Unix socket's path.
     pub(crate) address: String,
-    /// The address it connected to.
+    /// The local address of the connection.
     pub(crate) local: String,
-    /// Number of the descriptor, for `CLIENT LIST`.
+    /// Descriptor number, for `CLIENT LIST`.
     pub(crate) descriptor: i32,
-    /// Whether it connects from this machine.
+    /// True if the client connects from this machine.
     pub(crate) is_local: bool,
-    /// Whether it came over the Unix socket.
+    /// True if the client connects over the Unix socket.
     pub(crate) is_unix: bool,
 }
 
-/// Whether a client's connection goes on.
+/// State of a connection's closing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     No,
-    /// Once what waits for it is written.
+    /// Close after the waiting output is written.
     AfterReply,
     Now,
 }
 
-/// `CLIENT REPLY`.
+/// Mode of `CLIENT REPLY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
     On,
@@ -48,7 +48,7 @@ pub(crate) enum Replies {
     Skip,
 }
 
-/// What a client subscribes to.
+/// Subscriptions of a client, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     pub(crate) channels: BTreeSet<Bytes>,
@@ -72,11 +72,12 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     pub(crate) session: Session,
     pub(crate) out: Out,
-    /// Replies in `out` that promise changes which may not be on the disk yet. Nothing is sent as long as there are any.
+    /// Ranges of replies in `out` whose changes may not be on disk yet. Nothing is sent while there
+    /// are any.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// It emptied all databases, and its reply waits for the snapshot of that.
+    /// Number of the client's flush of all databases, if its reply waits for the snapshot after it.
     pub(crate) flush: Option<u64>,
-    /// Messages that came while one of its own commands ran: they follow its reply.
+    /// Messages that arrived while the client's own command ran; they follow its reply.
     pub(crate) later: Out,
     pub(crate) name: Bytes,
     pub(crate) library: (Bytes, Bytes),
@@ -84,7 +85,7 @@ pub(crate) struct Client {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) monitor: bool,
     pub(crate) parked: Option<Parked>,
-    /// Its next command waits until a pause is over.
+    /// True if the next command waits for the end of a pause.
     pub(crate) postponed: bool,
     pub(crate) replies: Replies,
     pub(crate) no_evict: bool,
@@ -92,18 +93,18 @@ pub(crate) struct Client {
     pub(crate) closing: Closing,
     pub(crate) created_ms: u64,
     pub(crate) active_ms: u64,
-    /// Since when the soft bound of its class has been passed.
+    /// Time since which the soft output limit has been exceeded.
     pub(crate) over_soft_since_ms: Option<u64>,
-    /// Name of its last command.
+    /// The last command.
     pub(crate) last: Option<&'static Command>,
-    /// Bytes read that are no command yet.
+    /// Bytes read that are not a complete command yet.
     pub(crate) input_bytes: usize,
-    /// Bytes of the names it subscribes to, with what surrounds them.
+    /// Bytes of the subscribed names, with overhead.
     pub(crate) subscribed_bytes: usize,
-    /// What [`Client::held_bytes`] was when it was last added to those of all clients.
+    /// Value of [`Client::held_bytes`] when it was last added to the total of all clients.
     pub(crate) counted_bytes: usize,
     pub(crate) waker: Option<Waker>,
-    /// Something outside its own task happened to it.
+    /// True if another task changed the client's state.
     pub(crate) woken: bool,
 }
 
@@ -140,8 +141,9 @@ impl Client {
         }
     }
 
-    /// Bytes that it holds: what waits for it, what it has sent of a command, and what it has queued, watches or listens to.
-    /// One whose connection is to end at once is about to give all that back.
+    /// Returns the bytes that the client holds: waiting output, unparsed input, queued commands,
+    /// watched keys and subscriptions. A client that is closing at once counts as 0, as it is about
+    /// to free all that.
     pub(crate) fn held_bytes(&self) -> usize {
         if self.closing == Closing::Now {
             return 0;
@@ -150,7 +152,7 @@ impl Client {
         buffers + self.session.held_bytes() + self.subscribed_bytes + size_of::<Client>()
     }
 
-    /// Has its task look at what changed.
+    /// Wakes the client's task to check for changes.
     pub(crate) fn wake(&mut self) {
         self.woken = true;
         if let Some(waker) = self.waker.take() {
@@ -170,7 +172,7 @@ impl Client {
         self.later.set_proto(proto);
     }
 
-    /// Puts the messages that came while its command ran behind the reply.
+    /// Appends the messages that arrived while a command ran, after its reply.
     pub(crate) fn append_later(&mut self) {
         if !self.later.is_empty() {
             self.out.append(&self.later);
@@ -178,7 +180,8 @@ impl Client {
         }
     }
 
-    /// Whether it may only change what it subscribes to: RESP2 cannot tell a message from a reply.
+    /// Returns whether the client may only send pub/sub commands: RESP2 cannot tell a message from
+    /// a reply.
     pub(crate) fn only_subscribes(&self) -> bool {
         self.out.proto() == Proto::Resp2 && !self.subscriptions.is_empty()
     }
@@ -190,7 +193,7 @@ impl Client {
         }
     }
 
-    /// The letters of `CLIENT LIST`.
+    /// Returns the flags of `CLIENT LIST`.
     fn flags(&self) -> String {
         let rows = [
             (self.monitor, 'O'),
@@ -207,7 +210,7 @@ impl Client {
         if set.is_empty() { "N".to_owned() } else { set }
     }
 
-    /// A line of `CLIENT LIST`, without its end.
+    /// Returns a line of `CLIENT LIST`, without its end.
     pub(crate) fn describe(&self, now_ms: u64) -> Vec<u8> {
         let mut line = format!(
             "id={} addr={} laddr={} fd={} name=",

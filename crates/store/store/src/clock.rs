@@ -1,4 +1,4 @@
-//! The time of day, set once a turn.
+//! The time of day, read once per turn.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,20 +6,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
-/// Unix time that runs on with the runtime's clock, so that tests can pause it.
+/// Unix time that advances with the runtime's clock, so that tests can pause it.
 #[derive(Debug)]
 pub(crate) struct Clock {
     /// Unix time at `base`.
     base_us: Cell<u64>,
     base: Cell<Instant>,
     now_us: Cell<u64>,
-    /// When the command before ended, or the turn began.
+    /// End of the previous command, or start of the turn.
     lap: Cell<Instant>,
     turn_begun: Cell<Instant>,
     turns: Cell<Turns>,
 }
 
-/// Turns of the core since the start, and the time from the begin of each to the end of its last command.
+/// Number of the core's turns since the start, and the total time from each turn's start to the end
+/// of its last command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) count: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Turns {
 }
 
 impl Clock {
-    /// As the system says.
+    /// Creates a clock set to the system's time.
     pub(crate) fn new() -> Clock {
         let clock = Clock {
             base_us: Cell::new(0),
@@ -41,7 +42,8 @@ impl Clock {
         clock
     }
 
-    /// Takes over corrections of the system's clock; a time before 1970 is 1970.
+    /// Sets the clock to the system's time, to follow its corrections; a time before 1970 becomes
+    /// 1970.
     pub(crate) fn follow_system(&self) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.base_us
@@ -50,7 +52,7 @@ impl Clock {
         self.begin_turn();
     }
 
-    /// Reads the time that the commands of this turn see.
+    /// Reads the time that all commands of this turn see.
     pub(crate) fn begin_turn(&self) {
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.base.get());
@@ -68,12 +70,13 @@ impl Clock {
         self.turns.get()
     }
 
-    /// When what runs now began: where the command before it ended, so that the clock is read once a command.
+    /// Returns the start of the current command: the end of the previous one, so that the clock is
+    /// read once per command.
     pub(crate) fn lap_begun(&self) -> Instant {
         self.lap.get()
     }
 
-    /// Ends what ran since `begun`; how long it took, in microseconds.
+    /// Ends a command that started at `begun`. Returns its duration in microseconds.
     pub(crate) fn end_lap(&self, begun: Instant) -> u64 {
         let now = Instant::now();
         self.lap.set(now);
@@ -88,22 +91,23 @@ impl Clock {
         self.now_us.get() / 1000
     }
 
-    /// How long from now until `unix_ms`.
+    /// Returns the instant of a Unix time.
     pub(crate) fn until(&self, unix_ms: u64) -> Instant {
         let passed_ms = unix_ms.saturating_sub(self.base_us.get() / 1000);
-        // A year is as good as never, and no overflow.
+        // Capped at a year, to avoid overflow.
         let passed_ms = passed_ms.min(365 * 24 * 3600 * 1000);
         self.base.get() + std::time::Duration::from_millis(passed_ms + 1)
     }
 
-    /// A number that another start does not have.
+    /// Returns a random number.
     pub(crate) fn seed() -> u64 {
         use std::hash::{BuildHasher, Hasher, RandomState};
         RandomState::new().build_hasher().finish()
     }
 }
 
-/// What the calling thread has computed so far: how long others are held up, whatever else the processor does meanwhile.
+/// Returns the CPU time of the calling thread. Unlike wall-clock time, it excludes the time that
+/// other threads run.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

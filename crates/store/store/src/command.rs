@@ -1,4 +1,4 @@
-//! The commands that are about the server and its connections; those about keys are `keyspace`'s.
+//! Commands about the server and its connections; commands about keys are in `keyspace`.
 
 mod auth;
 mod client;
@@ -20,10 +20,10 @@ use resp::Out;
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// One command, while it runs.
+/// One running command.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut State,
-    /// Who sent it.
+    /// The client that sent it.
     pub(crate) key: ClientKey,
     pub(crate) args: &'a [Bytes],
 }
@@ -33,7 +33,7 @@ impl Call<'_> {
         &mut self.state.clients[self.key].out
     }
 
-    /// The argument at `index` in lower case, empty when there is none.
+    /// Returns the argument at `index` in lower case, or an empty string if there is none.
     pub(crate) fn word(&self, index: usize) -> String {
         let word = self.args.get(index).map_or(&[][..], |arg| arg);
         String::from_utf8_lossy(word).to_ascii_lowercase()
@@ -43,7 +43,8 @@ impl Call<'_> {
         self.out().error(text);
     }
 
-    /// Returns the milliseconds that an argument says; answers if there are none, or their end is later than the clock can say.
+    /// Returns the argument at `at` as milliseconds. Replies with an error and returns `None` if it
+    /// is invalid or the deadline is out of range.
     pub(crate) fn timeout_ms(&mut self, at: usize) -> Option<u64> {
         let now_ms = self.state.now_ms() as i64;
         let fault = match resp::parse_int(&self.args[at]) {
@@ -56,7 +57,7 @@ impl Call<'_> {
         None
     }
 
-    /// Refuses a subcommand that is none, or has another number of arguments.
+    /// Replies to an unknown subcommand, or to one with a wrong number of arguments.
     pub(crate) fn unknown_subcommand(&mut self) {
         let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
         let sub = String::from_utf8_lossy(&self.args[1]).into_owned();
@@ -73,7 +74,7 @@ impl Call<'_> {
     }
 }
 
-/// Runs a command whose row in the table says that it is the server's.
+/// Runs a command that the table assigns to the server.
 pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
     let name = command.name.split('|').next().unwrap_or(command.name);
     let mut call = Call { state, key, args };

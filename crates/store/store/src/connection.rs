@@ -1,4 +1,4 @@
-//! One connection's life: read what came, run every whole command in it, write once.
+//! A connection's life: read once, run every complete command, write once.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,20 +20,21 @@ use crate::Limits;
 use crate::client::{ClientKey, Closing, Peer};
 use crate::state::{Flow, State};
 
-/// A left-over of a read up to this size is copied, so that it does not hold the core's read buffer.
+/// Largest remainder of a read that is copied, so that it does not pin the core's read buffer.
 const REST_COPIED_MAX: usize = 4 << 10;
 
-/// What is read at first from a client whose last request held a blob: enough for the words before the next one, which
-/// then comes straight into its place.
+/// Bytes first read from a client whose last request held a large value: enough for the arguments
+/// before the next value, which is then read straight into its final place.
 const HEAD_BYTES: usize = 4 << 10;
 
-/// What the connections of a core share.
+/// State shared by the connections of a core.
 pub(crate) struct Shared {
     pub(crate) state: RefCell<State>,
     pub(crate) limits: Limits,
-    /// Where sockets are read into; what was read is split off and comes back when nothing refers to it any more.
+    /// Read buffer of all sockets. Read bytes are split off, and their memory is reused once
+    /// nothing refers to it.
     buffer: RefCell<BytesMut>,
-    /// Sends large values without a copy; none where the host refuses that.
+    /// Zero-copy writer of large values; `None` if the host does not support it.
     lender: Option<Lender>,
 }
 
@@ -49,8 +50,8 @@ impl Shared {
         }
     }
 
-    /// Waits until the changes of commands are where a reply may promise them, or writing fails. Returns whether they are
-    /// there.
+    /// Waits until the changes of commands are as durable as a reply promises, or until writing
+    /// fails. Returns whether they are durable.
     pub(crate) async fn committed(&self) -> bool {
         self.snapshot_drained().await;
         let journal_bytes_max = self.limits.journal_bytes_max;
@@ -61,7 +62,7 @@ impl Shared {
         }
     }
 
-    /// Waits until the snapshot of an emptying of all databases is written, or has failed.
+    /// Waits until the snapshot after a flush of all databases is written, or has failed.
     async fn flushed(&self, flush: u64) {
         loop {
             let drained = {
@@ -75,7 +76,7 @@ impl Shared {
         }
     }
 
-    /// Waits as long as a disk that is slow leaves too much of a snapshot in memory.
+    /// Waits while too many bytes of a snapshot wait for a slow disk.
     async fn snapshot_drained(&self) {
         loop {
             let drained = {
@@ -90,9 +91,10 @@ impl Shared {
     }
 }
 
-/// What a client is served over.
+/// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
-    /// Writes some of `parts`, the large ones without copying them where the stream is a socket; `more` will follow.
+    /// Writes some of `parts`, large ones without a copy if the stream is a socket; `more`
+    /// announces further bytes.
     fn poll_lend(
         &mut self,
         lender: &Lender,
@@ -126,7 +128,7 @@ pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     keep: reactor::lendable_within,
 };
 
-/// Serves a client until either side ends it.
+/// Serves a client until either side closes the connection.
 pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Peer) {
     let admitted = shared.state.borrow_mut().admit(peer);
     let key = match admitted {
@@ -142,12 +144,12 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         sends_blobs: false,
         postponed: None,
     };
-    // How the client takes its leave changes nothing any more.
+    // An error of the client's socket has no further effect.
     drop(connection.run(&mut stream).await);
 }
 
-/// Tells a client that it is not served. It has sent nothing yet that is read here, so the answer may be lost; to wait
-/// for that would take the room there is not.
+/// Sends an error to a refused client and closes. Nothing the client sent is read, so the error may
+/// be lost; waiting for its requests would occupy the very resources that are lacking.
 async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     let line = format!("-{text}\r\n");
     let parts = [IoSlice::new(line.as_bytes())];
@@ -155,14 +157,14 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     drop(poll_fn(|context| Pin::new(&mut stream).poll_shutdown(context)).await);
 }
 
-/// A client's place in the table, which is given up with it.
+/// Guard of a client's entry in the table of clients; removes the entry on drop.
 pub(crate) struct Place {
     shared: Rc<Shared>,
     key: ClientKey,
 }
 
 impl Place {
-    /// What [`State::admit`] gave.
+    /// Wraps a key returned by [`State::admit`].
     pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> Place {
         Place { shared, key }
     }
@@ -179,23 +181,23 @@ impl Drop for Place {
 struct Connection {
     place: Place,
     parser: Parser,
-    /// What was read and is no command yet.
+    /// Bytes read that are not a complete command yet.
     input: BytesMut,
     /// What is known of the requests that the parser has found ahead.
     prefetched: VecDeque<Prefetched>,
     /// Its last request held a blob.
     sends_blobs: bool,
-    /// A command that is run again after a pause.
+    /// A command that runs again after a pause.
     postponed: Option<Vec<Bytes>>,
 }
 
-/// What a connection waits for, when it came.
+/// An event that a connection waits for.
 enum Event {
-    /// Something was read; the socket may hold more.
+    /// Bytes were read; with `more` the socket may hold more.
     Read { more: bool },
-    /// Something was written.
+    /// All or some output was written.
     Written,
-    /// Something happened to the client elsewhere.
+    /// Another task changed the client's state.
     Woken,
     /// The client sends no more.
     End,
@@ -242,7 +244,7 @@ impl Connection {
         self.place.shared.state.borrow().clients[self.place.key].closing
     }
 
-    /// Runs every whole command that was read, until one has to wait.
+    /// Runs every complete command that was read, until one has to wait.
     fn run_commands(&mut self) {
         let Place { shared, key } = &self.place;
         let mut state = shared.state.borrow_mut();
@@ -263,7 +265,8 @@ impl Connection {
             } else {
                 if !self.parser.has_ahead() {
                     self.parser.set_authenticated(client.authenticated);
-                    // What a stranger may send depends on whether the request before it let him in.
+                    // Before authentication requests are parsed one at a time: the limits for the
+                    // next request depend on whether this one authenticates the client.
                     let requests = match client.authenticated {
                         true => shared.limits.requests_ahead_max,
                         false => 1,
@@ -305,7 +308,8 @@ impl Connection {
         }
     }
 
-    /// Gives what waits to the socket, with turns for others in between. Whether nothing waits any more.
+    /// Writes the waiting output to the socket, and yields to other connections in between. Returns
+    /// whether all was written.
     async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
             let (is_empty, promises) = {
@@ -316,7 +320,8 @@ impl Connection {
                 return Ok(true);
             }
             if promises {
-                // Another client's command has answered this one meanwhile.
+                // Another client's command may have answered this one meanwhile, so its reply has
+                // to wait for the disk too.
                 self.settle_replies().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
@@ -332,7 +337,7 @@ impl Connection {
         }
     }
 
-    /// One vectored write, of a slice at most.
+    /// Makes one vectored write of at most `write_slice_bytes`.
     fn poll_write<S: Stream>(
         &mut self,
         stream: &mut S,
@@ -352,7 +357,7 @@ impl Connection {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
                 stream.poll_lend(lender, context, parts, bytes < out.len())
             }
-            // To send one part costs the kernel less.
+            // A plain write of one part costs the kernel less than a vectored one.
             ([part], None) => Pin::new(stream).poll_write(context, part),
             (parts, None) => Pin::new(stream).poll_write_vectored(context, parts),
         };
@@ -398,7 +403,7 @@ impl Connection {
         }
     }
 
-    /// Reads once: into a blob that is on its way, or else through the core's buffer.
+    /// Reads once: into the large value being received, otherwise into the core's buffer.
     fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
@@ -410,7 +415,7 @@ impl Connection {
             let mut place = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
             self.sends_blobs = true;
-            // A blob's end is not the end of what came.
+            // More bytes may follow the value's end.
             (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();
@@ -427,7 +432,8 @@ impl Connection {
             } else {
                 self.input.extend_from_slice(&came);
             }
-            // Behind a head nobody else gets a turn before the rest is read.
+            // After the short first read the rest is read at once, before other connections get a
+            // turn.
             let is_head = std::mem::take(&mut self.sends_blobs);
             (read, room <= read && !is_head)
         };
@@ -440,11 +446,11 @@ impl Connection {
         Poll::Ready(Ok(Event::Read { more }))
     }
 
-    /// Ends our side so that what was written arrives.
+    /// Shuts down the sending side, so that written bytes still arrive.
     async fn shut_down<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<()> {
         poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await
     }
 }
 
-/// Parts of one vectored write.
+/// Maximum number of parts of a vectored write.
 const PARTS: usize = 64;

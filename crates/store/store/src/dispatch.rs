@@ -1,4 +1,4 @@
-//! One command: may it run, what does it do, and what follows from it.
+//! Execution of one command: permission checks, the call, and its effects.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags, Outcome, Prefetched};
@@ -14,7 +14,7 @@ use crate::rename::{Meaning, with_own_name};
 use crate::slowlog::{self, Slow};
 use crate::state::{Flow, State};
 
-/// Commands that a RESP2 client may send while it listens.
+/// Commands that a RESP2 client may send in pub/sub mode.
 const WHILE_LISTENING: &[&str] = &[
     "ping",
     "subscribe",
@@ -27,18 +27,18 @@ const WHILE_LISTENING: &[&str] = &[
     "reset",
 ];
 
-/// What the gate says of a command.
+/// Result of the permission check of a command.
 enum Gate {
     Open,
     Refused,
     Postponed,
 }
 
-/// What a command's call counts as.
+/// The statistic that a call counts towards.
 enum Counts {
     Run,
     Refused,
-    /// Nothing yet: it is counted when it runs, or is answered.
+    /// Not counted now: the call is counted when it runs, or is answered.
     Later,
 }
 
@@ -104,7 +104,7 @@ impl State {
                 Replies::Skip => Replies::On,
                 other => other,
             };
-            // What a client subscribes to is told as a message, and messages come all the same.
+            // Subscription confirmations are messages, which `CLIENT REPLY OFF` does not suppress.
             let is_message = |command: &Command| command.name.ends_with("subscribe");
             if !client.session.command().is_some_and(is_message) {
                 client.out.truncate(mark);
@@ -126,7 +126,7 @@ impl State {
         flow
     }
 
-    /// Runs the command of a client that was waiting.
+    /// Runs the command of a blocked client again.
     pub(crate) fn run_again(&mut self, key: ClientKey, parked: &Parked) -> Flow {
         self.running = Some(key);
         self.retrying = true;
@@ -141,12 +141,12 @@ impl State {
         flow
     }
 
-    /// Notes the reply since `mark` if it promises a change that has to be on the disk first.
+    /// Records the reply since `mark` if its change must be on disk before it is sent.
     fn note_promise(&mut self, key: ClientKey, args: &[Bytes], mark: Mark) {
         if self.keyspace.effects.journal.is_empty() || !self.persist.promises() {
             return;
         }
-        // Its lookup may have removed a key that was due, which promises nothing.
+        // A read may have removed an expired key; its reply makes no promise about that.
         let reads = |command: &Command| command.flags.has(Flags::READONLY);
         if !keyspace::command(args).is_some_and(reads) {
             let client = &mut self.clients[key];
@@ -154,7 +154,8 @@ impl State {
         }
     }
 
-    /// Ends the wait of a client's replies for the disk; those whose changes are not there become errors.
+    /// Ends the replies' wait for the disk; if writing failed, the replies to changes become
+    /// errors.
     pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);
         if is_written {
@@ -168,10 +169,11 @@ impl State {
         }
     }
 
-    /// Runs one command, alone or within an EXEC, and counts it.
+    /// Runs one command, alone or within EXEC, and counts it.
     pub(crate) fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
         let now_ms = self.now_ms();
-        // Those who monitor see a transaction's commands before the EXEC that runs them, and a SELECT in the database it chose.
+        // Monitors see the commands of a transaction before its EXEC, and a SELECT with the
+        // database it selected; so EXEC and SELECT are shown after they ran.
         let is_watched = !self.monitors.is_empty() && !self.is_shown;
         let is_late = |command: &Command| matches!(command.name, "exec" | "select");
         let told_late = is_watched && keyspace::command(args).is_some_and(is_late);
@@ -209,7 +211,7 @@ impl State {
                 }
                 let client = &mut self.clients[key];
                 client.session.exec_done();
-                // Theirs are counted already.
+                // The errors of the transaction's commands are counted already.
                 errors = client.out.errors();
                 (Flow::Next, Counts::Run)
             }
@@ -217,7 +219,7 @@ impl State {
         if told_late && self.clients.contains(key) {
             self.monitor(key, args);
         }
-        // A command may end its own client.
+        // A command may remove its own client.
         if let Some(client) = self.clients.get(key) {
             let failed = client.out.errors() != errors;
             if failed && let Some(text) = client.out.error_at(mark) {
@@ -227,14 +229,15 @@ impl State {
             match (command, counts) {
                 (Some(command), Counts::Run) => self.account(key, command, args, begun, failed),
                 (Some(command), Counts::Refused) => self.stats.calls_of(command).rejected += 1,
-                // What is no command is counted by its error alone.
+                // An unknown command is counted only as an error.
                 (Some(_), Counts::Later) | (None, _) => {}
             }
         }
         flow
     }
 
-    /// Ends a client whose transaction and unread requests take more than a client may send.
+    /// Closes a client whose queued transaction and unparsed input exceed
+    /// `client-query-buffer-limit`.
     fn bound_queue(&mut self, key: ClientKey) {
         let client = &mut self.clients[key];
         let bytes = client.session.held_bytes() + client.input_bytes;
@@ -248,7 +251,7 @@ impl State {
         }
     }
 
-    /// Counts a command that ran, and notes it when it was slow.
+    /// Counts a command that ran, and logs it if it was slow.
     fn account(
         &mut self,
         key: ClientKey,
@@ -296,7 +299,7 @@ impl State {
         self.slowlog.add(slow, entries_max);
     }
 
-    /// Notes a delay under its event's name.
+    /// Records a delay under its event's name.
     pub(crate) fn note_latency(&mut self, event: &'static str, took_ms: u64) {
         let sample = Sample {
             unix_secs: self.now_ms() / 1000,
@@ -306,10 +309,10 @@ impl State {
             .add(event, sample, self.limits.latency_samples_max);
     }
 
-    /// Whether a command may run, asked only when something is in its way: no password yet, pub/sub mode, a pause, a
-    /// disk that takes nothing.
+    /// Decides whether a command may run. Called only if something may prevent it: a missing
+    /// password, pub/sub mode, a pause, or a failing disk.
     fn gate(&mut self, key: ClientKey, args: &[Bytes]) -> Gate {
-        // What is no command at all, or has too few words, is refused by `execute`, with its own text.
+        // Unknown commands and wrong argument counts are refused by `execute`, with its own text.
         let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
             return Gate::Open;
         };
@@ -324,12 +327,12 @@ impl State {
             );
             return self.refuse(key, command, &text);
         }
-        // To Redis it is a kind of replica.
+        // Redis treats a monitor as a kind of replica.
         if client.monitor && (command.flags.has(Flags::READONLY) || self.changes_data(key, command))
         {
             return self.refuse(key, command, "ERR Replica can't interact with the keyspace");
         }
-        // A PING is how others look whether all is well.
+        // PING is used as a health check, so it reports the error too.
         if (command.flags.has(Flags::WRITE) || command.name == "ping")
             && let Some(text) = self.persist.refuses_writes(&self.config)
         {
@@ -341,7 +344,8 @@ impl State {
         }
     }
 
-    /// Whether a command, or the queue that an EXEC runs, may change data or is sent on as if it did.
+    /// Returns whether a command, or the queue that an EXEC runs, may change data or counts as a
+    /// change during a pause.
     fn changes_data(&self, key: ClientKey, command: &Command) -> bool {
         match command.name {
             "exec" => self.clients[key].session.multi_writes(),
@@ -360,7 +364,7 @@ impl State {
         Gate::Refused
     }
 
-    /// Shows a command to those who monitor, unless it is being queued or is nobody's business.
+    /// Shows a command to monitors, unless it is being queued or is hidden from them.
     fn monitor(&mut self, key: ClientKey, args: &[Bytes]) {
         let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
             return;
@@ -374,8 +378,8 @@ impl State {
         }
     }
 
-    /// Does what the commands before asked for beyond their replies: the journal, notifications, clients that waited
-    /// for a key; until there is nothing left.
+    /// Handles the effects of preceding commands besides their replies: AOF entries, notifications
+    /// and clients blocked on a key, until no effects are left.
     pub(crate) fn settle_effects(&mut self) {
         loop {
             let effects = &mut self.keyspace.effects;
@@ -414,7 +418,7 @@ impl State {
         }
     }
 
-    /// Answers what is no request, and closes.
+    /// Answers an invalid request with an error and closes the connection.
     pub(crate) fn protocol_error(&mut self, key: ClientKey, error: resp::ProtocolError) {
         let client = &mut self.clients[key];
         if error == resp::ProtocolError::QueryTooLarge {
@@ -429,8 +433,8 @@ impl State {
     }
 }
 
-/// Whether a request is a line of HTTP's. A web page can have a browser send such lines to a server on its own machine, and
-/// commands behind them.
+/// Returns whether a request is a line of HTTP. A web page can make a browser send such lines, and
+/// commands after them, to a server on the same machine.
 fn is_of_http(name: &[u8]) -> bool {
     matches!(name.len(), 4 | 5)
         && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))

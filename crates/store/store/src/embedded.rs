@@ -1,4 +1,5 @@
-//! A small store of its own, for code that nobody has to trust: no socket, no file, no thread, and a bound on everything.
+//! A small store for the sandbox's untrusted clients: no socket, file or thread, and bounded in
+//! every respect.
 
 use std::io::IoSlice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,14 +11,14 @@ use resp::{Out, Parser, Proto};
 
 use crate::clock::Clock;
 
-/// Most arguments of one command.
+/// Maximum number of arguments of a command.
 const ARGS_MAX: usize = 1_024;
 
-/// What a command's name and lengths may take beside the data that it brings.
+/// Maximum bytes of a command's name and length fields, besides its data.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
-/// Commands on data that this store does not have: what they take or answer is not bounded by what they bring and what is
-/// stored, or they concern more than one store.
+/// Data commands that this store lacks: their cost or reply is not bounded by their arguments and
+/// the stored data, or they concern more than one store.
 const ELSEWHERE: &[&str] = &[
     "bitfield",
     "bitop",
@@ -48,13 +49,13 @@ const ELSEWHERE: &[&str] = &[
     "zunionstore",
 ];
 
-/// A store that any number of [`Conversation`]s share, one command at a time.
+/// A store shared by any number of [`Conversation`]s, which run one command at a time.
 #[derive(Debug)]
 pub struct Embedded {
     keyspace: Mutex<Keyspace>,
 }
 
-/// What one client says, and is answered. It closes itself when the client says what is no command.
+/// One client's session. It closes itself on an invalid request.
 #[derive(Debug)]
 pub struct Conversation<'a> {
     store: &'a Embedded,
@@ -65,30 +66,30 @@ pub struct Conversation<'a> {
     over: bool,
 }
 
-/// What a store holds.
+/// Usage of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
-    /// Keys, those among them whose deadline has passed and that nobody asked for.
+    /// Number of keys, including expired ones that have not been removed yet.
     pub keys: u64,
-    /// Bytes that data and its overhead take.
+    /// Bytes of the data and its overhead.
     pub bytes: u64,
 }
 
 impl Embedded {
-    /// An empty store for so many bytes of data with its overhead; what needs more is refused, with the text that Redis has
-    /// for it.
+    /// Creates an empty store for at most `bytes_max` bytes of data and overhead; a command that
+    /// needs more is refused with Redis's text.
     #[must_use]
     pub fn new(bytes_max: u64) -> Embedded {
         let keyspace = Mutex::new(Keyspace::new(limits(bytes_max), Clock::seed()));
         Embedded { keyspace }
     }
 
-    /// Another bound from now on; what is there stays.
+    /// Changes the limit; existing data stays.
     pub fn set_bytes_max(&self, bytes_max: u64) {
         self.keyspace().set_limits(limits(bytes_max));
     }
 
-    /// How much is in it.
+    /// Returns the current usage.
     #[must_use]
     pub fn holdings(&self) -> Holdings {
         let keyspace = self.keyspace();
@@ -99,7 +100,7 @@ impl Embedded {
         }
     }
 
-    /// Begins with a new client.
+    /// Starts a session of a new client.
     #[must_use]
     pub fn converse(&self) -> Conversation<'_> {
         let bytes_max = self.keyspace().limits().string_bytes_max;
@@ -121,19 +122,19 @@ impl Embedded {
         }
     }
 
-    /// No command leaves the data half changed.
+    /// Locks the data. A poisoned lock is ignored: no command leaves the data half changed.
     fn keyspace(&self) -> MutexGuard<'_, Keyspace> {
         self.keyspace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Conversation<'_> {
-    /// Takes bytes that the client sent.
+    /// Appends bytes received from the client.
     pub fn hear(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Runs one command, if a whole one was heard. False if none was.
+    /// Runs one command if a complete one was received. Returns whether one ran.
     pub fn answer(&mut self) -> bool {
         if self.over {
             return false;
@@ -154,24 +155,24 @@ impl Conversation<'_> {
         true
     }
 
-    /// The first bytes of what is to be sent, as [`Out::parts`].
+    /// Fills `parts` with the first bytes of the output, as [`Out::parts`] does.
     pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
         self.out.parts(parts, usize::MAX)
     }
 
-    /// So many of them were sent.
+    /// Removes `bytes` sent bytes from the output.
     pub fn advance(&mut self, bytes: usize) {
         self.out.advance(bytes);
     }
 
-    /// Whether nothing more is heard.
+    /// Returns whether the session is closed and ignores further input.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over
     }
 }
 
-/// One command, and its reply.
+/// Runs one command and writes its reply.
 fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     let known = keyspace::command(args);
     if let Some(command) = known.filter(|command| !is_here(command)) {
@@ -196,7 +197,8 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     }
 }
 
-/// Whether a command works on data alone, and is bounded by what there is.
+/// Returns whether this store has the command: it works on data alone, and its cost is bounded by
+/// the data.
 pub(crate) fn is_here(command: &keyspace::Command) -> bool {
     let family = match command.group {
         Group::Generic

@@ -1,4 +1,4 @@
-//! Delays that were seen, by event.
+//! Recorded delays, by event.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,23 +8,24 @@ pub(crate) struct Sample {
     pub(crate) took_ms: u64,
 }
 
-/// The samples of one event.
+/// Samples of one event.
 #[derive(Debug, Default)]
 pub(crate) struct Event {
-    /// The oldest first.
+    /// Samples, oldest first.
     pub(crate) samples: VecDeque<Sample>,
     pub(crate) max_ms: u64,
 }
 
-/// Columns of a graph; what has more samples goes on below.
+/// Columns of a graph; further samples continue in a graph below.
 const COLUMNS: usize = 80;
 /// Rows of a graph.
 const ROWS: u64 = 4;
-/// The heights that a row tells apart, from its foot up.
+/// Characters for the heights within a row, from the bottom up.
 const HEIGHTS: [char; 3] = ['_', 'o', '#'];
 
 impl Event {
-    /// The samples as columns, from the least to the longest, each with its age below, read downwards.
+    /// Draws the samples as columns, scaled from the shortest to the longest, each with its age
+    /// below, written downwards.
     pub(crate) fn graph(&self, now_secs: u64) -> String {
         let took = self.samples.iter().map(|sample| sample.took_ms);
         let min = took.clone().min().unwrap_or(0);
@@ -45,7 +46,7 @@ impl Event {
     }
 }
 
-/// Up to [`COLUMNS`] columns, of which each has a step and a label.
+/// Draws up to [`COLUMNS`] columns, each given by its height and label.
 fn piece(columns: &[(u64, String)]) -> String {
     let mut text = String::new();
     let heights = HEIGHTS.len() as u64;
@@ -68,7 +69,7 @@ fn piece(columns: &[(u64, String)]) -> String {
     text
 }
 
-/// In the largest unit that it has one of.
+/// Formats an age in the largest unit of which it has at least one.
 fn age(secs: u64) -> String {
     match secs {
         ..60 => format!("{secs}s"),
@@ -84,7 +85,7 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Notes a delay; of those within a second the longest stays.
+    /// Records a delay; of several within a second only the longest is kept.
     pub(crate) fn add(&mut self, event: &'static str, sample: Sample, samples_max: usize) {
         let event = self.events.entry(event).or_default();
         event.max_ms = event.max_ms.max(sample.took_ms);
@@ -105,7 +106,7 @@ impl Latency {
 mod tests {
     use super::*;
 
-    /// What redis-server 7.0.15 drew of these.
+    /// The expected text is what redis-server 7.0.15 draws for these samples.
     #[test]
     fn a_graph_is_drawn_as_redis_draws_it() {
         let took = [100, 300, 50, 600, 200, 900, 10, 10, 400];

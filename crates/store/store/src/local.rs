@@ -1,4 +1,5 @@
-//! Clients in this process: batches of commands to the core, their replies back, and no socket.
+//! Clients within this process: batches of commands go to the core and replies come back, without a
+//! socket.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,13 +17,13 @@ use crate::client::{ClientKey, Closing, Peer};
 use crate::connection::{Place, Shared};
 use crate::state::{Flow, State};
 
-/// Runs commands on the core from any other thread.
+/// Sender of commands to the core, from any other thread.
 #[derive(Clone, Debug)]
 pub struct Handle {
     requests: mpsc::Sender<Request>,
 }
 
-/// What waits for the core.
+/// Queue of requests that wait for the core.
 pub(crate) type Requests = mpsc::Receiver<Request>;
 
 #[derive(Debug)]
@@ -32,33 +33,35 @@ pub(crate) enum Request {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,
     },
-    /// `GETORLOCK` on a key of the first database. With the reply comes until when the key is locked then.
+    /// `GETORLOCK` on a key of database 0. The reply comes with the deadline of the key's lock, if
+    /// it is locked afterwards.
     GetOrLock {
         key: Bytes,
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// The lock that was taken until then is given back.
+    /// Release of the lock that has this deadline.
     GiveBack { key: Bytes, until_ms: i64 },
 }
 
-/// On what terms [`Handle::get_or_compute`] computes.
+/// Options of [`Handle::get_or_compute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How long a computation may take before another caller begins one. At least a millisecond.
+    /// Time that a computation may take before another caller starts one. At least a millisecond.
     pub build: Duration,
-    /// How long the value is kept, at least a millisecond; `None` is for ever.
+    /// Time to live of the value, at least a millisecond; `None` for no expiry.
     pub keep: Option<Duration>,
 }
 
-/// Why [`Handle::get_or_compute`] has no value.
+/// The reason why [`Handle::get_or_compute`] has no value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ComputeError<E> {
-    /// The server has ended.
+    /// The server has stopped.
     Stopped,
-    /// The store refuses, in its words: the key holds no string, or there is no memory.
+    /// The store refused, with this error text: the key does not hold a string, or memory is used
+    /// up.
     Refused(String),
-    /// The caller's own computation failed. Whoever waited for it is the next to try.
+    /// The caller's own computation failed. The next waiter computes instead.
     Failed(E),
 }
 
@@ -80,7 +83,7 @@ impl<E: fmt::Display> fmt::Display for ComputeError<E> {
 
 impl<E: std::error::Error> std::error::Error for ComputeError<E> {}
 
-/// The server has ended.
+/// Error of a request to a server that has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -92,18 +95,19 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// A handle, and what arrives through it; so many batches may wait.
+/// Returns a handle and its queue, which holds at most `waiting_max` batches.
 pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
     let (requests, arriving) = mpsc::channel(waiting_max);
     (Handle { requests }, arriving)
 }
 
 impl Handle {
-    /// Runs commands in their order as a new client, with nothing in between, and returns as many replies. Blocks until
-    /// the core got to it; a command that would wait for something is answered with an error.
+    /// Runs commands in order as a new client, with no other commands in between, and returns one
+    /// reply per command. Blocks until the core has run them; a command that would wait for
+    /// something gets an error.
     ///
     /// # Errors
-    /// [`Stopped`]; whether the commands ran is then not known.
+    /// [`Stopped`]; the commands may or may not have run.
     ///
     /// # Panics
     /// On a thread that runs tasks.
@@ -114,12 +118,13 @@ impl Handle {
         arriving.blocking_recv().map_err(|_| Stopped)
     }
 
-    /// The string at a key of the first database, by reference if it is large; if there is none, what `compute` makes, which
-    /// is then set. Of all who ask for a key, in this process and over RESP by `GETORLOCK`, one computes and the others
-    /// wait; if it fails, panics or takes longer than `terms` allow, the next one does. Blocks.
+    /// Returns the string at a key of database 0, by reference if it is large. If there is none,
+    /// sets the key to the result of `compute` and returns that. Of all callers for a key, in this
+    /// process and over RESP by `GETORLOCK`, one computes and the others wait; if it fails, panics
+    /// or exceeds `terms`, the next one computes. Blocks.
     ///
     /// # Errors
-    /// [`ComputeError`] says whose they are.
+    /// [`ComputeError`] says whether the store or `compute` failed.
     ///
     /// # Panics
     /// On a thread that runs tasks.
@@ -135,14 +140,14 @@ impl Handle {
             Reply::Error(text) => return Err(ComputeError::Refused(lossy(&text))),
             _ => {}
         }
-        // To set the key gives it back too.
+        // Setting the key releases the lock too; the guard covers failure and panic.
         let _lock = until_ms.map(|until_ms| Lock {
             handle: self,
             key,
             until_ms,
         });
         let value = compute().map_err(ComputeError::Failed)?;
-        // So that clients on sockets get it without a copy too.
+        // Clients on sockets can then get the value without a copy too.
         let value = reactor::lendable(BytesMut::from(value));
         let mut set = vec!["SET".into(), key.clone(), value.clone()];
         if let Some(keep) = terms.keep {
@@ -163,7 +168,7 @@ impl Handle {
     }
 }
 
-/// The lock of a key, given back with this unless somebody else has it by then.
+/// Lock of a key; released on drop unless another client holds it by then.
 struct Lock<'a> {
     handle: &'a Handle,
     key: &'a Bytes,
@@ -174,7 +179,7 @@ impl Drop for Lock<'_> {
     fn drop(&mut self) {
         let (key, until_ms) = (self.key.clone(), self.until_ms);
         let request = Request::GiveBack { key, until_ms };
-        // Without a server there is nobody who waits.
+        // Without a server there are no waiters.
         drop(self.handle.requests.blocking_send(request));
     }
 }
@@ -187,7 +192,7 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Runs what arrives until every handle is gone.
+/// Runs requests until every handle is dropped.
 pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     while let Some(request) = requests.recv().await {
         match request {
@@ -199,17 +204,19 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                         answered[index] = Reply::Error(text.clone());
                     }
                 }
-                // Who does not wait for the answer any more is not told.
+                // The caller may have stopped waiting.
                 drop(replies.send(answered));
             }
             Request::GetOrLock { key, build, reply } => {
                 let shared = Rc::clone(&shared);
-                // It ends with the command, or with the core; as many wait as there may be clients.
+                // The task ends with the command, or with the core. `maxclients` bounds the number
+                // of such tasks.
                 spawn_local(async move {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_patiently(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    // A lock promises nothing of the disk, and a value was promised when it was set.
+                    // A lock makes no promise about the disk, and a value's promise was kept when
+                    // it was set.
                     let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });
@@ -223,7 +230,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     }
 }
 
-/// A client in this process, as long as its place is kept.
+/// Registers a client of this process, which is removed when the returned `Place` is dropped.
 fn admit(shared: &Rc<Shared>) -> Result<(Place, ClientKey), Reply> {
     let peer = Peer {
         address: "in-process:0".to_owned(),
@@ -235,7 +242,7 @@ fn admit(shared: &Rc<Shared>) -> Result<(Place, ClientKey), Reply> {
     let mut state = shared.state.borrow_mut();
     let refused = |text: &'static str| Reply::Error(Bytes::from_static(text.as_bytes()));
     let key = state.admit(peer).map_err(refused)?;
-    // Whoever runs the machine runs the password.
+    // Code of this process needs no password.
     state.clients[key].authenticated = true;
     Ok((Place::new(Rc::clone(shared), key), key))
 }
@@ -288,7 +295,8 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     }
 }
 
-/// Runs commands. Returns their replies, and which of those promise changes that have to be on the disk first.
+/// Runs commands. Returns their replies, and the indices of replies whose changes must be on disk
+/// first.
 fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (place, key) = match admit(shared) {
         Ok(admitted) => admitted,

@@ -1,7 +1,8 @@
-//! Work beside the commands of clients, one piece a turn, at a pace that leaves them the core.
+//! Background work on the core: one piece per turn, paced so that clients get most of the core.
 //!
-//! As long as clients ask for something, such work takes a third of the core at most: a thread that is always busy is one that
-//! the kernel lets wait for others of its processor. When no client asks, it goes on at once.
+//! While clients send commands, such work takes at most a third of the core: the kernel's scheduler
+//! makes a thread that is always busy wait for others on its processor. While no client sends
+//! commands, the work continues without rests.
 
 use std::time::Duration;
 
@@ -14,22 +15,22 @@ use crate::state::State;
 
 /// CPU time of the pieces between two rests.
 const WORK: Duration = Duration::from_micros(500);
-/// Length of a rest: the least that a timer of the runtime can wait.
+/// Length of a rest: the shortest that the runtime's timer can wait.
 const REST: Duration = Duration::from_millis(1);
 
-/// What one piece of work after the other has taken.
+/// Measurements of a series of pieces of work.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     /// CPU time of the pieces since the last rest.
     worked: Duration,
     /// CPU time of the last piece.
     pub(crate) last: Duration,
-    /// Commands that clients had sent until the last rest.
+    /// Commands received from clients up to the last rest.
     commands: u64,
 }
 
 impl Pace {
-    /// Does one piece of work.
+    /// Runs one piece of work and measures its CPU time.
     pub(crate) fn work<R>(&mut self, shared: &Shared, piece: impl FnOnce(&mut State) -> R) -> R {
         let state = &mut *shared.state.borrow_mut();
         let begun = thread_cpu_time();
@@ -39,7 +40,8 @@ impl Pace {
         result
     }
 
-    /// Gives clients their turn, with a rest behind it if the pieces since the last one have taken long enough.
+    /// Yields to clients, and sleeps for [`REST`] if the pieces since the last rest took [`WORK`]
+    /// or more and clients are active.
     pub(crate) async fn rest(&mut self, shared: &Shared) {
         if self.worked < WORK {
             return yield_now().await;

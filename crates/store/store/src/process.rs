@@ -1,10 +1,11 @@
-//! What the kernel knows of this process.
+//! Facts from the kernel about this process and its host.
 
 use std::fs;
 
 use crate::command::REDIS_VERSION;
 
-/// What `redis-server --version` would say: the version of Redis that this is like, and ours.
+/// Returns the version text, in the form of `redis-server --version`: the emulated version of
+/// Redis, and Pelton's own.
 pub fn version() -> String {
     format!(
         "Pelton store v={REDIS_VERSION} pelton={} bits={}",
@@ -13,7 +14,7 @@ pub fn version() -> String {
     )
 }
 
-/// The operating system, as `uname` says.
+/// Returns the operating system, as `uname` reports it.
 pub(crate) fn system() -> String {
     let name = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
@@ -25,7 +26,7 @@ pub(crate) fn system() -> String {
     )
 }
 
-/// Memory that the process holds; 0 where `/proc` does not say.
+/// Returns the resident memory of the process; 0 if `/proc` is unavailable.
 pub(crate) fn resident_bytes() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm")
         .ok()
@@ -33,18 +34,20 @@ pub(crate) fn resident_bytes() -> u64 {
     pages.map_or(0, |pages| pages * rustix::param::page_size() as u64)
 }
 
-/// Memory that the host has.
+/// Returns the host's memory in bytes.
 pub(crate) fn system_memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     info.totalram as u64 * u64::from(info.mem_unit)
 }
 
-/// Seconds of processor time in user and in system mode; 0 where `/proc` does not say.
+/// Returns the seconds of CPU time of the process in user and in system mode; 0 if `/proc` is
+/// unavailable.
 pub(crate) fn cpu_seconds() -> (f64, f64) {
     cpu_seconds_of("/proc/self/stat")
 }
 
-/// The same of the calling thread alone.
+/// Returns the seconds of CPU time of the calling thread in user and in system mode; 0 if `/proc`
+/// is unavailable.
 pub(crate) fn thread_cpu_seconds() -> (f64, f64) {
     cpu_seconds_of("/proc/thread-self/stat")
 }
@@ -53,7 +56,7 @@ fn cpu_seconds_of(stat: &str) -> (f64, f64) {
     let per_second = rustix::param::clock_ticks_per_second() as f64;
     let stat = fs::read_to_string(stat).ok();
     let ticks = stat.and_then(|line| {
-        // The second field is a name in parentheses, which may hold anything.
+        // The second field is a name in parentheses, which may contain any character.
         let (_, rest) = line.rsplit_once(") ")?;
         let mut fields = rest.split(' ').skip(11);
         let mut next = || fields.next()?.parse::<f64>().ok();

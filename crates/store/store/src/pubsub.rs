@@ -1,4 +1,4 @@
-//! Who listens to what, and how a message reaches them.
+//! Subscriptions and the delivery of messages.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The count that a reply tells.
+    /// Returns the number of subscriptions that a reply to (un)subscribing states.
     pub(crate) fn count(self, subscriptions: &Subscriptions) -> usize {
         match self {
             Kind::Channel | Kind::Pattern => subscriptions.count(),
@@ -52,7 +52,7 @@ impl Kind {
 
 type Listeners = HashMap<Bytes, BTreeSet<ClientKey>>;
 
-/// Every subscription by its name. A client's own list is in [`Subscriptions`]; both change together.
+/// Every subscription by name. [`Subscriptions`] has the same by client; both change together.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     pub(crate) channels: Listeners,
@@ -70,13 +70,14 @@ impl Hub {
     }
 }
 
-/// Bytes of a subscription beside its name: a row of the client's set and one of the channel's.
+/// Overhead of a subscription, besides its name: an entry of the client's set and one of the
+/// channel's.
 const NAME_BYTES: usize = 160;
 
 impl State {
     /// Adds a subscription; the caller replies.
     pub(crate) fn subscribe(&mut self, key: ClientKey, kind: Kind, name: &Bytes) {
-        // A name may be a slice of the read buffer, which it must not hold.
+        // A name may be a slice of the read buffer, so it is copied.
         let name = Bytes::copy_from_slice(name);
         let client = &mut self.clients[key];
         if kind.of(&mut client.subscriptions).insert(name.clone()) {
@@ -93,7 +94,7 @@ impl State {
         }
     }
 
-    /// Takes a client off everything it listens to, without telling it.
+    /// Removes all subscriptions of a client, without a reply.
     pub(crate) fn unsubscribe_all(&mut self, key: ClientKey) {
         let client = &mut self.clients[key];
         client.subscribed_bytes = 0;
@@ -119,7 +120,8 @@ impl State {
         }
     }
 
-    /// Sends `message` to everybody who listens to `channel`, by name and by pattern. Returns how many did.
+    /// Sends `message` to all subscribers of `channel`, by name and by pattern. Returns the number
+    /// of deliveries.
     pub(crate) fn publish(&mut self, channel: &Bytes, message: &Bytes) -> usize {
         let mut told = Vec::new();
         if let Some(keys) = self.hub.channels.get(channel) {
@@ -150,7 +152,7 @@ impl State {
         told.len()
     }
 
-    /// Sends `message` to everybody who listens to the sharded `channel`.
+    /// Sends `message` to all subscribers of the sharded `channel`. Returns their number.
     pub(crate) fn publish_shard(&mut self, channel: &Bytes, message: &Bytes) -> usize {
         let keys: Vec<_> = match self.hub.shard_channels.get(channel) {
             Some(keys) => keys.iter().copied().collect(),
@@ -167,7 +169,8 @@ impl State {
         keys.len()
     }
 
-    /// Appends what nobody asked for to a client's replies, behind the reply of a command of its own that runs.
+    /// Sends a message to a client. If the client's own command runs, the message follows that
+    /// command's reply.
     pub(crate) fn deliver(&mut self, key: ClientKey, write: impl FnOnce(&mut Out)) {
         let client = &mut self.clients[key];
         if self.running == Some(key) {

@@ -1,13 +1,13 @@
-//! What is kept of a command for others to read, in SLOWLOG and MONITOR: its arguments, without passwords.
+//! Removal of passwords from arguments that SLOWLOG and MONITOR show.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 
-/// What stands for a password, as in Redis.
+/// Replacement of a password, as in Redis.
 const REDACTED: Bytes = Bytes::from_static(b"(redacted)");
 
-/// Settings that nobody else should see.
+/// Settings whose values must not be shown.
 const SECRET_SETTINGS: &[&str] = &[
     "requirepass",
     "masterauth",
@@ -18,7 +18,7 @@ const SECRET_SETTINGS: &[&str] = &[
     "tls-client-key-file-pass",
 ];
 
-/// The arguments as others may see them.
+/// Returns the arguments with passwords replaced.
 pub(crate) fn redacted(args: &[Bytes]) -> Cow<'_, [Bytes]> {
     let is = |at: usize, word: &str| {
         let arg = args.get(at);

@@ -1,4 +1,4 @@
-//! A store elsewhere: one connection, opened when it is needed, and given up at the first thing that goes wrong.
+//! Client of a store elsewhere: one connection, opened on demand and closed at the first error.
 
 mod url;
 
@@ -12,12 +12,12 @@ use resp::{Reply, ReplyLimits};
 
 pub use url::{Url, UrlError};
 
-/// Bytes taken from the socket by one read.
+/// Bytes read from the socket at a time.
 const READ_BYTES: usize = 16 << 10;
 
 /// A client of a Redis-compatible store.
 ///
-/// Threads: any; one batch at a time is under way, and the others wait for it.
+/// Threads: any; one batch at a time is in progress, and the others wait for it.
 #[derive(Debug)]
 pub struct Remote {
     url: Url,
@@ -32,7 +32,8 @@ struct Connection {
 }
 
 impl Remote {
-    /// A client that waits for `patience` at most, to be connected and then for each batch. Nothing is opened yet.
+    /// Creates a client that waits at most `patience` to connect, and then at most `patience` per
+    /// batch. Nothing is opened yet.
     pub fn new(url: Url, patience: Duration) -> Remote {
         Remote {
             url,
@@ -41,10 +42,10 @@ impl Remote {
         }
     }
 
-    /// Runs commands in their order, and returns as many replies. Blocks.
+    /// Runs commands in order and returns one reply per command. Blocks.
     ///
     /// # Errors
-    /// The store cannot be reached, does not take our name or password, or answers with something that is no reply. Some
+    /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Some
     /// of the commands may have run.
     pub fn run(&self, commands: &[Vec<Bytes>]) -> io::Result<Vec<Reply>> {
         let mut place = self
@@ -122,7 +123,7 @@ impl Connection {
     }
 }
 
-/// How long there is until `deadline`.
+/// Returns the time left until `deadline`, or a timeout error.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     match left.is_zero() {

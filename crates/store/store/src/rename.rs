@@ -1,35 +1,35 @@
-//! `rename-command`: the names that commands go by among the clients of this server.
+//! `rename-command`: the command names that clients of this server use.
 //!
-//! What clients send is translated before anything else looks at it, and nothing but that: journals, statistics and
-//! `COMMAND` have the commands' own names. A journal that Redis wrote may have its clients' names, and those are
-//! understood beside the others.
+//! Only clients' requests are translated, before anything else reads them; the AOF, statistics and
+//! `COMMAND` use the original names. An AOF written by Redis may contain renamed commands, so
+//! loading accepts both.
 
 use bytes::Bytes;
 
-/// Names that do not mean the command of that name.
+/// Names whose meaning differs from the command of that name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renames {
-    /// Each in small letters, with the command's own name; with none where the command goes by another name or is
-    /// taken away.
+    /// Lower-case names, each with the original name of its command; `None` if the name was taken
+    /// away from its command.
     names: Vec<(String, Option<&'static str>)>,
 }
 
-/// What a name means here.
+/// Meaning of a name in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// The command that is called so, if there is one.
+    /// The command of this name, if there is one.
     Itself,
-    /// The command of this name.
+    /// The command with this original name.
     Command(&'static str),
-    /// None.
+    /// No command.
     Nothing,
 }
 
 impl Renames {
-    /// Takes `from` away from a command and gives it the name `to`, unless that is empty.
+    /// Removes the name `from` of a command and gives it the name `to`, unless that is empty.
     ///
     /// # Errors
-    /// When there is no command called `from`, or there is one called `to`; in Redis's words.
+    /// There is no command called `from`, or there already is one called `to`; with Redis's text.
     pub(crate) fn add(&mut self, from: &str, to: &str) -> Result<(), String> {
         let own = self
             .command(from)
@@ -45,7 +45,7 @@ impl Renames {
         Ok(())
     }
 
-    /// What a name means, whatever its case.
+    /// Returns the meaning of a name, in any case.
     pub(crate) fn meaning(&self, name: &[u8]) -> Meaning {
         let mut names = self.names.iter();
         let found = names.find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
@@ -56,7 +56,7 @@ impl Renames {
         }
     }
 
-    /// The own name of the command that goes by `name`.
+    /// Returns the original name of the command that is called `name`.
     fn command(&self, name: &str) -> Option<&'static str> {
         match self.meaning(name.as_bytes()) {
             Meaning::Itself => {
@@ -75,7 +75,7 @@ impl Renames {
     }
 }
 
-/// The call with its command's own name.
+/// Returns the arguments with the command's original name in front.
 pub(crate) fn with_own_name(args: &[Bytes], own: &'static str) -> Vec<Bytes> {
     let mut args = args.to_vec();
     args[0] = Bytes::from_static(own.as_bytes());

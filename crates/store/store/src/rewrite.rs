@@ -1,4 +1,4 @@
-//! The configuration file written anew: off the core, while those who asked for it wait.
+//! `CONFIG REWRITE`: writes the configuration file off the core, while its clients wait.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,18 +16,18 @@ use crate::connection::Shared;
 use crate::persist::sync_parent;
 use crate::state::State;
 
-/// Those who asked for the file to be written, and wait.
+/// Clients that wait in `CONFIG REWRITE`.
 #[derive(Debug, Default)]
 pub(crate) struct Rewriters {
-    /// For whom it is still to be written.
+    /// Clients whose write has not started.
     waiting: Vec<ClientKey>,
-    /// For whom it is being written.
+    /// Clients whose write is in progress.
     served: Vec<ClientKey>,
     wake: Rc<Notify>,
 }
 
 impl Rewriters {
-    /// Forgets a client that is gone.
+    /// Removes a client that has left.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.waiting.retain(|client| *client != key);
         self.served.retain(|client| *client != key);
@@ -35,7 +35,7 @@ impl Rewriters {
 }
 
 impl State {
-    /// Has the file written and the client wait for it.
+    /// Requests a write of the file and blocks the client until it is done.
     pub(crate) fn rewrite_config_for(&mut self, key: ClientKey) {
         self.rewriters.waiting.push(key);
         self.rewriters.wake.notify_one();
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// Writes the file whenever somebody asks.
+/// Writes the file whenever a client requests it.
 pub(crate) async fn keep_config(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().rewriters.wake);
     loop {
@@ -78,7 +78,8 @@ pub(crate) async fn keep_config(shared: Rc<Shared>) {
     }
 }
 
-/// Replaces the file as a whole, with the rights it had; one that is gone is made, for its owner alone.
+/// Replaces the file atomically and keeps its permissions; a new file is readable by its owner
+/// only.
 fn write(path: &Path, config: &Config) -> io::Result<()> {
     let old = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -87,7 +88,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let written = (|| {
-        // It may hold a password.
+        // The file may hold a password.
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -103,7 +104,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
         sync_parent(path)
     })();
     if written.is_err() {
-        // What is left of it is of no use; there may be nothing.
+        // The temporary file is of no use, and may not exist.
         drop(fs::remove_file(&beside));
     }
     written

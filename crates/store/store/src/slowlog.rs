@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Arguments of a command that are kept, the last place telling how many more there were.
+/// Number of arguments kept; if there are more, the last one states how many were left out.
 const ARGS_MAX: usize = 32;
-/// Bytes of an argument that are kept.
+/// Bytes kept per argument.
 const ARG_BYTES_MAX: usize = 128;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Slow {
 
 #[derive(Debug, Default)]
 pub(crate) struct Slowlog {
-    /// The newest first.
+    /// Entries, newest first.
     pub(crate) entries: VecDeque<Slow>,
     next_id: u64,
 }
@@ -35,7 +35,7 @@ impl Slowlog {
     }
 }
 
-/// What is kept of a command's arguments.
+/// Returns the arguments, shortened for storage.
 pub(crate) fn shorten(args: &[Bytes]) -> Vec<Bytes> {
     let shown = match ARGS_MAX < args.len() {
         true => ARGS_MAX - 1,

@@ -1,4 +1,4 @@
-//! What is counted, for `INFO`.
+//! Counters for `INFO`.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use keyspace::Command;
 
 use crate::clock::Turns;
 
-/// Samples a rate is the mean of.
+/// Number of samples whose mean is a rate.
 const RATE_SAMPLES: usize = 16;
 
-/// Ranges of time that calls are counted in. The last has all above 18 minutes.
+/// Number of histogram buckets for call durations. The last holds all above 18 minutes.
 const RANGES: usize = 31;
 
-/// The calls of one command.
+/// Calls of one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) calls: u64,
     pub(crate) took_us: u64,
-    /// Refused before they ran.
+    /// Calls refused before they ran.
     pub(crate) rejected: u64,
-    /// Answered by an error.
+    /// Calls answered with an error.
     pub(crate) failed: u64,
-    /// Those that took up to 1,024 ns, up to twice that, and so on: the ranges that Redis shows.
+    /// Calls that took up to 1,024 ns, up to twice that, and so on: Redis's buckets.
     by_time: [u64; RANGES],
 }
 
@@ -33,19 +33,20 @@ impl Calls {
         self.failed += u64::from(failed);
     }
 
-    /// Counts its time by range.
+    /// Counts a call's duration in the histogram.
     pub(crate) fn track(&mut self, took_us: u64) {
         let units = took_us.saturating_mul(1000).div_ceil(1024).max(1);
         let range = units.next_power_of_two().trailing_zeros() as usize;
         self.by_time[range.min(RANGES - 1)] += 1;
     }
 
-    /// Calls whose time was counted by range.
+    /// Returns the number of calls in the histogram.
     pub(crate) fn tracked(&self) -> u64 {
         self.by_time.iter().sum()
     }
 
-    /// How many calls took so many microseconds at most, for each range that has any.
+    /// Returns, for each non-empty bucket, its upper bound in microseconds and the cumulative
+    /// number of calls.
     pub(crate) fn histogram(&self) -> Vec<(u64, u64)> {
         let mut sum = 0;
         let ranges = (0..).zip(&self.by_time).filter(|(_, count)| **count != 0);
@@ -56,7 +57,7 @@ impl Calls {
         ranges.collect()
     }
 
-    /// What so many of a hundred calls did not exceed, in microseconds, to the end of a range.
+    /// Returns the upper bound, in microseconds, of the bucket that holds this percentile.
     pub(crate) fn percentile_us(&self, percent: f64) -> u64 {
         let wanted = (self.tracked() as f64 * percent / 100.0).ceil() as u64;
         let histogram = self.histogram();
@@ -73,14 +74,14 @@ pub(crate) struct Stats {
     pub(crate) output_limit_disconnections: u64,
     pub(crate) evicted_clients: u64,
     pub(crate) commands: u64,
-    /// Time that they took together.
+    /// Microseconds that all commands took.
     pub(crate) commands_us: u64,
     pub(crate) net_input_bytes: u64,
     pub(crate) net_output_bytes: u64,
     pub(crate) reads: u64,
     pub(crate) writes: u64,
     pub(crate) error_replies: u64,
-    /// By the command's index in the table.
+    /// Calls by the command's index in the table.
     calls: Vec<Option<(&'static str, Calls)>>,
     /// Errors by their first word.
     pub(crate) errors: BTreeMap<String, u64>,
@@ -118,7 +119,7 @@ impl Stats {
         }
     }
 
-    /// `CONFIG RESETSTAT`.
+    /// Resets the counters, for `CONFIG RESETSTAT`.
     pub(crate) fn reset(&mut self, now_ms: u64) {
         *self = Stats {
             started_ms: self.started_ms,
@@ -126,7 +127,7 @@ impl Stats {
         };
     }
 
-    /// The calls of one command, to be counted up.
+    /// Returns the counters of one command, for update.
     pub(crate) fn calls_of(&mut self, command: &'static Command) -> &mut Calls {
         let index = command.index();
         if self.calls.len() <= index {
@@ -136,7 +137,7 @@ impl Stats {
         calls
     }
 
-    /// Every command that was called or refused.
+    /// Returns every command that was called or refused.
     pub(crate) fn all_calls(&self) -> impl Iterator<Item = (&'static str, &Calls)> {
         let calls = self.calls.iter().flatten();
         calls.map(|(name, calls)| (*name, calls))
@@ -155,14 +156,14 @@ impl Stats {
         self.error_replies += 1;
         let code = text.split(|byte| *byte == b' ').next().unwrap_or(text);
         let code = crate::text::lossy(code);
-        // Who can make up codes (a script will) must not fill the memory.
+        // The map is bounded, as a client's script can invent codes.
         if self.errors.len() < names_max || self.errors.contains_key(&code) {
             *self.errors.entry(code).or_default() += 1;
         }
     }
 }
 
-/// How fast a counter grows.
+/// Growth of a counter per second.
 #[derive(Debug, Default)]
 pub(crate) struct Rate {
     last_ms: u64,

@@ -1,4 +1,4 @@
-//! Text as Redis shows it.
+//! Text formats of Redis.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn quote(bytes: &[u8], text: &mut String) {
     text.push('"');
 }
 
-/// A size as people read it: `1.50M`.
+/// Formats a size for people: `1.50M`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: &[(u64, &str)] = &[
         (1 << 40, "T"),
@@ -35,7 +35,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Lossy text of what a client sent, for names and messages.
+/// Converts bytes from a client to text, for names and messages; invalid UTF-8 is replaced.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Who a client is and how it speaks: AUTH, HELLO, RESET, QUIT and what there is of ACL.
+//! Authentication and protocol: AUTH, HELLO, RESET, QUIT and a minimal ACL.
 
 use bytes::Bytes;
 use resp::Proto;
@@ -7,9 +7,9 @@ use super::Call;
 use super::client::valid_name;
 use crate::client::{Closing, Replies};
 
-/// The version whose commands and replies these are: clients decide by it what they use.
+/// The emulated version of Redis, from which clients infer the available commands.
 pub(crate) const REDIS_VERSION: &str = "7.2.4";
-/// Ours, beside it.
+/// The server's name in HELLO.
 pub(crate) const SERVER_NAME: &str = "pelton";
 
 const WRONG_PASSWORD: &str = "WRONGPASS invalid username-password pair or user is disabled.";
@@ -37,13 +37,15 @@ pub(super) fn auth(call: &mut Call<'_>) {
     }
 }
 
-/// There is one user; without a password any will do for it, as in Redis.
+/// Returns whether the credentials are valid. There is one user, `default`; without a configured
+/// password any password is accepted, as in Redis.
 fn is_known(call: &Call<'_>, user: &[u8], password: &[u8]) -> bool {
     let right = call.state.config.requirepass.as_bytes();
     user == b"default" && (right.is_empty() || same(right, password))
 }
 
-/// Compares in a time that tells nothing of where the first difference is.
+/// Compares in constant time, so that the duration does not reveal the position of the first
+/// difference.
 fn same(right: &[u8], given: &[u8]) -> bool {
     let differing = right.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
     right.len() == given.len() && differing == 0
@@ -119,7 +121,7 @@ pub(super) fn hello(call: &mut Call<'_>) {
     out.array(0);
 }
 
-/// RESET: as if the client had just connected.
+/// RESET: restores the state of a new connection.
 pub(super) fn reset(call: &mut Call<'_>) {
     let state = &mut *call.state;
     state.unsubscribe_all(call.key);
@@ -144,7 +146,7 @@ pub(super) fn quit(call: &mut Call<'_>) {
     call.state.clients[call.key].close(Closing::AfterReply);
 }
 
-/// ACL: the one user there is.
+/// ACL: reports the only user, `default`.
 pub(super) fn acl(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("whoami", 2) => call.out().bulk(b"default"),

@@ -52,7 +52,7 @@ pub(super) fn client(call: &mut Call<'_>) {
     }
 }
 
-/// Whether a name can stand in `CLIENT LIST`: printable, without spaces.
+/// Returns whether a name is valid in `CLIENT LIST`: printable, without spaces.
 pub(super) fn valid_name(name: &[u8]) -> bool {
     name.iter().all(|byte| (b'!'..=b'~').contains(byte))
 }
@@ -99,7 +99,7 @@ fn reply(call: &mut Call<'_>) {
             client.replies = replies;
             client.out.ok();
         }
-        // Off already is stronger.
+        // SKIP has no effect if replies are off.
         Replies::SkipNext if client.replies == Replies::Off => {}
         replies => client.replies = replies,
     }
@@ -115,7 +115,7 @@ fn pause(call: &mut Call<'_>) {
         return;
     };
     let until_ms = call.state.now_ms() + for_ms;
-    // A pause is only ever made longer and stronger.
+    // A new pause may only extend the current one, in time and scope.
     let pause = match call.state.pause {
         None => Pause { until_ms, all },
         Some(pause) => Pause {
@@ -140,7 +140,7 @@ fn unblock(call: &mut Call<'_>) {
         return call.error("ERR value is not an integer or out of range");
     };
     let target = call.state.by_id.get(&(id as u64)).copied();
-    // Who waits for something else than keys has no time that could be over.
+    // A client that waits for an event other than a key cannot be unblocked.
     let waits = |target: &ClientKey| {
         let parked = call.state.clients[*target].parked.as_ref();
         parked.is_some_and(|parked| !parked.block.keys.is_empty())
@@ -223,14 +223,14 @@ fn class(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Which clients CLIENT KILL means.
+/// Filter of CLIENT KILL.
 #[derive(Default)]
 struct Filter {
     id: Option<u64>,
     address: Option<String>,
     local: Option<String>,
     class: Option<&'static str>,
-    /// Clients that are at least so many seconds old.
+    /// Minimum age of the clients, in seconds.
     age_secs_min: Option<u64>,
     user: Option<String>,
     spares_self: bool,
@@ -259,7 +259,7 @@ fn kill(call: &mut Call<'_>) {
         .map(|(key, _)| key)
         .collect();
     for key in &killed {
-        // The reply still goes out when a client ends itself.
+        // A client that kills itself still gets the reply.
         let closing = match *key == call.key {
             true => Closing::AfterReply,
             false => Closing::Now,

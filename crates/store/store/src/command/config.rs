@@ -3,9 +3,11 @@
 use super::Call;
 use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 
-/// Directives that Redis may change while it runs, and that are fixed here: what they are, they may be told to be.
+/// Directives that Redis may change at run time and that are fixed here; setting one to its current
+/// value succeeds.
 const CHANGED_BY_REDIS: &[&str] = &["bind", "loglevel", "port"];
-/// Directives that say where files are written: whoever could change them could write anywhere.
+/// Directives that determine where files are written; a client that may change them could write
+/// anywhere.
 const PROTECTED: &[&str] = &["dbfilename", "dir"];
 
 /// CONFIG GET | SET | RESETSTAT | REWRITE
@@ -24,18 +26,18 @@ pub(super) fn config(call: &mut Call<'_>) {
     }
 }
 
-/// The client waits until the file is written, the server does not.
+/// CONFIG REWRITE: the client waits until the file is written; the server does not.
 fn rewrite(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match (&call.state.config.file, is_alone) {
         (None, _) => call.error("ERR The server is running without a config file"),
-        // Replies of a transaction come at once.
+        // A transaction's replies must be available at once.
         (Some(_), false) => call.error("ERR CONFIG REWRITE is not allowed in transactions"),
         (Some(_), true) => call.state.rewrite_config_for(call.key),
     }
 }
 
-/// Names that are no patterns are answered as they were asked for.
+/// CONFIG GET: a name without glob characters is returned as the client spelled it.
 fn get(call: &mut Call<'_>) {
     let all: Vec<_> = call.state.config.all().collect();
     let mut found: Vec<(String, &str)> = Vec::new();
@@ -62,7 +64,7 @@ fn get(call: &mut Call<'_>) {
     }
 }
 
-/// Everything that is named is set, or nothing.
+/// CONFIG SET: sets all the named directives, or none.
 fn set(call: &mut Call<'_>) {
     let words: Result<Vec<String>, _> = call.args[2..]
         .iter()
@@ -90,7 +92,8 @@ fn set(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// Whether all of these names can be set, before any value is looked at. What none is comes first.
+/// Checks whether all of these names can be set, before any value is read. Unknown names are
+/// reported first.
 fn may_set(call: &Call<'_>, words: &[String]) -> Result<(), String> {
     let may_protected = may_change_protected(call);
     let mut seen: Vec<String> = Vec::new();
@@ -135,7 +138,7 @@ fn may_change_protected(call: &Call<'_>) -> bool {
 }
 
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    // One value stands for all the words that a line of the file has.
+    // One argument holds all the words that a line of the file would have.
     let words: Vec<String> = match name {
         "save" | "client-output-buffer-limit" | "bind" => {
             value.split_ascii_whitespace().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! The harmless parts of DEBUG.
+//! The harmless subcommands of DEBUG.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ const HELP: &[&str] = &[
     "    Runs no command for so long.",
 ];
 
-/// Keys that POPULATE makes at most: it is one turn.
+/// Maximum number of keys that POPULATE creates, as it runs in one turn.
 const POPULATE_MAX: i64 = 2_000_000;
 
 /// DEBUG subcommand
@@ -100,7 +100,7 @@ fn done(call: &mut Call<'_>, run: fn(&mut State) -> Result<(), String>) {
     }
 }
 
-/// DEBUG POPULATE count [prefix] [size]: strings under names that are not taken, filled up with zeros.
+/// DEBUG POPULATE count [prefix] [size]: creates strings at free keys, padded with zeros to `size`.
 fn populate(call: &mut Call<'_>) {
     let number = |at: usize| call.args.get(at).map(|arg| resp::parse_int(arg));
     let (Some(Some(count)), Some(size)) = (number(2), number(4).unwrap_or(Some(0))) else {
@@ -132,9 +132,10 @@ fn populate(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// Nothing runs for so long, the asking client's next command included. The core goes on meanwhile.
+/// DEBUG SLEEP: holds back all commands for a duration, including the client's next one. The core
+/// itself does not sleep.
 fn sleep(call: &mut Call<'_>) {
-    // What is no number, or no time, is none to wait, as Redis takes it.
+    // An invalid number or duration counts as 0, as in Redis.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();
     let duration = Duration::try_from_secs_f64(secs.unwrap_or(0.0)).unwrap_or_default();
     if duration.is_zero() {

@@ -1,5 +1,6 @@
-//! Commands whose subject does not exist here (replicas, a cluster, modules, scripts), answered as a server that has
-//! none of it answers, so that clients which only look go on.
+//! Commands for features that do not exist here (replicas, a cluster, modules, scripts). They are
+//! answered like a server without these features, so that clients that only query them keep
+//! working.
 
 use super::Call;
 
@@ -14,7 +15,7 @@ pub(super) fn role(call: &mut Call<'_>) {
     out.array(0);
 }
 
-/// WAIT numreplicas timeout: there are none.
+/// WAIT numreplicas timeout: there are no replicas.
 pub(super) fn wait(call: &mut Call<'_>) {
     if resp::parse_int(&call.args[1]).is_none() {
         return call.error("ERR value is not an integer or out of range");
@@ -24,7 +25,8 @@ pub(super) fn wait(call: &mut Call<'_>) {
     }
 }
 
-/// WAITAOF numlocal numreplicas timeout: a reply comes when the journal is where its setting says.
+/// WAITAOF numlocal numreplicas timeout: answered when the AOF is as durable as `appendfsync` asks
+/// for.
 pub(super) fn waitaof(call: &mut Call<'_>) {
     let local = i64::from(call.state.config.appendonly);
     let not_an_integer = "ERR value is not an integer or out of range";
@@ -51,7 +53,7 @@ pub(super) fn waitaof(call: &mut Call<'_>) {
     out.int(0);
 }
 
-/// CLUSTER: one node that is none.
+/// CLUSTER: cluster support is disabled.
 pub(super) fn cluster(call: &mut Call<'_>) {
     call.error("ERR This instance has cluster support disabled");
 }
@@ -64,7 +66,8 @@ pub(super) fn module(call: &mut Call<'_>) {
     }
 }
 
-/// FUNCTION: none can be called. Those that a snapshot brought are kept for the next one until they are flushed.
+/// FUNCTION: functions cannot be called. Functions loaded from a snapshot are kept for the next
+/// snapshot until they are flushed.
 pub(super) fn function(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => {
@@ -76,7 +79,7 @@ pub(super) fn function(call: &mut Call<'_>) {
     }
 }
 
-/// SCRIPT: as FUNCTION.
+/// SCRIPT: scripts cannot be called.
 pub(super) fn script(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => call.out().ok(),
@@ -102,7 +105,7 @@ pub(super) fn lolwut(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", text.as_bytes());
 }
 
-/// REPLICAOF NO ONE: it is none already.
+/// REPLICAOF NO ONE: succeeds, as there is no master.
 pub(super) fn replicaof(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.word(2).as_str()) {
         ("no", "one") => call.out().ok(),
@@ -110,7 +113,7 @@ pub(super) fn replicaof(call: &mut Call<'_>) {
     }
 }
 
-/// What is in the table and not built.
+/// Replies to a command that is in the table but not implemented.
 pub(super) fn not_built(call: &mut Call<'_>) {
     let name = call.word(0);
     call.error(&format!("ERR '{name}' is not built yet in this server"));

@@ -1,4 +1,4 @@
-//! INFO: the fields that clients and their tests look at, by the names Redis gives them.
+//! INFO: the fields that clients and their tests read, under Redis's names.
 
 use std::fmt::{Display, Write};
 
@@ -10,7 +10,7 @@ use crate::text::size;
 
 type Section = (&'static str, fn(&State, &mut Fields));
 
-/// Shown without being asked for.
+/// Sections shown by default.
 const DEFAULT: &[Section] = &[
     ("Server", server),
     ("Clients", clients),
@@ -25,7 +25,7 @@ const DEFAULT: &[Section] = &[
     ("Keyspace", keyspace),
 ];
 
-/// Shown by `all`, `everything` or their names.
+/// Sections shown for `all`, `everything` or their names.
 const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
 
 /// INFO \[section …\]
@@ -52,7 +52,7 @@ pub(super) fn info(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", fields.0.as_bytes());
 }
 
-/// Lines `name:value` under heads.
+/// Text of `name:value` lines under section heads.
 struct Fields(String);
 
 impl Fields {
@@ -71,7 +71,7 @@ impl Fields {
         write!(self.0, "{line}\r\n").expect("a string takes everything");
     }
 
-    /// The same value for several fields of things that are not there.
+    /// Adds the same value for several fields of features that do not exist here.
     fn all(&mut self, names: &[&str], value: impl Display) {
         for name in names {
             self.add(name, &value);
@@ -201,7 +201,7 @@ fn memory(state: &State, fields: &mut Fields) {
     let system = process::system_memory_bytes();
     fields.add("total_system_memory", system);
     fields.add("total_system_memory_human", size(system));
-    // There are no scripts.
+    // Scripting does not exist here.
     fields.all(
         &[
             "used_memory_lua",
@@ -254,7 +254,7 @@ fn memory(state: &State, fields: &mut Fields) {
     fields.add("lazyfreed_objects", 0);
 }
 
-/// What the allocator of the whole process counts.
+/// Adds the counters of the process's allocator.
 fn allocator(resident: u64, fields: &mut Fields) {
     let heap = reactor::heap_figures();
     let parts = [
@@ -323,7 +323,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("pubsub_channels", state.hub.channels.len());
     fields.add("pubsub_patterns", state.hub.patterns.len());
     fields.add("pubsubshard_channels", state.hub.shard_channels.len());
-    // There is no fork; this is the field that tells how long a snapshot kept the others waiting.
+    // There is no fork; the field shows the longest time for which a snapshot's turn delayed other
+    // work.
     fields.add("latest_fork_usec", state.persist.longest_turn_us());
     fields.all(&["total_forks", "migrate_cached_sockets"], 0);
     fields.all(
@@ -346,7 +347,7 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    // A cycle of ours is a turn: all commands that one read of a connection brought, or what time brings.
+    // A cycle here is a turn: all commands of one read of a connection, or timed work.
     let turns = state.clock.turns();
     fields.add("eventloop_cycles", turns.count);
     fields.add("eventloop_duration_sum", turns.took_us);
@@ -360,7 +361,7 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("dump_payload_sanitizations", 0);
     fields.add("total_reads_processed", stats.reads);
     fields.add("total_writes_processed", stats.writes);
-    // One thread, whose buffers are as large as what waits, and one user, who may do everything.
+    // There are no I/O threads and no resized reply buffers, and the one user may do everything.
     fields.all(
         &[
             "io_threaded_reads_processed",

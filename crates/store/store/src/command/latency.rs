@@ -43,7 +43,7 @@ fn history(call: &mut Call<'_>) {
     }
 }
 
-/// The samples of an event as a drawing.
+/// LATENCY GRAPH: draws the samples of an event.
 fn graph(call: &mut Call<'_>) {
     let now_secs = call.state.now_ms() / 1000;
     let name = call.word(2);
@@ -66,7 +66,8 @@ fn graph(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", text.as_bytes());
 }
 
-/// Of the commands that are named, those with subcommands meaning all of them; else of all that ran.
+/// LATENCY HISTOGRAM: for the named commands, where a container stands for all its subcommands;
+/// without names, for all commands that ran.
 fn histogram(call: &mut Call<'_>) {
     let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
     let is_wanted = |name: &str| {

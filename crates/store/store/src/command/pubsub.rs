@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Call;
 use crate::pubsub::Kind;
 
-/// PING \[message\]. While a RESP2 client listens its answer has the form of a message.
+/// PING \[message\]. For a RESP2 client in pub/sub mode the reply has the form of a message.
 pub(super) fn ping(call: &mut Call<'_>) {
     if 2 < call.args.len() {
         return call.error("ERR wrong number of arguments for 'ping' command");
@@ -62,7 +62,7 @@ pub(super) fn sunsubscribe(call: &mut Call<'_>) {
 
 fn add(call: &mut Call<'_>, kind: Kind) {
     let client = &call.state.clients[call.key];
-    // The other two are let through for those who always did that.
+    // SUBSCRIBE and PSUBSCRIBE are allowed in a transaction for compatibility with old clients.
     if client.session.in_exec() && kind == Kind::Shard {
         return call.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     }
@@ -77,7 +77,8 @@ fn add(call: &mut Call<'_>, kind: Kind) {
     }
 }
 
-/// Without names: from everything of this kind. One reply a name, and one without a name when there was none.
+/// Removes the named subscriptions, or without names all of this kind. Sends one reply per name, or
+/// one without a name if there were none.
 fn remove(call: &mut Call<'_>, kind: Kind) {
     let named = !call.args[1..].is_empty();
     let names: Vec<Bytes> = match named {

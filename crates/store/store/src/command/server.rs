@@ -1,4 +1,4 @@
-//! What concerns the whole server: MONITOR, snapshots, SHUTDOWN, MEMORY.
+//! Commands about the whole server: MONITOR, snapshots, SHUTDOWN, MEMORY.
 
 use super::Call;
 
@@ -12,7 +12,7 @@ pub(super) fn monitor(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// MEMORY DOCTOR | STATS | PURGE | MALLOC-STATS; USAGE is the data's.
+/// MEMORY DOCTOR | STATS | PURGE | MALLOC-STATS; USAGE is in `keyspace`.
 pub(super) fn memory(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("doctor", 2) => {
@@ -76,7 +76,7 @@ fn stats(call: &mut Call<'_>) {
     }
 }
 
-/// SAVE: the client waits, the server does not.
+/// SAVE: the client waits for the snapshot; the server does not.
 pub(super) fn save(call: &mut Call<'_>) {
     match call.state.save_for(call.key) {
         Ok(()) => call.state.park_without_keys(call.key),
@@ -93,7 +93,7 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.begin_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
-        // In Redis it begins behind the transaction.
+        // In Redis the snapshot starts after the transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }
@@ -130,7 +130,8 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
         }
     }
     tracing::info!(save, "asked to stop by a client");
-    // Redis's clients take the end of the connection for the answer; only a failure is told.
+    // On success the closed connection is the reply that clients expect; only a failure is
+    // reported.
     call.state.shut_down(save);
     call.state.persist.savers.push(call.key);
     call.state.park_without_keys(call.key);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 const SCHEME: &str = "redis://";
 const PORT: u16 = 6379;
 
-/// Where a store is, and who we are to it. Percent signs stand for themselves.
+/// Address of a store, with credentials. Percent-encoding is not decoded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     pub(super) host: String,
@@ -18,7 +18,7 @@ pub struct Url {
     database: u32,
 }
 
-/// No such place.
+/// Error for an invalid URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlError;
 
@@ -31,7 +31,7 @@ impl fmt::Display for UrlError {
 impl std::error::Error for UrlError {}
 
 impl Url {
-    /// The commands that begin a connection.
+    /// Returns the commands that open a connection: authentication and database.
     pub(super) fn greeting(&self) -> Vec<Vec<Bytes>> {
         let words = |words: &[&str]| {
             let words = words
@@ -62,7 +62,7 @@ impl FromStr for Url {
         let (who, place) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = who.split_once(':').unwrap_or(("", who));
         let (authority, database) = place.split_once('/').unwrap_or((place, ""));
-        // An IPv6 address stands in brackets, and has colons of its own.
+        // An IPv6 address is in brackets and contains colons.
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
                 (host, port.parse().map_err(|_| UrlError)?)
@@ -91,7 +91,7 @@ impl FromStr for Url {
 }
 
 impl fmt::Display for Url {
-    /// As it may be written.
+    /// Prints the URL, including the password, in the form that is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
         if !self.password.is_empty() {
@@ -106,7 +106,7 @@ impl fmt::Display for Url {
 }
 
 impl fmt::Debug for Url {
-    /// Without the password: this ends in logs.
+    /// Prints the URL without the password, as this form is logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SCHEME}{}:{}/{}", self.host, self.port, self.database)
     }
