@@ -13,12 +13,12 @@ use std::ops::Range;
 
 const HEAD_BYTES: u64 = 7;
 const FRAME_SAMPLES: u64 = 1024;
-/// Frames that are looked at in a row, at the beginning and at each of some places further on.
+/// Frames parsed in a row, at the start and at each of `SPOTS` further offsets.
 const FRAMES: u64 = 16;
 const SPOTS: u64 = 4;
-/// Bytes in which the beginning of a frame is looked for at once.
+/// Bytes per step of the search for the start of a frame.
 const STEP_BYTES: usize = 4096;
-/// Longest frame by the format.
+/// Longest frame that the format allows.
 const FRAME_BYTES_MAX: usize = 8191;
 
 const RATES_HZ: [u32; 13] = [
@@ -57,12 +57,13 @@ impl Frame {
     }
 }
 
-/// Whether a frame begins so, and not one of MPEG audio, which has no layer 0.
+/// Returns whether `head` is the start of an ADTS frame. Frames of MPEG audio have a layer other
+/// than 0.
 pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }
 
-/// Finds the first of three frames in a row, in a file that begins with something else.
+/// Finds the first of three frames in a row, in a file that begins with other data.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let end = input.len().min(input.limits.sync_bytes_max);
     let mut at = 0;
@@ -86,7 +87,8 @@ pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     Ok(None)
 }
 
-/// Completes what an ID3v2 tag said, if there was one, with the frames that begin at `audio`.
+/// Reads the frames that begin at `audio` into `media`, which holds the values of an ID3v2 tag, if
+/// any.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Adts;
     media.audio.codec = Codec::Aac;
@@ -119,7 +121,7 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Samples and bytes of some frames in a row.
+/// Returns the samples and the bytes of up to `FRAMES` frames in a row.
 fn run(input: &mut Input<'_>, range: Range<u64>, first: Frame) -> Result<(u64, u64), Error> {
     let (mut at, mut samples) = (range.start, 0);
     for _ in 0..FRAMES {
@@ -137,7 +139,7 @@ fn run(input: &mut Input<'_>, range: Range<u64>, first: Frame) -> Result<(u64, u
     Ok((samples, at - range.start))
 }
 
-/// The first frame from some place on that another one follows.
+/// Returns the offset of the first frame in `range` that is followed by another frame.
 fn find(input: &mut Input<'_>, range: Range<u64>, first: Frame) -> Result<Option<u64>, Error> {
     let bytes = input.up_to(range.start, 2 * FRAME_BYTES_MAX + HEAD_BYTES as usize)?;
     let frame = |at: usize| Frame::parse(bytes.get(at..)?).filter(|frame| frame.is_like(&first));

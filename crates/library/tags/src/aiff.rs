@@ -11,20 +11,20 @@ use crate::input::Input;
 use crate::media::{Audio, Codec, Container};
 use crate::{Error, Field, Media, Tags, id3v2, text, wav};
 
-/// Whether a file begins like one.
+/// Returns whether a file with this head is AIFF or AIFF-C.
 pub(crate) fn is_aiff(head: &[u8]) -> bool {
     let is_form = head.starts_with(b"FORM");
     is_form && matches!(head.get(8..12), Some(b"AIFF" | b"AIFC"))
 }
 
-/// What stands before the samples in their chunk.
+/// Bytes before the samples in their chunk.
 const DATA_HEAD_BYTES: u64 = 8;
 
-/// A packet of IMA ADPCM: samples of one channel, and bytes.
+/// Samples of one channel and bytes in a packet of IMA ADPCM.
 const IMA4_SAMPLES: u64 = 64;
 const IMA4_BYTES: u64 = 34;
 
-/// Chunks of text.
+/// Text chunks.
 const TEXTS: &[(&[u8; 4], Field)] = &[
     (b"NAME", Field::Title),
     (b"AUTH", Field::Artist),
@@ -43,7 +43,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let kind = [k0, k1, k2, k3];
         let mut bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
         if &kind == b"SSND" && bytes == 0 {
-            // A writer that could not go back left it so: of no sound, there are eight bytes.
+            // The length was never filled in, as the writer could not seek back. A chunk without
+            // samples has a length of eight.
             bytes = input.len() - at - 8;
         }
         let mut body = at + 8..at + 8 + bytes;
@@ -84,9 +85,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let bytes = data.end - data.start;
     let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
     let frames = match &coding {
-        // Its writers count packets, though samples of a channel were meant.
+        // Encoders count packets here, although the format means the samples of a channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
-        // A writer that could not go back counted none.
+        // The count was never filled in, as the writer could not seek back.
         _ if frames == 0 => Some(room(&media.audio, bytes))
             .filter(|room| *room != u64::MAX)
             .unwrap_or(0),
@@ -97,9 +98,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// How many frames so many bytes of a chunk of samples hold, if the coding tells.
+/// Returns the number of frames that a chunk of `bytes` bytes can hold, or `u64::MAX` if the codec
+/// does not determine it.
 fn room(audio: &Audio, bytes: u64) -> u64 {
-    // A sample takes whole bytes, whatever its bits.
+    // A sample takes whole bytes.
     let frame_bytes = u64::from(audio.channels) * u64::from(audio.bits.div_ceil(8));
     match audio.codec {
         Codec::Pcm if frame_bytes != 0 => bytes.saturating_sub(DATA_HEAD_BYTES) / frame_bytes,
@@ -107,13 +109,13 @@ fn room(audio: &Audio, bytes: u64) -> u64 {
     }
 }
 
-/// Reads the format; returns how many frames there are.
+/// Reads the format. Returns the number of frames.
 fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, Error> {
     let [c1, c0, f3, f2, f1, f0, b1, b0, e1, e0, m7, m6, m5, m4, ..] = common;
     let audio = &mut media.audio;
     audio.channels = u16::from_be_bytes([c1, c0]);
     audio.bits = u8::try_from(u16::from_be_bytes([b1, b0])).unwrap_or(0);
-    // Rates are integers below 2³², so the mantissa's upper half holds them whole.
+    // Rates are integers below 2³², so the upper half of the mantissa holds them completely.
     let exponent = i32::from(u16::from_be_bytes([e1, e0]) & 0x7fff) - 16383;
     let mantissa = u32::from_be_bytes([m7, m6, m5, m4]);
     audio.sample_rate_hz = match 31 - exponent {

@@ -13,14 +13,14 @@ use crate::{Error, Field, Media, Tags, text};
 pub(crate) const MAGIC: &[u8; 8] = b"APETAGEX";
 pub(crate) const FOOTER_BYTES: u64 = 32;
 
-/// Longest key, with the zero behind it, by the format.
+/// Longest key that the format allows, including the zero after it.
 const KEY_BYTES_MAX: usize = 256;
 const HAS_HEADER: u32 = 1 << 31;
 const KIND: u32 = 6;
 const KIND_TEXT: u32 = 0;
 const KIND_BINARY: u32 = 2;
 
-/// Reads the tag whose footer ends at `end`. Returns where the tag begins, and its values.
+/// Reads the tag whose footer ends at `end`. Returns the tag's start and its values.
 pub(crate) fn read(
     input: &mut Input<'_>,
     end: u64,
@@ -107,7 +107,7 @@ fn picture_kind(key: &[u8]) -> Option<PictureKind> {
     found.map(|(_, kind)| PictureKind(kind))
 }
 
-/// A file's name, 0, and the picture.
+/// Reads a picture value: a file name, 0, and the picture.
 fn picture(
     input: &mut Input<'_>,
     (at, bytes): (u64, u64),

@@ -29,21 +29,21 @@ const METADATA: &[u8; 16] = b"\xea\xcb\xf8\xc5\xaf\x5b\x77\x48\x84\x67\xaa\x8c\x
 const LIBRARY: &[u8; 16] = b"\x94\x1c\x23\x44\x98\x94\xd1\x49\xa1\x41\x1d\x13\x4e\x45\x70\x54";
 
 const HEAD_BYTES: u64 = 24;
-/// Of the header, before its objects, and of the data object, before its packets.
+/// Bytes of the header before its objects, and of the data object before its packets.
 const HEADER_BYTES: u64 = 30;
 const DATA_BYTES: u64 = 50;
 const BROADCAST: u32 = 1;
 
-/// Longest name that means anything, in bytes.
+/// Longest name that is looked up, in bytes.
 const NAME_BYTES_MAX: usize = 128;
-/// Bytes of a picture's value that hold what stands before the picture.
+/// Bytes read of a picture's value, for the fields before the picture.
 const PICTURE_HEAD_BYTES: u64 = 512;
 
-/// Kinds of values.
+/// Types of values.
 const UNICODE: u16 = 0;
 const BYTES: u16 = 1;
 
-/// Names that differ from what other formats call the same, without their `WM/`.
+/// Names, without `WM/`, that differ from those of other formats.
 const NAMES: &[(&str, Field)] = &[
     ("AlbumTitle", Field::Album),
     ("Author", Field::Artist),
@@ -58,7 +58,7 @@ const NAMES: &[(&str, Field)] = &[
     ("SetSubTitle", Field::DiscSubtitle),
 ];
 
-/// What the header says of time.
+/// The header's fields about duration.
 #[derive(Default)]
 struct Times {
     id: [u8; 16],
@@ -94,7 +94,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads the objects in a range; those of the header's extension only once.
+/// Reads the objects in a range; a header extension is read only at the outer level.
 fn objects(
     input: &mut Input<'_>,
     range: Range<u64>,
@@ -143,7 +143,7 @@ fn file(input: &mut Input<'_>, body: &Range<u64>, times: &mut Times) -> Result<(
     Ok(())
 }
 
-/// Reads the first stream of sound.
+/// Reads the first audio stream.
 fn stream(
     input: &mut Input<'_>,
     body: &Range<u64>,
@@ -162,7 +162,7 @@ fn stream(
     media.audio.channels = half(input, 56)?;
     media.audio.sample_rate_hz = u32::from_le_bytes(input.field(body, 58)?);
     times.bytes_a_second = u32::from_le_bytes(input.field(body, 62)?);
-    // Only the lossless one has samples of so many bits.
+    // Only the lossless codec, 0x163, has a meaningful bit depth.
     if half(input, 54)? == 0x163 {
         media.audio.bits = u8::try_from(half(input, 68)?).unwrap_or(0);
     }
@@ -188,7 +188,8 @@ fn content(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Resul
     Ok(())
 }
 
-/// Reads named values; in the library each has the number of a stream, and the name follows the lengths.
+/// Reads named values. In the metadata library each value also has a stream number, and its name
+/// follows the lengths.
 fn values(
     input: &mut Input<'_>,
     body: &Range<u64>,
@@ -240,7 +241,7 @@ fn value_of(
     if name == "WM/Picture" && kind == BYTES {
         return picture(input, value, media);
     }
-    // It counts from zero, beside a number that does not.
+    // `WM/Track` counts from zero; `WM/TrackNumber` is used instead.
     if name == "WM/Track" {
         return Ok(());
     }
@@ -254,7 +255,7 @@ fn value_of(
     match kind {
         UNICODE => push(input, value, field, media),
         BYTES => Ok(()),
-        // Numbers of two to eight bytes.
+        // An integer of two to eight bytes.
         _ => {
             let bytes = ((value.end - value.start) as usize).min(8);
             let bytes = input.bytes(value.start, bytes)?.iter().rev();
@@ -279,7 +280,7 @@ fn push(
     let mut text = String::new();
     let value = input.bytes(value.start, bytes.min(limit) as usize)?;
     text::utf16(value, false, &mut text);
-    // Some writers put the description into the extended one, too.
+    // Some writers repeat the content description in the extended one.
     let text = text.trim_end_matches('\0');
     if !media.tags.all(field).any(|known| known == text) {
         media.tags.push(field, text);
@@ -287,7 +288,7 @@ fn push(
     Ok(())
 }
 
-/// What it shows u8 · length u32 · MIME type · description, both ended by a zero · picture.
+/// Reads a picture: kind u8 · length u32 · MIME type, 0 · description, 0 · picture.
 fn picture(input: &mut Input<'_>, value: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     if input.limits.pictures_max <= media.pictures.len() {
         media.issue("more pictures than the limit allows");

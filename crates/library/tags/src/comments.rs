@@ -10,21 +10,22 @@ use crate::media::{Mime, Picture, PictureKind, Stored};
 use crate::{Error, Field, Media, text};
 use std::ops::Range;
 
-/// Bytes that a walk goes through in order: a block of a FLAC file, or a packet over the pages of an Ogg stream.
+/// Sequential reader: over a block of a FLAC file, or over a packet that spans the pages of an Ogg
+/// stream.
 pub(crate) trait Flow {
-    /// Bytes left, as far as that is known without walking.
+    /// Returns an upper bound of the remaining bytes, as far as known without walking.
     fn left(&self) -> u64;
-    /// Where the next byte lies in the file.
+    /// Returns the file offset of the next byte.
     fn offset(&mut self) -> Result<u64, Error>;
-    /// The next `count` bytes.
+    /// Returns the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&[u8], Error>;
-    /// Leaves out the next `count` bytes.
+    /// Skips the next `count` bytes.
     fn skip(&mut self, count: u64) -> Result<(), Error>;
-    /// Counts a comment.
+    /// Counts a comment against `parts_max`.
     fn part(&mut self) -> Result<(), Error>;
 }
 
-/// A range of the file.
+/// A contiguous range of the file.
 pub(crate) struct Block<'a, 'b> {
     pub(crate) input: &'a mut Input<'b>,
     pub(crate) range: Range<u64>,
@@ -58,16 +59,16 @@ impl Flow for Block<'_, '_> {
     }
 }
 
-/// Longest key that means anything, with the sign behind it.
+/// Longest key that is looked up, including the `=`.
 const KEY_BYTES_MAX: usize = 64;
-/// The picture of the FLAC block, in base64.
+/// Key of a FLAC picture block in base64.
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
-/// An older habit: the bare picture.
+/// Key of an older convention: the bare picture in base64.
 const COVER_KEY: &[u8] = b"COVERART";
-/// Base64 letters of a picture block that are decoded for what stands before the picture.
+/// Base64 letters of a picture block that are decoded, for the fields before the picture.
 const PICTURE_HEAD_BYTES: usize = 1024;
 
-/// Reads all comments of a flow.
+/// Reads all comments.
 pub(crate) fn read(
     flow: &mut impl Flow,
     limits: &crate::Limits,
@@ -160,10 +161,12 @@ fn comment(
     Ok(())
 }
 
-/// What stands before the picture in FLAC's block, and how many bytes that takes:
+/// Parses the fields before the picture in FLAC's block. The last value returned is their length in
+/// bytes.
 ///
 /// ```text
-/// 0 kind u32 · 4 length u32 · mime · length u32 · description · width, height, depth, colours u32 · length u32 · picture
+/// 0 kind u32 · 4 length u32 · mime · length u32 · description ·
+/// width, height, depth, colours u32 · length u32 · picture
 /// ```
 pub(crate) fn picture_head(block: &[u8]) -> Option<(PictureKind, Mime, u32)> {
     let u32_at = |at: usize| {
@@ -180,7 +183,7 @@ pub(crate) fn picture_head(block: &[u8]) -> Option<(PictureKind, Mime, u32)> {
     Some((kind, mime, u32::try_from(skip).ok()?))
 }
 
-/// Decodes as far as the letters are base64.
+/// Decodes base64, up to the first other byte.
 pub(crate) fn decode_base64(letters: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(letters.len() / 4 * 3);
     let (mut word, mut bits) = (0u32, 0);

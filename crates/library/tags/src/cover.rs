@@ -3,15 +3,15 @@ use crate::input::Input;
 use crate::{Error, Limits, Picture, ReadAt, Stored, id3v2, ogg};
 use std::{error, fmt};
 
-/// Bytes read at once; an input gives no more.
+/// Bytes read at a time; the window of an input bounds it.
 const STEP_BYTES: u64 = 64 << 10;
 
-/// Why a picture could not be taken out.
+/// The reason why a picture could not be read.
 #[derive(Debug)]
 pub enum CoverError {
-    /// The picture has more bytes than the caller takes.
+    /// The picture has more bytes than the caller allows.
     TooLarge,
-    /// The file is not what it was when it was read.
+    /// The file has changed since the picture was located.
     Changed(Error),
 }
 
@@ -36,7 +36,7 @@ impl error::Error for CoverError {
 /// Reads a picture that [`crate::Reader`] located in the same file of `len` bytes.
 ///
 /// # Errors
-/// When it is larger than `bytes_max`, or the file no longer holds it.
+/// The picture is larger than `bytes_max`, or the file no longer holds it.
 pub fn read_cover(
     source: &(impl ReadAt + ?Sized),
     len: u64,

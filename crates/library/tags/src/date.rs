@@ -1,11 +1,11 @@
-/// A day, a month or a year.
+/// A date of day, month or year precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     /// 1 to 9999.
     pub year: u16,
-    /// 0 when not known.
+    /// 1 to 12; 0 if unknown.
     pub month: u8,
-    /// 0 when not known.
+    /// 1 to 31; 0 if unknown.
     pub day: u8,
 }
 
@@ -25,8 +25,9 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Date {
-    /// Reads a date as people write it: `2003`, `2003-05-12` with any sign between, `20030512`, `12.05.2003`, `May 12, 2003`,
-    /// with anything behind. Where either of two numbers may be the month, only the year is kept.
+    /// Parses a date in common notations: `2003`, `2003-05-12` with any separator, `20030512`,
+    /// `12.05.2003`, `May 12, 2003`, each with anything after it. If either of two numbers may be
+    /// the month, only the year is kept.
     #[must_use]
     pub fn parse(text: &str) -> Option<Date> {
         let numbers = text.split(|letter: char| !letter.is_ascii_digit());
@@ -38,13 +39,13 @@ impl Date {
                 let month = named_month(text).or_else(&mut next);
                 Date::new(first, month, next())
             }
-            // The digits of a time may follow.
+            // The digits of a time of day may follow.
             6 | 8 | 12 | 14 => Date::of_digits(first),
             _ => Date::year_last(text),
         }
     }
 
-    /// Numbers that no month or day has are left out.
+    /// Creates a date. An invalid month or day becomes unknown.
     fn new(year: &str, month: Option<u8>, day: Option<u8>) -> Option<Date> {
         let year = year.parse().ok().filter(|year| *year != 0)?;
         let month = month.filter(|month| (1..=12).contains(month)).unwrap_or(0);
@@ -56,7 +57,8 @@ impl Date {
         })
     }
 
-    /// Reads `YYYYMM` and `YYYYMMDD`. What can only be the other way round keeps its year.
+    /// Parses `YYYYMM` and `YYYYMMDD`. Of digits that can only be `DDMMYYYY`, only the year is
+    /// kept.
     fn of_digits(digits: &str) -> Option<Date> {
         let (year, rest) = digits.split_at(4);
         let month = rest[..2].parse().ok();
@@ -68,7 +70,7 @@ impl Date {
         Date::new(&year[..4], None, None)
     }
 
-    /// Reads a date whose year stands behind its month and day, or alone behind other words.
+    /// Parses a date whose year follows the month and day, or other words.
     fn year_last(text: &str) -> Option<Date> {
         let numbers = text.split(|letter: char| !letter.is_ascii_digit());
         let numbers = numbers.filter(|number| !number.is_empty()).take(3);
@@ -78,7 +80,7 @@ impl Date {
         let before: Vec<u8> = before.filter_map(|number| number.parse().ok()).collect();
         let (month, day) = match (&before[..], named_month(text)) {
             (&[day], Some(month)) => (Some(month), Some(day)),
-            // With points the day comes first everywhere; with slashes both orders are in use.
+            // With dots the day always comes first; with slashes both orders are in use.
             (&[one, other], None) if text.contains('.') || 12 < one => (Some(other), Some(one)),
             (&[one, other], None) if 12 < other || one == other => (Some(one), Some(other)),
             _ => (None, None),
@@ -87,7 +89,8 @@ impl Date {
     }
 }
 
-/// The month that a word of the text names in English, whole or by three letters or more.
+/// Returns the month that a word of the text names in English, in full or by at least its first
+/// three letters.
 fn named_month(text: &str) -> Option<u8> {
     let words = text.split(|letter: char| !letter.is_ascii_alphabetic());
     let mut words = words.filter(|word| 3 <= word.len());

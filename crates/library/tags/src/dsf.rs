@@ -39,7 +39,8 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.audio.measure(samples, end - 80);
-    // Blocks are filled up, and the head states what one sample takes: a bit of each channel.
+    // The last block is padded, so the bit rate follows from the sample rate: one bit per sample
+    // and channel.
     let bitrate_bps = media
         .audio
         .sample_rate_hz
@@ -50,7 +51,8 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads from `start`, where the magic stands; `media` holds what a tag before it said.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
+/// any.
 pub(crate) fn read_tta(
     input: &mut Input<'_>,
     start: u64,

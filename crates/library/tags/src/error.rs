@@ -1,26 +1,27 @@
 use std::{error, fmt, io};
 
-/// Branches a caller takes when a file cannot be read.
+/// The kind of an error, by which a caller decides how to proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// No format that is known here.
+    /// The format is unknown.
     Unknown,
-    /// The file ends before what it needs.
+    /// The file ends too early.
     Truncated,
     /// The file contradicts itself or its format.
     Malformed,
-    /// The file takes more than a limit allows.
+    /// The file exceeds a limit.
     Limit,
-    /// The source could not be read: the host's fault, and not to be remembered.
+    /// The source could not be read: a host error, which must not be remembered as a property of
+    /// the file.
     Io,
 }
 
-/// Why a file was not understood.
+/// The reason why a file could not be parsed.
 #[derive(Debug)]
 pub struct Error {
-    /// What a caller acts on.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// For the report.
+    /// Text for reports.
     pub detail: &'static str,
     source: Option<io::Error>,
 }
@@ -54,7 +55,8 @@ impl Error {
         }
     }
 
-    /// Whether the rest of the file can still be made use of: everything but failing reads and spent limits.
+    /// Returns whether the rest of the file is still usable: true except for I/O errors, exceeded
+    /// limits and unknown formats.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.kind, ErrorKind::Truncated | ErrorKind::Malformed)
     }

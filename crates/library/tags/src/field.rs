@@ -1,4 +1,4 @@
-/// What a value is, whichever format it comes from.
+/// Meaning of a tag value, independent of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "most names say it")]
@@ -8,9 +8,9 @@ pub enum Field {
     Subtitle,
     Album,
     AlbumSort,
-    /// The artists as they are to be shown, in one value.
+    /// The artists as one displayable value.
     Artist,
-    /// The artists one by one.
+    /// The artists, one value each.
     Artists,
     ArtistSort,
     AlbumArtist,
@@ -21,7 +21,7 @@ pub enum Field {
     Lyricist,
     Writer,
     Conductor,
-    /// Somebody who plays, with the instrument in parentheses.
+    /// A performer, with the instrument in parentheses.
     Performer,
     Remixer,
     Arranger,
@@ -29,11 +29,11 @@ pub enum Field {
     Engineer,
     Mixer,
     DjMixer,
-    /// Of this release.
+    /// Date of this release.
     Date,
     OriginalDate,
     ReleaseDate,
-    /// Often with the total behind a slash.
+    /// Often with the total after a slash.
     TrackNumber,
     TrackTotal,
     DiscNumber,
@@ -65,12 +65,12 @@ pub enum Field {
     TrackPeak,
     AlbumGain,
     AlbumPeak,
-    /// Opus: in 1/256 dB, towards −23 LUFS.
+    /// Opus: in 1/256 dB, relative to −23 LUFS.
     R128TrackGain,
     R128AlbumGain,
-    /// MusicBrainz's id of a recording.
+    /// MusicBrainz id of a recording.
     RecordingId,
-    /// MusicBrainz's id of a track on a release.
+    /// MusicBrainz id of a track on a release.
     ReleaseTrackId,
     ReleaseId,
     ReleaseGroupId,
@@ -81,7 +81,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All, by number.
+    /// All fields, in the order of their numbers.
     pub const ALL: [Field; 66] = [
         Field::Title,
         Field::TitleSort,
@@ -151,14 +151,15 @@ impl Field {
         Field::AcoustId,
     ];
 
-    /// The name that Vorbis comments commonly use.
+    /// Returns the usual Vorbis comment key, in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         NAMES[self as usize]
     }
 
-    /// The field that a key of a Vorbis comment, an APE item, a `TXXX` frame or a free MP4 atom means; writers differ in
-    /// case, spaces and underscores, and some end a key with a zero byte.
+    /// Returns the field for a key of a Vorbis comment, an APE item, a `TXXX` frame or an MP4
+    /// freeform atom. Case, spaces, underscores and the like are ignored, and so is a trailing zero
+    /// byte that some writers add.
     pub(crate) fn from_key(key: &[u8]) -> Option<Field> {
         let mut plain = [0; KEY_BYTES_MAX];
         let mut len = 0;
@@ -174,7 +175,7 @@ impl Field {
     }
 }
 
-/// The longest key below has fewer.
+/// Upper bound of the length of the keys in `KEYS`.
 const KEY_BYTES_MAX: usize = 40;
 
 const NAMES: [&str; 66] = [
@@ -246,7 +247,7 @@ const NAMES: [&str; 66] = [
     "acoustid_id",
 ];
 
-/// Keys without case, spaces and underscores, sorted.
+/// Keys in lower case, without separators, sorted.
 const KEYS: &[(&str, Field)] = &[
     ("acoustidid", Field::AcoustId),
     ("album", Field::Album),

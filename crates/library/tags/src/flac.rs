@@ -22,13 +22,14 @@ const PICTURE: u8 = 6;
 /// Bytes before the end that are searched for the last frame, in steps.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Longest head of a frame.
+/// Length of the longest frame header.
 const FRAME_HEAD_BYTES_MAX: usize = 16;
 
-/// Bytes of a picture block that hold what stands before the picture, unless a description is a long one.
+/// Bytes read of a picture block, for the fields before the picture; enough unless the description
+/// is long.
 const PICTURE_HEAD_BYTES: usize = 512;
 
-/// Reads from `start`, where the magic stands.
+/// Reads a file whose magic number is at `start`.
 pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
     let mut media = Media::new(Container::Flac, Codec::Flac);
     let mut at = start + 4;
@@ -64,19 +65,19 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
     if info.samples == 0 {
         info.samples = last_sample(input, at, &info)?.unwrap_or(0);
     }
-    // Behind the front cover may stand more blocks that nobody walked; they count as audio in the bit rate.
+    // The walk ends at the front cover, so any further blocks count as audio in the bit rate.
     media.audio.measure(info.samples, input.len() - at);
     media.audio.exact = info.samples != 0;
     Ok(media)
 }
 
-/// What the frames are held against.
+/// STREAMINFO's values, against which frame headers are checked.
 struct StreamInfo {
-    /// Samples of a frame, where all but the last have the same.
+    /// Samples per frame, if all frames but the last have the same number.
     frame: u16,
     channels: u16,
     bits: u8,
-    /// 0 when the writer did not know.
+    /// Total samples; 0 if the writer did not know the number.
     samples: u64,
 }
 
@@ -102,14 +103,14 @@ fn stream_info(
     })
 }
 
-/// Finds the head of the last frame, and returns the count of samples that ends with it. A stream that was written into a
-/// pipe has no other count.
+/// Finds the last frame's header and returns the total of samples up to that frame's end. A stream
+/// written to a pipe has no other count.
 fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<Option<u64>, Error> {
     let mut end = input.len();
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(audio);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Heads that begin before `end`.
+        // Headers that begin before `end`.
         let bytes = input.up_to(at, (end - at) as usize + FRAME_HEAD_BYTES_MAX)?;
         let starts = (0..(end - at) as usize).rev();
         let found = starts
@@ -124,11 +125,11 @@ fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<O
 }
 
 impl StreamInfo {
-    /// The count of samples at the end of the frame that begins so (RFC 9639 §9.1):
+    /// Returns the total of samples up to the end of the frame with this header (RFC 9639 §9.1):
     ///
     /// ```text
-    /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0 · 4 number, as UTF-8 codes it
-    /// samples u8 or u16, if so coded · rate u8 or u16, if so coded · CRC-8
+    /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0
+    /// 4 number, coded like UTF-8 · samples u8 or u16, if so coded · rate u8 or u16, if so coded · CRC-8
     /// ```
     fn frame_end(&self, head: &[u8]) -> Option<u64> {
         let &[0xff, sync @ (0xf8 | 0xf9), sizes, kind, ..] = head else {
@@ -172,7 +173,7 @@ impl StreamInfo {
     }
 }
 
-/// A number of up to 36 bits, and how many bytes it takes.
+/// Decodes a number of up to 36 bits. Returns the number and its length in bytes.
 fn coded_number(bytes: &[u8]) -> Option<(u64, usize)> {
     let &first = bytes.first()?;
     let count = match first.leading_ones() {
@@ -188,7 +189,7 @@ fn coded_number(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((number?, count))
 }
 
-/// The checksum of a frame's head: x⁸ + x² + x + 1.
+/// Returns the checksum of a frame header, with the polynomial x⁸ + x² + x + 1.
 fn crc8(bytes: &[u8]) -> u8 {
     let bytes = bytes.iter();
     bytes.fold(0, |crc, &byte| {
@@ -196,7 +197,7 @@ fn crc8(bytes: &[u8]) -> u8 {
     })
 }
 
-/// A broken comment block costs its comments only.
+/// Reads a comment block. A broken block loses only its comments.
 fn comment_block(input: &mut Input<'_>, block: Range<u64>, media: &mut Media) -> Result<(), Error> {
     let limits = input.limits;
     let ahead = (block.end - block.start).min(limits.value_bytes_max as u64);

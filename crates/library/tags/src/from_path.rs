@@ -1,10 +1,11 @@
-//! Names from paths, for what tags leave open.
+//! Names derived from paths, for fields that the tags leave empty.
 //!
 //! ```text
-//! Artist/1999 - Album/CD 2/07 - Title.flac       Artist - Album (1999)/2-07 Title.mp3       Artist - Title.ogg
+//! Artist/1999 - Album/CD 2/07 - Title.flac    Artist - Album (1999)/2-07 Title.mp3
+//! Artist - Title.ogg
 //! ```
 
-/// What a path says.
+/// Values derived from a path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) title: String,
@@ -15,7 +16,7 @@ pub(crate) struct Named {
     pub(crate) year: Option<u16>,
 }
 
-/// Reads a path below the library's root.
+/// Parses a path relative to the library's root.
 pub(crate) fn read(path: &[u8]) -> Named {
     let path = String::from_utf8_lossy(path);
     let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -51,7 +52,7 @@ impl Named {
     fn file(&mut self, stem: &str) {
         let mut rest = stem;
         if let Some((number, behind)) = leading_number(rest) {
-            // `2-07`: a disc, then the track on it.
+            // `2-07` is a disc and the track on it.
             let second = behind.strip_prefix('-').and_then(leading_number);
             let (disc, number, behind) = match second {
                 Some((second, behind)) => (Some(number), second, behind),
@@ -75,14 +76,14 @@ impl Named {
     }
 }
 
-/// One to three digits and what follows them.
+/// Splits off a leading number of one to three digits.
 fn leading_number(text: &str) -> Option<(u16, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text.get(..digits)?.parse().ok()?;
     (digits <= 3).then_some((number, &text[digits..]))
 }
 
-/// `CD1`, `Disc 2`, `disk-03`.
+/// Returns the disc number of a folder called `CD1`, `Disc 2`, `disk-03` or the like.
 fn disc(folder: &str) -> Option<u16> {
     let folder = folder.to_ascii_lowercase();
     let mut words = ["cd", "disc", "disk"].iter();
@@ -91,7 +92,7 @@ fn disc(folder: &str) -> Option<u16> {
     behind.is_empty().then_some(number)
 }
 
-/// Underscores are spaces where there are no others.
+/// Replaces underscores by spaces, unless the text has spaces.
 fn spaced(text: &str) -> String {
     match text.contains(' ') {
         true => text.to_owned(),
@@ -99,7 +100,7 @@ fn spaced(text: &str) -> String {
     }
 }
 
-/// Takes a year off either end: `1999 - Album`, `[1999] Album`, `Album (1999)`.
+/// Splits off a year at either end: `1999 - Album`, `[1999] Album`, `Album (1999)`.
 fn without_year(folder: &str) -> (String, Option<u16>) {
     let year = |text: &str| {
         let inner = text.trim_matches(['(', ')', '[', ']']);

@@ -1,11 +1,11 @@
-//! Genres by number, as ID3v1 and Winamp count them; ID3v2 and MP4 refer to the same list.
+//! Genres by number, from ID3v1 and Winamp; ID3v2 and MP4 refer to the same list.
 
-/// The name of genre `number`.
+/// Returns the name of genre `number`.
 pub(crate) fn name(number: usize) -> Option<&'static str> {
     GENRES.get(number).copied()
 }
 
-/// The name of a genre that is written as a number, or as one of ID3v2's two letters.
+/// Returns the name of a genre given as a number, or as one of ID3v2's codes `RX` and `CR`.
 pub(crate) fn referred(text: &str) -> Option<&'static str> {
     match text {
         "RX" => Some("Remix"),

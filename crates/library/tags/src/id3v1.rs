@@ -8,7 +8,7 @@ use crate::{Field, Tags, genres, text};
 
 pub(crate) const BYTES: usize = 128;
 
-/// Reads the tag, if it is one.
+/// Parses the tag; returns `None` if the bytes are not an ID3v1 tag.
 pub(crate) fn read(tag: &[u8]) -> Option<Tags> {
     let tag: &[u8; BYTES] = tag.try_into().ok()?;
     if !tag.starts_with(b"TAG") {

@@ -23,12 +23,13 @@ const UNSYNCHRONISED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
 const FOOTER: u8 = 0x10;
 
-/// Bytes of a tag that is unsynchronised as a whole which are read; pictures behind them are not found.
+/// Bytes that are read of a tag that is unsynchronised as a whole; pictures after them are not
+/// found.
 const WHOLE_BYTES_MAX: u64 = 1 << 20;
-/// What is read of that at once.
+/// Bytes of such a tag read at a time.
 const STEP_BYTES: usize = 64 << 10;
 
-/// The head of a tag.
+/// The header of a tag.
 #[derive(Clone, Copy)]
 struct Head {
     version: u8,
@@ -36,7 +37,7 @@ struct Head {
     bytes: u64,
 }
 
-/// Where the tag at `at` ends, if one begins there.
+/// Returns the end of the tag at `at`, if there is one.
 pub(crate) fn end(input: &mut Input<'_>, at: u64) -> Result<Option<u64>, Error> {
     let Some(head) = head(input, at)? else {
         return Ok(None);
@@ -64,13 +65,13 @@ fn head(input: &mut Input<'_>, at: u64) -> Result<Option<Head>, Error> {
     }))
 }
 
-/// Four times seven bits; the eighth, which ought to be zero, is ignored.
+/// Decodes four times seven bits; the eighth bit, which should be zero, is ignored.
 fn synchsafe(bytes: [u8; 4]) -> u64 {
     let bytes = bytes.into_iter();
     bytes.fold(0, |word, byte| word << 7 | u64::from(byte & 0x7f))
 }
 
-/// Reads the tag at `at` into `media`. What is wrong within the tag costs its rest only.
+/// Reads the tag at `at` into `media`. An error within the tag loses only the rest of the tag.
 pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<Tags, Error> {
     let Some(head) = head(input, at)? else {
         return Ok(Tags::default());
@@ -101,7 +102,7 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
     Ok(tags)
 }
 
-/// Undoes the unsynchronisation of the whole tag, and walks what comes out.
+/// Reverses the unsynchronisation of a whole tag and walks the result.
 fn unsynchronised(
     input: &mut Input<'_>,
     head: Head,
@@ -128,7 +129,7 @@ fn unsynchronised(
     let known = media.pictures.len();
     let walked = Walk::new(head).run(&mut inner, 0..len, media, tags);
     for picture in &mut media.pictures[known..] {
-        // Offsets in `plain` mean nothing in the file.
+        // Converts offsets in `plain` to offsets in the file.
         let begin = plain.before(picture.offset);
         picture.bytes = plain.before(picture.offset + picture.bytes) - begin;
         picture.offset = range.start + begin;
@@ -137,11 +138,12 @@ fn unsynchronised(
     walked
 }
 
-/// What a tag says without the zero bytes behind FF, and where those were.
+/// Bytes of a tag after reversing the unsynchronisation, with the positions of the removed zero
+/// bytes.
 #[derive(Default)]
 struct Plain {
     bytes: Vec<u8>,
-    /// For each that is left out, how many bytes are kept before it.
+    /// For each removed byte, the number of bytes kept before it.
     left_out: Vec<u32>,
     after_ff: bool,
 }
@@ -157,7 +159,8 @@ impl Plain {
         }
     }
 
-    /// How many stored bytes stand before the plain one with this number, those that are left out with it aside.
+    /// Returns the stored offset of the byte at offset `plain`, counting the removed bytes before
+    /// it.
     fn before(&self, plain: u64) -> u64 {
         let left_out = self
             .left_out
@@ -166,7 +169,7 @@ impl Plain {
     }
 }
 
-/// Appends `bytes` to `out` without the zero bytes behind FF.
+/// Appends `bytes` to `out` without the zero bytes after FF.
 pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
     for &byte in bytes {
         if !(*after_ff && byte == 0) {
@@ -179,7 +182,8 @@ pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
 /// A walk over the frames of a tag.
 struct Walk {
     head: Head,
-    /// Whether lengths in 2.4 are plain numbers, as an old iTunes wrote them; unknown until one shows it.
+    /// True if lengths in 2.4 are plain numbers, as old versions of iTunes wrote them; `None` until
+    /// a frame shows it.
     plain_lengths: Option<bool>,
 }
 
@@ -228,7 +232,7 @@ impl Walk {
                 flags: if self.head.version == 2 { 0 } else { flags },
                 tag_unsynchronised: self.head.version == 4 && self.head.flags & UNSYNCHRONISED != 0,
             };
-            // Before the next frame's head is looked at, as that may move the window behind a picture.
+            // Read before the next frame's header, as that may move the window past a picture.
             let picture = frame.picture_head(input, body, range.end)?;
             let bytes = self.length(input, length, body, &range)?;
             if range.end < body + bytes {
@@ -255,7 +259,7 @@ impl Walk {
         }
         let length: [u8; 4] = input.field(range, 0)?;
         let bytes = match self.head.version {
-            // 2.3 does not count these four bytes.
+            // In 2.3 the length excludes its own four bytes.
             3 => 4 + u64::from(u32::from_be_bytes(length)),
             _ => synchsafe(length),
         };
@@ -284,7 +288,7 @@ impl Walk {
     }
 }
 
-/// Whether a frame, padding or the tag's end is at `at`.
+/// Returns whether a frame, padding or the tag's end is at `at`.
 fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Error> {
     if range.end <= at {
         return Ok(at == range.end);
@@ -293,7 +297,8 @@ fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Erro
     Ok(next.first().is_none_or(|first| *first == 0) || is_id(next))
 }
 
-/// Whether a frame may have this name. An old iTunes wrote the three letters of 2.2 and a zero into tags of 2.3.
+/// Returns whether a frame may have this id. Old versions of iTunes wrote the three letters of 2.2
+/// and a zero into 2.3 tags.
 fn is_id(id: &[u8]) -> bool {
     let letters = match id {
         [three @ .., 0] if three.len() == 3 => three,

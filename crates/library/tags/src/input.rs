@@ -1,22 +1,23 @@
-//! Positioned reads through one window, counted and bounded.
+//! Positioned reads through one window, with limits on their number and bytes.
 
 use crate::{Error, Limits};
 use std::io;
 use std::ops::Range;
 
-/// Most bytes that a parser asks for at once.
+/// Maximum number of bytes that a parser may request at a time.
 pub(crate) const WINDOW_BYTES_MAX: usize = 128 << 10;
-/// A read ends at a multiple of this, as the page cache does, and so costs no page that was not needed anyway…
+/// Alignment of a read's end: the page cache reads whole pages anyway.
 const PAGE_BYTES: u64 = 4096;
-/// … unless that would leave almost nothing behind what was asked for.
+/// Minimum number of bytes read beyond the requested ones; if alignment leaves fewer, a further
+/// page is read.
 const AHEAD_BYTES: u64 = 1024;
 
-/// Bytes that can be read at any offset: a file, memory, or an object behind HTTP.
+/// Source of bytes at any offset: a file, memory, or an object behind HTTP.
 pub trait ReadAt {
-    /// Fills the beginning of `buf` with the bytes at `offset` and says how many there were; 0 is the end.
+    /// Fills the beginning of `buf` with the bytes at `offset`. Returns their number; 0 is the end.
     ///
     /// # Errors
-    /// Whatever the source meets.
+    /// Any error of the source.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -35,7 +36,7 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
     }
 }
 
-/// A file of which only a few bytes are wanted.
+/// Reader of a file of which only a few bytes are needed.
 pub(crate) struct Input<'a> {
     source: &'a dyn ReadAt,
     len: u64,
@@ -48,7 +49,7 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// `window` is any buffer, whose memory is used again.
+    /// Creates an input. `window` is any buffer; its memory is reused.
     pub(crate) fn new(
         source: &'a dyn ReadAt,
         len: u64,
@@ -68,12 +69,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Length of the file.
+    /// Returns the length of the file.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Counts a frame, comment, item, box or chunk.
+    /// Counts a frame, comment, item, box or chunk against `parts_max`.
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         match self.parts_left.checked_sub(1) {
             Some(left) => self.parts_left = left,
@@ -82,10 +83,10 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// The `count` bytes at `at`.
+    /// Returns the `count` bytes at `at`.
     ///
     /// # Panics
-    /// When `count` exceeds [`WINDOW_BYTES_MAX`]; parsers hold lengths against their limits first.
+    /// If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits first.
     pub(crate) fn bytes(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
         assert!(count <= WINDOW_BYTES_MAX, "{count} bytes at once");
         let end = at.checked_add(count as u64);
@@ -102,7 +103,7 @@ impl<'a> Input<'a> {
         Ok(&self.window[start..start + count])
     }
 
-    /// The bytes at `at`, `count` or as many as the file has.
+    /// Returns `count` bytes at `at`, or fewer at the end of the file.
     pub(crate) fn up_to(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
         let left = self.len.saturating_sub(at);
         self.bytes(
@@ -111,13 +112,13 @@ impl<'a> Input<'a> {
         )
     }
 
-    /// The `N` bytes at `at`.
+    /// Returns the `N` bytes at `at`.
     pub(crate) fn array<const N: usize>(&mut self, at: u64) -> Result<[u8; N], Error> {
         let bytes = self.bytes(at, N)?;
         Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
     }
 
-    /// The `N` bytes at `skip` in `part`, which must hold them.
+    /// Returns the `N` bytes at offset `skip` of `part`. Fails if `part` is too short.
     pub(crate) fn field<const N: usize>(
         &mut self,
         part: &Range<u64>,
@@ -130,7 +131,7 @@ impl<'a> Input<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `at`, keeping what it already has from there on.
+    /// Moves the window to `at`, keeping the bytes it already has from there on.
     fn fetch(&mut self, at: u64, count: usize) -> Result<(), Error> {
         let held_end = self.window_at + self.window.len() as u64;
         if (self.window_at..held_end).contains(&at) {
@@ -154,7 +155,8 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// Reads into the window from `filled` on, at least `count` bytes in all; says how many there are.
+    /// Reads into the window from `filled` on, until it holds at least `count` bytes or the source
+    /// ends. Returns the number of bytes in the window.
     fn fill(&mut self, mut filled: usize, count: usize) -> Result<usize, Error> {
         while filled < count {
             let left = (self.window.len() - filled) as u64;

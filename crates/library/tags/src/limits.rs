@@ -1,25 +1,26 @@
 use crate::{Error, Tags};
 
-/// What one file may cost, whatever it claims.
+/// Limits on the work for one file, whatever its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Positioned reads.
+    /// Number of positioned reads.
     pub reads_max: u32,
-    /// Bytes of all reads.
+    /// Bytes of all reads together.
     pub read_bytes_max: u64,
-    /// Frames, comments, items, boxes and chunks that are looked at.
+    /// Number of parsed frames, comments, items, boxes and chunks.
     pub parts_max: u32,
-    /// Bytes of one value; of a longer one, as lyrics may be, the beginning is kept.
+    /// Bytes of one value; a longer value, such as lyrics, is truncated.
     pub value_bytes_max: usize,
-    /// Bytes of all values.
+    /// Bytes of all values together.
     pub text_bytes_max: usize,
-    /// Values of all fields, but for those of the last frame or comment read.
+    /// Number of values of all fields. The check comes before each frame or comment, so the last
+    /// one may exceed it.
     pub values_max: usize,
-    /// Pictures that are reported.
+    /// Number of pictures reported.
     pub pictures_max: usize,
-    /// Bytes between the tag and the first audio frame of an MP3 that are searched.
+    /// Bytes searched between the tag and the first audio frame of an MP3.
     pub sync_bytes_max: u64,
-    /// Bytes of a playlist.
+    /// Bytes of a playlist file.
     pub listing_bytes_max: u64,
     /// Entries of a playlist.
     pub listing_entries_max: usize,
@@ -43,7 +44,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a file that has more in its tags already.
+    /// Refuses a file whose tags already exceed the limits.
     pub(crate) fn admit(&self, tags: &Tags) -> Result<(), Error> {
         if self.text_bytes_max < tags.text_bytes() {
             return Err(Error::limit("more text than the limit allows"));

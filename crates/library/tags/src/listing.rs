@@ -1,14 +1,15 @@
-//! Playlists in files: M3U, as players and rippers write it.
+//! Playlist files: M3U, as players and rippers write it.
 //!
 //! ```text
-//! #EXTM3U                          a head, which many leave out
-//! #PLAYLIST:For the road           what the list is called
-//! #EXTINF:213,Artist - Title       of the entry that follows: seconds, and a name for it
-//! ../Artist/Album/01 Title.flac    an entry: a path from the list's folder, a path from a root, or a URL
+//! #EXTM3U                          header, often left out
+//! #PLAYLIST:For the road           name of the playlist
+//! #EXTINF:213,Artist - Title       seconds and title of the next entry
+//! ../Artist/Album/01 Title.flac    entry: a path relative to the list's folder or to a root, or a URL
 //! ```
-//! Lines end with LF, CR LF or CR; any other line that begins with `#` is a remark. No standard has it: the form is that of
-//! Winamp, with the marks that VLC and Apple's HTTP Live Streaming (RFC 8216 §4.1) use. Names are bytes here: those of a list
-//! in Latin-1 may be those of files as they are, and only who knows the files can tell.
+//! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. There is no
+//! standard: the format is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC
+//! 8216 §4.1) use. Paths are bytes here: a list in Latin-1 may name files whose names are Latin-1
+//! too, and only a caller that knows the files can tell.
 
 use crate::{Error, ErrorKind, Limits, ReadAt, text};
 use std::borrow::Cow;
@@ -19,29 +20,29 @@ mod tests;
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const SCHEME: &[u8] = b"file://";
 
-/// What a playlist's file says.
+/// Contents of a playlist file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// What it calls itself.
+    /// Name of the playlist, if it has one.
     pub name: Option<String>,
-    /// What it lists, in its order.
+    /// Entries, in the file's order.
     pub entries: Vec<Listed>,
 }
 
 /// An entry of a playlist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// The path as it is written; of a `file:` URL, its path.
+    /// The path as written; for a `file:` URL, its path.
     pub target: Vec<u8>,
-    /// What the list calls it; empty where it does not.
+    /// Title of the entry; empty if there is none.
     pub title: String,
 }
 
-/// Reads a playlist's file of `len` bytes, all of it.
+/// Reads a whole playlist file of `len` bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] when it is larger, or lists more, than the limits allow; [`ErrorKind::Unknown`] for the playlist of a
-/// stream's segments, and for one in UTF-16; [`ErrorKind::Io`].
+/// [`ErrorKind::Limit`] if it is larger, or has more entries, than the limits allow;
+/// [`ErrorKind::Unknown`] for a playlist of a stream's segments, and for UTF-16; [`ErrorKind::Io`].
 pub fn listing(
     source: &(impl ReadAt + ?Sized),
     len: u64,
@@ -88,7 +89,7 @@ fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
     Ok(found)
 }
 
-/// A line that begins with `#`.
+/// Reads a line that begins with `#`.
 fn remark(
     mark: &[u8],
     found: &mut Listing,
@@ -124,7 +125,7 @@ fn crop(text: &mut String, bytes_max: usize) {
     }
 }
 
-/// The path of a `file:` URL of this machine, what stands there otherwise.
+/// Returns the path of a `file:` URL of this machine, and any other target unchanged.
 fn path(target: &[u8]) -> Cow<'_, [u8]> {
     let is_url = target
         .get(..SCHEME.len())
@@ -137,7 +138,7 @@ fn path(target: &[u8]) -> Cow<'_, [u8]> {
     percent_decoded(rest).into()
 }
 
-/// Bytes with `%41` as what it stands for (RFC 3986 §2.1); what is no such triplet stays.
+/// Decodes percent-encoding (RFC 3986 §2.1); an invalid triplet stays as it is.
 #[must_use]
 pub fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);

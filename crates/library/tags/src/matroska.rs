@@ -52,39 +52,39 @@ const SIMPLE_BLOCK: u32 = 0xa3;
 const BLOCK_GROUP: u32 = 0xa0;
 const BLOCK: u32 = 0xa1;
 
-/// Kinds of tracks.
+/// Track types.
 const VIDEO: u64 = 1;
 const SOUND: u64 = 2;
-/// Levels of tags.
+/// Target levels of tags.
 const ALBUM: u64 = 50;
 const PART: u64 = 40;
-/// Nanoseconds of a tick where none are stated.
+/// Default nanoseconds per tick.
 const SCALE_NS: u64 = 1_000_000;
-/// Longest head of an element.
+/// Length of the longest element header.
 const HEAD_BYTES: usize = 12;
-/// Longest name of a codec, a tag or a MIME type that means anything.
+/// Longest name of a codec, a tag or a MIME type that is looked up.
 const NAME_BYTES_MAX: u64 = 64;
-/// Elements behind the clusters that are looked for.
+/// Maximum number of elements after the clusters that are read.
 const SEEKS_MAX: usize = 16;
 /// Bytes before the end that are searched for the last cluster, in steps.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes of the first cluster that tell one recording from another.
+/// Bytes of the first cluster that enter the audio hash.
 const SOUND_BYTES: usize = 256;
 
-/// One element: its id, and what it holds.
+/// One element: its id and its body.
 struct Element {
     id: u32,
     body: Range<u64>,
 }
 
-/// What is known of the whole.
+/// State of the segment's walk.
 struct Known {
     uid: Vec<u8>,
     scale_ns: u64,
     ticks: f64,
     has_video: bool,
-    /// Ids and positions that the seek head tells.
+    /// Ids and positions from the seek head.
     seeks: Vec<(u32, u64)>,
     seen: Vec<u32>,
 }
@@ -133,7 +133,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
-    // A writer that could not go back states no duration.
+    // No duration is stated if the writer could not seek back.
     let is_stated = 0.0 < known.ticks;
     if !is_stated && sound_at < segment.end {
         known.ticks = match last_ticks(input, &(sound_at..segment.end)) {
@@ -141,7 +141,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
             ticks => ticks? as f64,
         };
     }
-    // Casts saturate, and make zero of what is no number.
+    // Casts saturate, and turn NaN into zero.
     let ms = (known.ticks * known.scale_ns as f64 / 1e6).round() as u64;
     let samples = u128::from(ms) * u128::from(media.audio.sample_rate_hz) / 1000;
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
@@ -151,7 +151,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Finds the last cluster, and returns the time at which its last block begins.
+/// Finds the last cluster and returns the start time of its last block.
 fn last_ticks(input: &mut Input<'_>, clusters: &Range<u64>) -> Result<u64, Error> {
     let mut end = clusters.end;
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(clusters.start);
@@ -168,11 +168,11 @@ fn last_ticks(input: &mut Input<'_>, clusters: &Range<u64>) -> Result<u64, Error
         }
         end = at;
     }
-    // The only one begins further in front.
+    // The only cluster begins before the searched range.
     last_block(input, clusters)
 }
 
-/// Returns the time at which the last block of a cluster begins.
+/// Returns the start time of a cluster's last block.
 fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error> {
     let (mut start, mut last, mut at) = (0, 0, cluster.start);
     while let Some(element) = next(input, &mut at, cluster)? {
@@ -189,18 +189,18 @@ fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error>
                     _ => continue,
                 }
             }
-            // Cues or tags stand behind a cluster of which nobody knows the length.
+            // A cluster of unknown length is followed by cues or tags.
             CUES | TAGS => break,
             _ => continue,
         };
-        // Number of the track, of one byte nearly always · time since the cluster's i16.
+        // Block: track number, nearly always one byte · time relative to the cluster i16.
         let since = i16::from_be_bytes(input.field(&block, 1)?);
         last = last.max(start.saturating_add_signed(since.into()));
     }
     Ok(last)
 }
 
-/// The element at `at`, which is moved behind it; none when no element can be there.
+/// Returns the element at `at` and moves `at` past it; `None` if there cannot be an element.
 fn next(
     input: &mut Input<'_>,
     at: &mut u64,
@@ -247,7 +247,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads a part of the segment. What is wrong in it costs its rest only.
+/// Reads a part of the segment. An error within it loses only the rest of the part.
 fn part(
     input: &mut Input<'_>,
     element: &Element,
@@ -372,7 +372,7 @@ fn tracks(
 }
 
 fn sound(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(), Error> {
-    // RFC 9559 §5.1.4.1.29: what is not stated.
+    // Defaults of RFC 9559 §5.1.4.1.29.
     (media.audio.sample_rate_hz, media.audio.channels) = (8_000, 1);
     let mut at = body.start;
     while let Some(field) = next(input, &mut at, body)? {
@@ -428,7 +428,8 @@ fn tags(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(
     Ok(())
 }
 
-/// Album, disc or track; 0 when the writer does not say, which means the track to most.
+/// Returns the target level: album, disc or track. Returns 0 if it is missing, which most writers
+/// use for the track.
 fn level_of(input: &mut Input<'_>, body: &Range<u64>) -> Result<u64, Error> {
     let mut at = body.start;
     while let Some(field) = next(input, &mut at, body)? {
@@ -474,7 +475,7 @@ fn simple_tag(
         (_, name) => Field::from_key(name.as_bytes()),
     };
     match field {
-        // The segment's own title stands first, and is mostly the same.
+        // The segment's own title comes first and is mostly the same.
         Some(Field::Title) if media.tags.has(Field::Title) => {}
         Some(field) => media.tags.push(field, &value),
         None => {}
@@ -502,7 +503,7 @@ fn attachments(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> R
             media.issue("more pictures than the limit allows");
             break;
         }
-        // The first is the cover, by the specification of attachments.
+        // The first picture is the cover, by the specification of attachments.
         let is_first = media.pictures.is_empty();
         media.pictures.push(Picture {
             kind: if is_first {

@@ -1,23 +1,24 @@
 use crate::Tags;
 use std::borrow::Cow;
 
-/// Seconds that a byte lasts at most: Monkey's Audio codes half a minute of silence in some twenty bytes.
+/// Maximum seconds that a byte of audio may last: Monkey's Audio codes half a minute of silence in
+/// some twenty bytes.
 const SECONDS_A_BYTE_MAX: u64 = 8;
 
-/// What one music file says.
+/// Metadata of one music file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Media {
-    /// What holds the audio.
+    /// The container format.
     pub container: Container,
-    /// The audio itself.
+    /// Properties of the audio.
     pub audio: Audio,
-    /// Text, by field.
+    /// Text values, by field.
     pub tags: Tags,
-    /// Where pictures lie. The first that is a front cover ends the search in a FLAC file.
+    /// Locations of pictures. In a FLAC file the search ends at the first front cover.
     pub pictures: Vec<Picture>,
-    /// Tells the audio apart from other audio.
+    /// Audio hash.
     pub essence: Essence,
-    /// What was wrong and cost a part of the tags only.
+    /// Faults that lost only a part of the tags.
     pub issues: Vec<Cow<'static, str>>,
 }
 
@@ -41,14 +42,15 @@ impl Media {
         }
     }
 
-    /// Notes what was wrong, once.
+    /// Notes a fault, once per text.
     pub(crate) fn issue(&mut self, issue: &'static str) {
         if !self.issues.iter().any(|known| known == issue) {
             self.issues.push(Cow::Borrowed(issue));
         }
     }
 
-    /// Takes the duration for unknown that no file of so many bytes can have. Of digital silence, a byte may last for seconds.
+    /// Discards a duration that is implausible for the file's size. A byte of digital silence may
+    /// last for seconds.
     pub(crate) fn doubt_duration(&mut self, file_bytes: u64) {
         let duration_s = self.audio.duration_ms / 1000;
         let is_beyond = u64::from(u32::MAX) < self.audio.duration_ms;
@@ -59,7 +61,7 @@ impl Media {
         }
     }
 
-    /// The picture to show: the front cover, else the first that is no icon.
+    /// Returns the picture to show: the front cover, or else the first picture that is not an icon.
     #[must_use]
     pub fn cover(&self) -> Option<&Picture> {
         let mut fronts = self.pictures.iter();
@@ -71,13 +73,14 @@ impl Media {
     }
 }
 
-/// A hash of what a new tag or another path leaves as it is: FLAC's stream information with its MD5, the first frame of
-/// an MP3, the sample sizes of an MP4, the serial number and length of an Ogg stream, samples from the middle of PCM.
+/// Audio hash: a hash of data that neither a new tag nor another path changes. It covers FLAC's
+/// stream information with its MD5, the first frame of an MP3, the sample sizes of an MP4, the
+/// serial number and length of an Ogg stream, or samples from the middle of PCM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Essence(pub u64);
 
 impl Essence {
-    /// Of a name for the kind, a number and some bytes.
+    /// Computes the hash of a format name, a number and some bytes.
     pub(crate) fn of(kind: &str, number: u64, bytes: &[u8]) -> Essence {
         let mut hasher = blake3::Hasher::new();
         hasher.update(kind.as_bytes());
@@ -89,7 +92,7 @@ impl Essence {
     }
 }
 
-/// What holds audio and tags.
+/// Container format of audio and tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Container {
@@ -97,7 +100,7 @@ pub enum Container {
     Flac = 0,
     /// Bare MPEG audio with tags around it.
     Mpeg = 1,
-    /// MP4 and its relatives.
+    /// MP4 and related formats.
     Mp4 = 2,
     /// Ogg.
     Ogg = 3,
@@ -123,7 +126,7 @@ pub enum Container {
     Matroska = 13,
 }
 
-/// How samples are coded.
+/// Audio codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -137,7 +140,7 @@ pub enum Codec {
     Vorbis = 6,
     Opus = 7,
     Pcm = 8,
-    /// Something that this crate has no name for.
+    /// A codec that has no variant here.
     Other = 9,
     WavPack = 10,
     Monkey = 11,
@@ -149,7 +152,7 @@ pub enum Codec {
 }
 
 impl Container {
-    /// All, by number.
+    /// All containers, in the order of their numbers.
     pub const ALL: [Container; 14] = [
         Container::Flac,
         Container::Mpeg,
@@ -169,7 +172,7 @@ impl Container {
 }
 
 impl Codec {
-    /// All, by number.
+    /// All codecs, in the order of their numbers.
     pub const ALL: [Codec; 17] = [
         Codec::Flac,
         Codec::Mp1,
@@ -191,27 +194,27 @@ impl Codec {
     ];
 }
 
-/// The audio of a file.
+/// Properties of a file's audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audio {
-    /// How samples are coded.
+    /// Audio codec.
     pub codec: Codec,
-    /// Time it plays, without an encoder's delay and padding where the file states them.
+    /// Playing time, without the encoder's delay and padding if the file states them.
     pub duration_ms: u64,
-    /// Whether the duration follows from what the file states, and was not estimated from samples of it.
+    /// True if the duration follows from the file's own statements, false if it is an estimate.
     pub exact: bool,
-    /// Samples a second of one channel.
+    /// Samples per second and channel.
     pub sample_rate_hz: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u16,
-    /// Bits a sample; 0 for codecs that have none.
+    /// Bits per sample; 0 for codecs without a bit depth.
     pub bits: u8,
-    /// Mean over the whole file, of the audio alone.
+    /// Mean bit rate of the audio over the whole file.
     pub bitrate_bps: u32,
 }
 
 impl Audio {
-    /// Sets duration and bit rate from a count of samples and the bytes they take.
+    /// Sets duration and bit rate from a number of samples and their bytes.
     pub(crate) fn measure(&mut self, samples: u64, audio_bytes: u64) {
         let rate = u128::from(self.sample_rate_hz.max(1));
         let ms = (u128::from(samples) * 1000 + rate / 2) / rate;
@@ -225,41 +228,41 @@ impl Audio {
     }
 }
 
-/// A picture inside a music file: what it is, and where its bytes are.
+/// Location and properties of a picture inside a music file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// What it shows.
+    /// Kind of picture.
     pub kind: PictureKind,
-    /// Its format, as the tag says.
+    /// Format of the picture, according to the tag.
     pub mime: Mime,
-    /// How its bytes are kept.
+    /// Encoding of the picture's bytes in the file.
     pub stored: Stored,
-    /// Where they begin in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How many of the file's bytes they take, by what the tag says; held against the file's length.
+    /// Length in the file according to the tag, checked against the file's length.
     pub bytes: u64,
-    /// Bytes of a block of fields before the picture, once decoded.
+    /// Bytes of fields before the picture, in the decoded data.
     pub skip: u32,
 }
 
-/// ID3v2's number for what a picture shows.
+/// ID3v2's number of a kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PictureKind(pub u8);
 
 impl PictureKind {
     /// The front cover.
     pub const FRONT: PictureKind = PictureKind(3);
-    /// What shows something that has no number.
+    /// A picture of any other kind.
     pub const OTHER: PictureKind = PictureKind(0);
 
-    /// A few pixels of ornament.
+    /// Returns whether the picture is an icon of a few pixels.
     #[must_use]
     pub const fn is_icon(self) -> bool {
         matches!(self.0, 1 | 2)
     }
 }
 
-/// Formats that tags name.
+/// Picture formats that tags name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -270,12 +273,12 @@ pub enum Mime {
     Gif = 3,
     Bmp = 4,
     Webp = 5,
-    /// Not a picture but a link to one.
+    /// A link to a picture instead of a picture.
     Link = 6,
 }
 
 impl Mime {
-    /// Reads `image/jpeg`, and what ID3v2.2 and others write instead.
+    /// Parses `image/jpeg` and the like, and the short names of ID3v2.2 and others.
     pub(crate) fn parse(text: &[u8]) -> Mime {
         let text = text.trim_ascii();
         let name = text.strip_prefix(b"image/").unwrap_or(text);
@@ -296,16 +299,16 @@ impl Mime {
     }
 }
 
-/// How the bytes of a picture are kept in the file.
+/// Encoding of a picture's bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Stored {
-    /// As they are.
+    /// Unencoded.
     Plain = 0,
-    /// In base64, in one piece.
+    /// Base64, contiguous.
     Base64 = 1,
-    /// In base64, interrupted by the heads of Ogg pages.
+    /// Base64, interrupted by the headers of Ogg pages.
     OggBase64 = 2,
-    /// With a zero byte behind each FF, as ID3v2 does it.
+    /// With a zero byte after each FF, as in ID3v2.
     Unsynchronised = 3,
 }

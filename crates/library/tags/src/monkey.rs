@@ -15,15 +15,16 @@ use crate::{Error, Media, mpeg};
 
 pub(crate) const MAGIC: &[u8; 4] = b"MAC ";
 
-/// The version whose files begin with a descriptor.
+/// First version whose files begin with a descriptor.
 const WITH_DESCRIPTOR: u16 = 3980;
 const DESCRIPTOR_BYTES_MIN: u32 = 52;
 const EIGHT_BITS: u16 = 1;
 const TWENTY_FOUR_BITS: u16 = 8;
-/// The level called extra high, which had long frames before others did.
+/// Compression level "extra high", which had long frames in earlier versions than the other levels.
 const EXTRA_HIGH: u16 = 4000;
 
-/// Reads from `start`, where the magic stands; `media` holds what a tag before it said.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
+/// any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Monkey;
     media.audio.codec = Codec::Monkey;
@@ -71,7 +72,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     }
     let end = mpeg::tail(input, start, &mut media)?;
     media.essence = Essence::of("monkey", count.samples(), &identity);
-    // A table says in four bytes each where frames begin.
+    // The seek table has four bytes per frame, which bounds the number of frames.
     let is_sound = count.last <= count.frame && u64::from(count.frames) <= (end - start) / 4;
     if is_sound {
         media.audio.measure(count.samples(), end - start);
@@ -82,7 +83,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Frames, the samples of each, and those of the last.
+/// Number of frames, samples per frame, and samples of the last frame.
 struct Count {
     frames: u32,
     frame: u32,

@@ -16,14 +16,14 @@ use crate::media::{Codec, Container};
 use crate::{Error, ErrorKind, Limits, Media, ReadAt};
 use std::ops::Range;
 
-/// One box: its type, and what it holds.
+/// One box: its type and its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Atom {
     pub(crate) kind: [u8; 4],
     pub(crate) body: Range<u64>,
 }
 
-/// Whether a file begins like one.
+/// Returns whether a file with this head is MP4.
 pub(crate) fn is_mp4(head: &[u8]) -> bool {
     head.get(4..8).is_some_and(|kind| kind == b"ftyp")
 }
@@ -40,7 +40,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
                 media.issue("junk behind the boxes of an mp4");
                 break;
             }
-            // Players get as far as the samples go.
+            // A truncated file plays as far as its samples go.
             Err(err) if err.kind == ErrorKind::Truncated && moov.is_some() => {
                 media.issue("an mp4 is cut off");
                 mdat_bytes += len - at;
@@ -52,7 +52,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         match &atom.kind {
             b"moov" => moov = Some(atom.body),
             b"mdat" => mdat_bytes += atom.body.end - atom.body.start,
-            // An hour may have thousands of them: they are walked on their own.
+            // An hour may have thousands of fragments, so they are walked separately.
             b"moof" if moov.is_some() => {
                 fragments = Some(at..len);
                 mdat_bytes += len - at;
@@ -83,10 +83,11 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Whether an MP4 file has a track of moving pictures. Chapters and covers are tracks of single pictures.
+/// Returns whether an MP4 file has a video track. Tracks of chapters and covers, which hold single
+/// pictures, do not count.
 ///
 /// # Errors
-/// [`Error`] when the file cannot be read, or is not sound enough to tell.
+/// The file cannot be read, or is too damaged to decide.
 pub fn has_video(
     source: &(impl ReadAt + ?Sized),
     file_bytes: u64,
@@ -117,7 +118,7 @@ pub fn has_video(
     Ok(false)
 }
 
-/// The box at `at` of what ends at `end`; none when no box can be there.
+/// Returns the box at `at`, within a parent that ends at `end`; `None` if there cannot be a box.
 fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error> {
     input.part()?;
     if end < at + 8 {
@@ -141,7 +142,7 @@ fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error>
     }
 }
 
-/// The next box of those in `parent`, and `at` moved behind it.
+/// Returns the next box in `parent` and moves `at` past it.
 pub(crate) fn next(
     input: &mut Input<'_>,
     at: &mut u64,
@@ -154,7 +155,7 @@ pub(crate) fn next(
     Ok(found)
 }
 
-/// The first box of this type in `parent`.
+/// Returns the body of the first box of this type in `parent`.
 pub(crate) fn find(
     input: &mut Input<'_>,
     parent: &Range<u64>,

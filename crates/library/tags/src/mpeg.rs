@@ -17,20 +17,21 @@ use crate::{Error, Media, ape, id3v1};
 use std::ops::Range;
 
 const HEAD_BYTES: usize = 4;
-/// Bytes of a frame that hold any of the heads.
+/// Bytes of a frame that may hold a Xing, Info or VBRI header.
 const INFO_BYTES: usize = 192;
-/// Bytes fetched at once when looking for a frame.
+/// Bytes per step of the search for a frame.
 const STEP_BYTES: usize = 4096;
-/// The longest frame: layer II, 384 kbit/s at 32 kHz; a free format is not read.
+/// Bytes of the longest frame: layer II, 384 kbit/s at 32 kHz. Free-format streams are not
+/// supported.
 const FRAME_BYTES_MAX: usize = 1729;
-/// Places where frames are looked at when no head counts them.
+/// Number of offsets at which frames are sampled if no header counts them.
 const SPOTS: u64 = 12;
 
-/// A frame's head.
+/// A parsed frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Frame {
     layer: u8,
-    /// Of MPEG 1; 2 and 2.5 have half as many samples.
+    /// True for MPEG 1; frames of MPEG 2 and 2.5 have half as many samples.
     full: bool,
     crc: bool,
     bitrate_bps: u32,
@@ -39,7 +40,8 @@ struct Frame {
     bytes: usize,
 }
 
-/// Kilobits a second: MPEG 1 layers I, II and III, then 2 and 2.5 layer I, and both others.
+/// Kilobits per second: MPEG 1 layers I, II and III, then MPEG 2 and 2.5 layer I, then their layers
+/// II and III.
 const BITRATES: [[u16; 15]; 5] = [
     [
         0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448,
@@ -105,13 +107,13 @@ impl Frame {
         }
     }
 
-    /// Whether another frame may belong to the same stream.
+    /// Returns whether another frame may belong to the same stream.
     fn is_like(self, other: Frame) -> bool {
         (self.layer, self.full, self.sample_rate_hz)
             == (other.layer, other.full, other.sample_rate_hz)
     }
 
-    /// Where a Xing head stands in the frame: behind the side information.
+    /// Returns the offset of a Xing header in the frame: after the side information.
     fn xing_at(self) -> usize {
         HEAD_BYTES
             + match (self.full, self.channels) {
@@ -122,7 +124,7 @@ impl Frame {
     }
 }
 
-/// What a head in the first frame says.
+/// Values of a Xing, Info or VBRI header in the first frame.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counted {
     frames: u64,
@@ -131,7 +133,8 @@ struct Counted {
     added: u64,
 }
 
-/// Completes what an ID3v2 tag said, if there was one, with the frames that begin at or behind `audio`.
+/// Reads the frames that begin at or after `audio` into `media`, which holds the values of an ID3v2
+/// tag, if any.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     let Some((first_at, first)) = find(input, audio, 1)? else {
         return Err(Error::malformed("no mpeg audio frame where one should be"));
@@ -156,14 +159,15 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Finds the first frame of a file that begins with something else, as a recorded stream does. Any file may be searched, so
-/// one frame before the end is no proof.
+/// Finds the first frame of a file that begins with other data, such as a recorded stream. The file
+/// may be of any format, so a single frame before the end is not enough evidence.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let found = find(input, 0, 2)?;
     Ok(found.map(|(at, _)| at))
 }
 
-/// The first frame at or behind `from` that so many others follow; the last of them may be the end of the file instead.
+/// Returns the first frame at or after `from` that is followed by `followers` frames; the end of
+/// the file may stand for the last one.
 fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u64, Frame)>, Error> {
     let end = input.len().min(from + input.limits.sync_bytes_max);
     let mut at = from;
@@ -182,13 +186,13 @@ fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u6
     Ok(None)
 }
 
-/// Whether so many frames of the same stream stand behind the one at `start`.
+/// Returns whether `followers` frames of the same stream follow the one at `start`.
 fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bool {
     let mut at = start + first.bytes;
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // What lies beyond these bytes is beyond the file: they hold the longest frames.
+            // `bytes` is long enough for the longest frames, so its end is the end of the file.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }
@@ -200,7 +204,8 @@ fn frame_in(bytes: &[u8], at: usize) -> Option<Frame> {
 }
 
 fn counted(head: &[u8], frame: Frame) -> Option<Counted> {
-    // With a CRC the side information begins two bytes later, but encoders disagree on whether the head moves with it.
+    // With a CRC the side information begins two bytes later, but encoders disagree on whether the
+    // Xing header moves with it.
     let offsets = [frame.xing_at(), frame.xing_at() + 2];
     let mut offsets = offsets[..1 + usize::from(frame.crc)].iter();
     let xing = offsets.find_map(|&at| xing(head.get(at..)?, frame));
@@ -252,7 +257,7 @@ fn vbri(head: &[u8]) -> Option<Counted> {
     })
 }
 
-/// Reads the tags at the end; returns where the audio ends.
+/// Reads the tags at the end. Returns the end of the audio.
 pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> Result<u64, Error> {
     let mut end = input.len();
     let want = id3v1::BYTES as u64 + ape::FOOTER_BYTES;
@@ -282,7 +287,7 @@ pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> R
     Ok(end)
 }
 
-/// Tells the duration of a stream that no head counts.
+/// Estimates the duration of a stream whose frames no header counts.
 fn estimate(
     input: &mut Input<'_>,
     audio: Range<u64>,
@@ -299,15 +304,16 @@ fn estimate(
             let next = frame_in(step, start + frame.bytes)?;
             next.is_like(first).then_some([frame, next])
         });
-        // Two, since a search from anywhere is likelier to begin in a long frame, and so to find the one behind it.
+        // Takes two frames: a search from an arbitrary offset likely starts inside a long frame and
+        // so finds the frame after it.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
-        // Constant so far, and a third of the file seen.
+        // The rate has been constant at seven or more samples, so the rest is not sampled.
         if 7 <= rates.len() && rates.iter().all(|&rate| rate == first.bitrate_bps) {
             break;
         }
     }
     let constant = rates.iter().all(|&rate| rate == first.bitrate_bps);
-    // A frame plays for the same time at every rate, so the mean of the rates is the mean over time.
+    // A frame lasts equally long at every bit rate, so the mean of the rates is the mean over time.
     let mean = rates.iter().map(|&rate| u64::from(rate)).sum::<u64>() / rates.len() as u64;
     let samples =
         u128::from(bytes) * 8 * u128::from(first.sample_rate_hz) / u128::from(mean.max(1));

@@ -16,15 +16,16 @@ pub(crate) const MAGIC_7: &[u8; 3] = b"MP+";
 pub(crate) const MAGIC_8: &[u8; 4] = b"MPCK";
 
 const RATES_HZ: [u32; 4] = [44_100, 48_000, 37_800, 32_000];
-/// Samples of a frame of SV7, and what its decoder swallows.
+/// Samples per frame of SV7, and samples that its decoder delays.
 const FRAME: u64 = 1152;
 const DELAY: u64 = 481;
-/// Packets before the stream's head; it comes first, and nobody promised that.
+/// Maximum number of packets before the stream header, which usually comes first but need not.
 const PACKETS_MAX: u32 = 16;
-/// Bytes of the longest stream head.
+/// Bytes of the longest stream header.
 const STREAM_HEAD_BYTES: usize = 32;
 
-/// Reads from `start`, where the magic stands; `media` holds what a tag before it said.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
+/// any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Musepack;
     media.audio.codec = Codec::Musepack;
@@ -92,7 +93,7 @@ fn version_8(input: &mut Input<'_>, mut at: u64, media: &mut Media) -> Result<u6
     Err(Error::malformed("musepack without a stream head"))
 }
 
-/// A number, 7 bits a byte, the highest first.
+/// Decodes a number of 7 bits per byte, highest bits first.
 fn number(bytes: &mut &[u8]) -> Result<u64, Error> {
     let mut number = 0_u64;
     for _ in 0..9 {

@@ -19,14 +19,15 @@ use crate::{Error, Media};
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
 
 const HEAD_BYTES: u64 = 27;
-/// Leaps that may miss before a packet is walked page by page.
+/// Number of failed jumps after which a packet is walked page by page.
 const MISSES_MAX: u32 = 4;
-/// Bytes before the end that are searched for the last page, step by step; one page is not longer than the last.
+/// Bytes before the end that are searched for the last page, in growing steps; the last step is
+/// longer than any page.
 const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
-/// Opus always counts 48,000 samples a second.
+/// Sample rate of Opus granule positions, which is fixed.
 const OPUS_RATE_HZ: u32 = 48_000;
 
-/// Bytes of a first packet that are looked at.
+/// Bytes of a first packet that are parsed.
 const IDENT_BYTES: u64 = 64;
 
 const CONTINUED: u8 = 1;
@@ -58,7 +59,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = match (chain, &last) {
         (Some(chain), _) => Some(chain.samples),
         (None, Some(last)) => Some(last.granule.saturating_sub(start.into())),
-        // All of the file was searched.
+        // The whole file was searched.
         (None, None) if len <= TAIL_BYTES[TAIL_BYTES.len() - 1] => Some(0),
         (None, None) => None,
     };
@@ -75,7 +76,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads the first packet; returns the samples that a decoder throws away at the start.
+/// Parses the first packet. Returns the number of samples that a decoder discards at the start.
 fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     let short = || Error::malformed("ogg identification is cut off");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
@@ -90,7 +91,7 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
         let skip = head.get(10..).and_then(<[u8]>::first_chunk);
         return Ok(u16::from_le_bytes(*skip.ok_or_else(short)?));
     } else if head.starts_with(b"\x7fFLAC") {
-        // Behind 9 bytes of mapping stand the magic, a block's head, and STREAMINFO.
+        // After 9 bytes of mapping header come the magic number, a block header and STREAMINFO.
         let word = head.get(27..).and_then(<[u8]>::first_chunk);
         let word = u64::from_be_bytes(*word.ok_or_else(short)?);
         audio.codec = Codec::Flac;
@@ -118,7 +119,7 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     let head_bytes = match media.audio.codec {
         Codec::Opus => 8,
         Codec::Vorbis => 7,
-        // Its comments have no head.
+        // Speex comments have no header.
         Codec::Speex => 0,
         _ => 4,
     };
@@ -136,27 +137,27 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     comments::read(packet, limits, Stored::OggBase64, media)
 }
 
-/// Where a walk over one packet stands.
+/// State of a walk over one packet.
 pub(crate) struct Packet<'a, 'b> {
     input: &'a mut Input<'b>,
     serial: u32,
     sequence: u32,
-    /// Next byte of the packet in this page.
+    /// Offset of the packet's next byte in this page.
     at: u64,
-    /// Bytes of the packet that are left in this page.
+    /// Remaining bytes of the packet in this page.
     body_left: u64,
-    /// Whether it goes on behind them.
+    /// True if the packet continues in the next page.
     goes_on: bool,
     page_end: u64,
-    /// Bytes of the body of this page.
+    /// Bytes of this page's body.
     body_bytes: u64,
     misses_left: u32,
-    /// What `take` joined over pages.
+    /// Buffer in which `take` joins bytes of several pages.
     joined: Vec<u8>,
 }
 
 impl<'a, 'b> Packet<'a, 'b> {
-    /// The packet that begins with the page of this stream at `at` or behind it.
+    /// Starts at the packet that begins with the first page of this stream at or after `at`.
     pub(crate) fn begin(
         input: &'a mut Input<'b>,
         at: u64,
@@ -178,7 +179,7 @@ impl<'a, 'b> Packet<'a, 'b> {
         Ok(packet)
     }
 
-    /// Goes on in the packet at `at` inside the page whose head was at `page`.
+    /// Opens the next page of the stream at or after `page` and continues the packet there.
     fn open(&mut self, mut page: u64) -> Result<(), Error> {
         loop {
             self.input.part()?;
@@ -208,7 +209,7 @@ impl<'a, 'b> Packet<'a, 'b> {
         }
     }
 
-    /// Makes sure that a byte is left in this page.
+    /// Advances to the next page if this one has no bytes of the packet left.
     fn advance(&mut self) -> Result<(), Error> {
         while self.body_left == 0 {
             if !self.goes_on {
@@ -219,8 +220,9 @@ impl<'a, 'b> Packet<'a, 'b> {
         Ok(())
     }
 
-    /// Goes to the page behind the next `count` bytes of the packet but a few, if it is where pages of the size of this
-    /// one put it; says how many bytes were left out.
+    /// Jumps to the page shortly before the end of the packet's next `count` bytes, if a page of
+    /// the stream is at the offset that pages of this size imply. Returns the number of bytes
+    /// skipped.
     fn leap(&mut self, count: u64) -> Result<u64, Error> {
         let pages = count.checked_div(self.body_bytes).unwrap_or(0);
         if pages == 0 || !self.goes_on || self.misses_left == 0 {
@@ -300,11 +302,12 @@ impl Flow for Packet<'_, '_> {
     }
 }
 
-/// A page, by its head.
+/// Fields of a page header.
 struct Page {
     at: u64,
     serial: u32,
-    /// All ones when no packet ends in it; else the count of samples that are over with it.
+    /// Number of samples up to the end of this page's last packet; all ones if no packet ends in
+    /// it.
     granule: u64,
 }
 
@@ -324,7 +327,8 @@ impl Page {
     }
 }
 
-/// The last page that is wanted of those that begin before `end`, not far from there.
+/// Returns the last page before `end` that satisfies `is_wanted`, searching at most the longest
+/// tail.
 fn last_page(
     input: &mut Input<'_>,
     end: u64,
@@ -345,7 +349,8 @@ fn last_page(
     Ok(None)
 }
 
-/// Where the bytes of a value lie that begins at `offset` in a page and goes on over the next ones; for reading it whole.
+/// Returns the offsets and lengths of the pieces of a value that begins at `offset` in a page and
+/// may continue over the next pages.
 pub(crate) fn runs(
     input: &mut Input<'_>,
     offset: u64,
@@ -372,7 +377,7 @@ pub(crate) fn runs(
     Ok(runs)
 }
 
-/// The page that holds the byte at `offset`, and its stream.
+/// Returns the offset and the serial number of the page that holds the byte at `offset`.
 fn page_of(input: &mut Input<'_>, offset: u64) -> Result<(u64, u32), Error> {
     let mut page = 0;
     loop {

@@ -1,18 +1,18 @@
-//! Numbers of tracks and discs as people write them.
+//! Track and disc numbers in common notations.
 
-/// What the text of a track's or a disc's number says; 0 where it says nothing.
+/// Numbers parsed from the text of a track or disc number; 0 if missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) number: u16,
     pub(crate) total: u16,
-    /// The disc in front of a track's number, as in `2-05`.
+    /// The disc before a track's number, as in `2-05`.
     pub(crate) disc: u16,
     /// The side of a record, 1 for A.
     pub(crate) side: u16,
 }
 
 impl Place {
-    /// Reads `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number behind a word.
+    /// Parses `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number after a word.
     pub(crate) fn parse(text: &str) -> Place {
         let text = text.trim();
         let at = text.find(|letter: char| letter.is_ascii_digit());
@@ -26,7 +26,7 @@ impl Place {
                 ..Place::default()
             };
         };
-        // A sign of its own makes it no number of a track.
+        // A minus sign makes the number invalid.
         if before.ends_with('-') && side == 0 {
             return Place::default();
         }

@@ -1,4 +1,4 @@
-//! One frame: what its name means, and its text.
+//! One frame: the meaning of its id, and its text.
 
 use super::undo;
 use crate::input::Input;
@@ -6,18 +6,18 @@ use crate::media::{Mime, Picture, PictureKind, Stored};
 use crate::{Error, Field, Limits, Media, Tags, genres, text};
 use std::ops::Range;
 
-/// What begins a frame.
+/// The header of a frame.
 pub(super) struct Frame {
     pub(super) version: u8,
-    /// Of 2.2 with a zero behind.
+    /// Frame id; an id of 2.2 has a zero appended.
     pub(super) name: [u8; 4],
     /// The second byte of flags.
     pub(super) flags: u8,
-    /// In 2.4, whether every frame is unsynchronised whatever its own flag says.
+    /// True if the 2.4 tag marks every frame as unsynchronised, regardless of the frame's own flag.
     pub(super) tag_unsynchronised: bool,
 }
 
-/// Text frames by their names in 2.2 and in later versions.
+/// Text frames by their ids in 2.2 and in later versions.
 const TEXTS: &[(&[u8; 3], &[u8; 4], Field)] = &[
     (b"TAL", b"TALB", Field::Album),
     (b"TBP", b"TBPM", Field::Bpm),
@@ -56,26 +56,27 @@ const TEXTS: &[(&[u8; 3], &[u8; 4], Field)] = &[
     (b"---", b"TSST", Field::DiscSubtitle),
 ];
 
-/// Bytes of a picture frame that hold what stands before the picture, unless a description is a long one.
+/// Bytes read of a picture frame, for the fields before the picture; enough unless the description
+/// is long.
 const PICTURE_HEAD_BYTES: usize = 512;
-/// Whose file identifiers are MusicBrainz recordings.
+/// Owner of the unique file identifiers that are MusicBrainz recordings.
 const MUSICBRAINZ: &[u8] = b"http://musicbrainz.org\0";
 
-/// Encodings, by their number in the frame.
+/// Text encodings, by their number in the frame.
 const LATIN1: u8 = 0;
 const UTF16: u8 = 1;
 const UTF16_BE: u8 = 2;
 
-/// What stands before a picture.
+/// The fields before a picture.
 pub(super) struct PictureHead {
     kind: PictureKind,
     mime: Mime,
-    /// Bytes of the body before the picture; none when the head is broken.
+    /// Bytes of the body before the picture; `None` if the fields are broken.
     skip: Option<u64>,
     unsynchronised: bool,
 }
 
-/// Dates in the pieces that 2.2 and 2.3 cut them into.
+/// Date parts, which 2.2 and 2.3 store in separate frames.
 #[derive(Default)]
 pub(super) struct OldDate {
     year: String,
@@ -99,7 +100,8 @@ impl OldDate {
 }
 
 impl Frame {
-    /// Bytes of fields that flags put before the content; none when the content is compressed or encrypted.
+    /// Returns the bytes of fields that flags insert before the content; `None` if the content is
+    /// compressed or encrypted.
     fn extra_bytes(&self) -> Option<u64> {
         let (group, scrambled, length) = match self.version {
             3 => (0x20, 0xc0, 0),
@@ -118,7 +120,7 @@ impl Frame {
         self.version == 4 && (self.flags & 0x02 != 0 || self.tag_unsynchronised)
     }
 
-    /// What stands before the picture of a picture frame whose body begins at `at`:
+    /// Reads the fields before the picture of a picture frame whose body begins at `at`:
     ///
     /// ```text
     /// encoding u8 · MIME type, 0 (PIC: three letters) · kind u8 · description, 0 · picture
@@ -174,7 +176,7 @@ impl Frame {
         }))
     }
 
-    /// Reads a frame that is no picture.
+    /// Reads a frame other than a picture.
     pub(super) fn read(
         &self,
         input: &mut Input<'_>,
@@ -278,7 +280,7 @@ impl PictureHead {
     }
 }
 
-/// Splits behind the first string of this encoding.
+/// Splits after the first string of this encoding; its terminator is dropped.
 fn split_terminated(encoding: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if matches!(encoding, UTF16 | UTF16_BE) {
         let (units, _) = bytes.as_chunks::<2>();
@@ -300,7 +302,8 @@ fn decode(encoding: u8, bytes: &[u8]) -> String {
     out
 }
 
-/// The strings of a text frame; at least one, perhaps empty. Behind the first, some writers leave out the byte order mark.
+/// Returns the strings of a text frame: at least one, possibly empty. Some writers omit the byte
+/// order mark of all but the first.
 fn texts(content: &[u8]) -> Vec<String> {
     let Some((&encoding, mut rest)) = content.split_first() else {
         return vec![String::new()];
@@ -322,7 +325,8 @@ fn texts(content: &[u8]) -> Vec<String> {
     texts
 }
 
-/// Encoding, three letters of language, description, text. A description says that the text is for a program.
+/// Reads encoding, three letters of language, description and text. Text with a description is
+/// skipped: it is meant for programs.
 fn described(content: &[u8], tags: &mut Tags, field: Field) {
     let Some((&encoding, rest)) = content.split_first() else {
         return;
@@ -337,8 +341,9 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
     }
 }
 
-/// Encoding, three letters of language, what times count (2: milliseconds), what texts are (1: lyrics, 2: a transcription),
-/// description, then texts with a time each. A text is a line, or a word of one where line ends tell lines. They are kept as LRC.
+/// Reads synchronised lyrics: encoding, three letters of language, time unit (2: milliseconds),
+/// content type (1: lyrics, 2: a transcription), description, then texts, each with a time. A text
+/// is a line, or a part of a line if texts contain line ends. The result is kept as LRC.
 fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
         return;
@@ -370,7 +375,7 @@ fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     tags.push(Field::Lyrics, &lrc);
 }
 
-/// Encoding, description, values.
+/// Reads encoding, description and values.
 fn user_text(content: &[u8], tags: &mut Tags) {
     let mut texts = texts(content).into_iter();
     let field = texts.next().and_then(|key| Field::from_key(key.as_bytes()));
@@ -382,7 +387,7 @@ fn user_text(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// Pairs of a part and who had it.
+/// Reads pairs of a role and a name.
 fn people(content: &[u8], tags: &mut Tags) {
     for pair in texts(content).chunks_exact(2) {
         let [part, name] = pair else { continue };
@@ -402,7 +407,8 @@ fn people(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// `RVA2`: a name, 0, then a channel u8, a gain i16 in 1/512 dB, and a peak. Channel 1 is all of them.
+/// Reads `RVA2`: a name, 0, then per channel its type u8, a gain i16 in 1/512 dB, and a peak.
+/// Channel type 1 is the master volume.
 fn volume(content: &[u8], tags: &mut Tags) {
     let Some((name, rest)) = split_terminated(LATIN1, content) else {
         return;
@@ -418,7 +424,7 @@ fn volume(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and `((Foot)notes`.
+/// Parses `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and `((Foot)notes`.
 fn genre(value: &str, tags: &mut Tags) {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = value;

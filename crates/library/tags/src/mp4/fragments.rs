@@ -15,15 +15,16 @@ use crate::input::Input;
 use crate::{Error, ErrorKind, Media};
 use std::ops::Range;
 
-/// Fragments that are walked from the first on; the last one is looked for from the end then.
+/// Maximum number of fragments walked from the start; after that, the last one is searched from the
+/// end.
 const WALKED_MAX: usize = 64;
 /// Bytes before the end that are searched for the last fragment, in steps.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes of the durations of samples that are read at once.
+/// Bytes of sample durations read at a time.
 const SAMPLES_BYTES: u64 = 64 << 10;
 
-/// Sets the duration to the end of the last fragment, if one says it.
+/// Extends the duration to the end of the last fragment, if known.
 pub(super) fn lengthen(
     input: &mut Input<'_>,
     moov: &Range<u64>,
@@ -48,7 +49,7 @@ pub(super) fn lengthen(
     Ok(())
 }
 
-/// Returns the duration of a sample where a fragment states none.
+/// Returns the default duration of a sample, for fragments that state none.
 fn usual_duration(input: &mut Input<'_>, mvex: &Range<u64>, id: u32) -> Result<u32, Error> {
     let mut at = mvex.start;
     while let Some(atom) = next(input, &mut at, mvex)? {
@@ -59,7 +60,8 @@ fn usual_duration(input: &mut Input<'_>, mvex: &Range<u64>, id: u32) -> Result<u
     Ok(0)
 }
 
-/// Returns the time at which the last fragment of a track ends. `track`: its number and the usual duration of a sample.
+/// Returns the end time of a track's last fragment. `track` is the track's id and its default
+/// sample duration.
 fn end_of_last(
     input: &mut Input<'_>,
     fragments: &Range<u64>,
@@ -72,7 +74,7 @@ fn end_of_last(
                 end = fragment_end(input, &atom.body, track, end)?.or(end);
             }
             Ok(Some(_)) => {}
-            // What is cut off there plays as far as it goes.
+            // A truncated file plays as far as it goes.
             Ok(None) => return Ok(end),
             Err(err) if err.is_local() => return Ok(end),
             Err(err) => return Err(err),
@@ -84,7 +86,7 @@ fn end_of_last(
     }
 }
 
-/// Finds the last fragment within some bytes before the end.
+/// Finds the last fragment within `TAIL_BYTES_MAX` bytes before the end.
 fn last_fragment(
     input: &mut Input<'_>,
     fragments: &Range<u64>,
@@ -93,7 +95,7 @@ fn last_fragment(
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(fragments.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Heads that begin before `end`: length u32 · "moof" · length u32 · "mfhd".
+        // Headers that begin before `end`: length u32 · "moof" · length u32 · "mfhd".
         let bytes = input.up_to(at, (end - at) as usize + 15)?;
         let mut heads = bytes.windows(16).enumerate().rev();
         let is_head = |head: &[u8]| &head[4..8] == b"moof" && &head[12..] == b"mfhd";
@@ -108,7 +110,8 @@ fn last_fragment(
     Ok(None)
 }
 
-/// Returns the time at which a fragment of a track ends, which begins at `before` unless it says when itself.
+/// Returns the end time of a track's fragment. It starts at `before`, unless it states its own
+/// start.
 fn fragment_end(
     input: &mut Input<'_>,
     moof: &Range<u64>,
@@ -159,7 +162,7 @@ fn start_time(input: &mut Input<'_>, tfdt: &Range<u64>) -> Result<u64, Error> {
     }
 }
 
-/// Adds up the durations of a run of samples.
+/// Returns the total duration of a run of samples.
 fn run_duration(input: &mut Input<'_>, trun: &Range<u64>, each: u32) -> Result<u64, Error> {
     let flags = u32::from_be_bytes(input.field(trun, 0)?);
     let samples = u64::from(u32::from_be_bytes(input.field(trun, 4)?));

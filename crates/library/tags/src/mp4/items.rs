@@ -1,4 +1,4 @@
-//! iTunes' items: text, numbers, and where covers lie.
+//! iTunes metadata items: text, numbers and locations of covers.
 
 use super::{Atom, atom, find, next};
 use crate::input::Input;
@@ -6,15 +6,15 @@ use crate::media::{Mime, Picture, PictureKind, Stored};
 use crate::{Error, Field, Media, genres, text};
 use std::ops::Range;
 
-/// How a value is written.
+/// Encoding of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
     /// A big-endian number of one to eight bytes.
     Number,
-    /// 2 number u16 · 4 total u16.
+    /// Two numbers: 2 number u16 · 4 total u16.
     Pair,
-    /// One more than ID3v1's number, u16.
+    /// ID3v1's genre number plus one, u16.
     Genre,
 }
 
@@ -51,7 +51,7 @@ const UTF16: u32 = 2;
 const JPEG: u32 = 13;
 const PNG: u32 = 14;
 const BMP: u32 = 27;
-/// A free atom's name that means anything.
+/// Longest name of a freeform atom that is looked up.
 const NAME_BYTES_MAX: u64 = 64;
 
 /// Reads the items of user data.
@@ -63,7 +63,8 @@ pub(super) fn read(
     let Some(meta) = find(input, udta, b"meta")? else {
         return Ok(());
     };
-    // ISO puts a version and flags before the boxes, QuickTime does not: then a box's type stands here.
+    // ISO has version and flags before the boxes. QuickTime does not, so a box's type is at this
+    // offset.
     let is_bare = &input.field(&meta, 4)? == b"hdlr";
     let boxes = meta.start + if is_bare { 0 } else { 4 }..meta.end;
     let Some(ilst) = find(input, &boxes, b"ilst")? else {
@@ -85,7 +86,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The `data` boxes of an item from `range.start` on.
+/// Reads the `data` boxes of an item from `range.start` on.
 fn values(
     input: &mut Input<'_>,
     range: Range<u64>,
@@ -147,7 +148,7 @@ fn spell(value: &[u8], kind: u32, form: Form) -> Option<String> {
     }
 }
 
-/// `mean` and `name` say what the values are.
+/// Reads a freeform item, whose `mean` and `name` boxes identify the field.
 fn free(input: &mut Input<'_>, item: &Atom, media: &mut Media) -> Result<(), Error> {
     let mut at = item.body.start;
     let mut field = None;
@@ -177,7 +178,7 @@ fn covers(input: &mut Input<'_>, item: &Atom, media: &mut Media) -> Result<(), E
             break;
         }
         let kind = u32::from_be_bytes(input.array(data.body.start)?) & 0xff_ffff;
-        // The first is the cover; items have no other word for what a picture shows.
+        // The first picture is the cover; items do not state a picture's kind.
         let is_first = media.pictures.is_empty();
         media.pictures.push(Picture {
             kind: if is_first {

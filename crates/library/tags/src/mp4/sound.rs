@@ -1,4 +1,4 @@
-//! A track of sound: how long, how coded.
+//! Sound tracks: duration, codec and audio properties.
 
 use super::{find, next};
 use crate::input::Input;
@@ -6,24 +6,24 @@ use crate::media::{Codec, Essence};
 use crate::{Error, Media};
 use std::ops::Range;
 
-/// Bytes of the table of sample sizes that tell one recording from another.
+/// Bytes of the table of sample sizes that enter the audio hash.
 const SIZES_BYTES: u64 = 256;
-/// Bytes of the table of samples' durations that are read at once.
+/// Bytes of the table of sample durations read at a time.
 const TIMES_BYTES: u64 = 64 << 10;
-/// Fields of a sample entry before its boxes, by version of QuickTime.
+/// Bytes of a sample entry's fields before its boxes, by QuickTime version.
 const ENTRY_BYTES: [u64; 3] = [28, 44, 64];
 
-/// What a track says.
+/// Properties of a track.
 pub(super) struct Sound {
-    /// Its number, by which fragments name it.
+    /// Track id, by which fragments refer to the track.
     pub(super) id: u32,
     pub(super) timescale: u32,
-    /// In units of the time scale; 0 when nothing says it.
+    /// Duration in units of the time scale; 0 if unknown.
     pub(super) duration: u64,
     essence: Vec<u8>,
 }
 
-/// Reads a track; none when it holds no sound.
+/// Reads a track; returns `None` unless it is a sound track.
 pub(super) fn read(
     input: &mut Input<'_>,
     trak: &Range<u64>,
@@ -75,14 +75,15 @@ pub(super) fn read(
     Ok(Some(sound))
 }
 
-/// Version 0: 12 id u32. Version 1: 20 id u32.
+/// Returns the track id. Version 0: 12 id u32. Version 1: 20 id u32.
 fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
     let [version] = input.field(tkhd, 0)?;
     let id = input.field(tkhd, if version == 1 { 20 } else { 12 })?;
     Ok(u32::from_be_bytes(id))
 }
 
-/// Adds up the durations of samples: 4 count u32 · 8 (samples u32 · duration of each u32) …
+/// Returns the total duration of the samples: 4 count u32 · 8 (samples u32 · duration of each u32)
+/// …
 fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     let count = u32::from_be_bytes(input.field(stts, 4)?);
     let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);
@@ -103,7 +104,8 @@ fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     Ok(duration)
 }
 
-/// Version 0: 12 scale u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64. All ones: unknown.
+/// Returns the time scale and the duration. Version 0: 12 scale u32 · 16 duration u32. Version 1:
+/// 20 scale u32 · 24 duration u64. All ones: unknown.
 fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Error> {
     let [version] = input.field(body, 0)?;
     let (scale, duration) = match version {
@@ -124,10 +126,11 @@ fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Er
     }
 }
 
-/// The first sample entry, behind a count:
+/// Reads the first sample entry, which follows a count:
 ///
 /// ```text
-/// 0 length u32 · 4 format · 8 reserved · 16 version u16 · 24 channels u16 · 26 bits u16 · 32 rate 16.16 · 36 boxes
+/// 0 length u32 · 4 format · 8 reserved · 16 version u16 · 24 channels u16 · 26 bits u16 ·
+/// 32 rate 16.16 · 36 boxes
 /// ```
 fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(entry) = super::atom(input, body.start + 8, body.end)? else {
@@ -170,7 +173,7 @@ fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<
     }
 }
 
-/// ALAC's own settings, behind a version: 5 bits u8 · 9 channels u8 · 20 rate u32.
+/// Reads ALAC's settings, which follow a version: 5 bits u8 · 9 channels u8 · 20 rate u32.
 fn alac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(config) = find(input, boxes, b"alac")? else {
         return Ok(());
@@ -183,13 +186,14 @@ fn alac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<
     Ok(())
 }
 
-/// Sample rates by their number in AAC's settings.
+/// Sample rates by their index in AAC's settings.
 const AAC_RATES_HZ: [u32; 13] = [
     96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000,
     7_350,
 ];
 
-/// An elementary stream descriptor: type u8 · length in 7-bit groups · content; 3 holds 4 holds 5, the settings.
+/// Reads an elementary stream descriptor: type u8 · length in 7-bit groups · content. Type 3
+/// contains type 4, which contains type 5, the settings.
 fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(esds) = find(input, boxes, b"esds")? else {
         return Ok(());
@@ -216,7 +220,8 @@ fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(
     };
     let word = u16::from_be_bytes([*high, *low]);
     let (object, rate, channels) = (word >> 11, word >> 7 & 15, word >> 3 & 15);
-    // 5 and 29 double the rate of the stream they extend, and say so elsewhere.
+    // Object types 5 and 29 (SBR and PS) double the rate of the stream they extend; their rate is
+    // stated elsewhere.
     if object == 2
         && let Some(&rate) = AAC_RATES_HZ.get(usize::from(rate))
     {
@@ -231,7 +236,7 @@ fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(
 }
 
 impl Sound {
-    /// Sets what follows from the whole file.
+    /// Sets the properties that depend on the whole file.
     pub(super) fn finish(self, mdat_bytes: u64, media: &mut Media) {
         let rate = media.audio.sample_rate_hz;
         media.audio.sample_rate_hz = self.timescale;

@@ -1,7 +1,8 @@
-//! Chains: streams one after the other in one file (RFC 3533 §4), each with heads, serial numbers and times of its own.
+//! Chained streams: several in sequence in one file (RFC 3533 §4), each with its own headers,
+//! serial numbers and times.
 //!
-//! Where a link begins is found by bisection, as libvorbisfile does it: of the pages between one of a link and one of none of
-//! its streams, the one in the middle tells which half to look in.
+//! The start of a link is found by bisection, as in libvorbisfile: the page in the middle, between
+//! a page of the link's streams and a later page of other streams, decides which half to search.
 
 use super::{FIRST, HEAD_BYTES, IDENT_BYTES, Packet, Page, identify, last_page};
 use crate::comments::Flow as _;
@@ -10,23 +11,24 @@ use crate::media::Audio;
 use crate::{Error, ErrorKind};
 use std::ops::Range;
 
-/// Links that are measured, and streams beside each other in one of them.
+/// Maximum number of measured links, and of concurrent streams in a link.
 const LINKS_MAX: usize = 16;
 const STREAMS_MAX: usize = 16;
-/// What is searched at once for a page, and how far at most: one page is not longer.
+/// Bytes per step of the search for a page, and bytes searched at most, which is more than the
+/// longest page.
 const STEP_BYTES: u64 = 8 << 10;
 const SEARCH_BYTES: u64 = 68 << 10;
 
-/// What all links play.
+/// Playing time of all links.
 pub(super) struct Chain {
-    /// At the rate of the first link.
+    /// Samples, at the rate of the first link.
     pub(super) samples: u64,
-    /// Whether every link was measured. Else the rest is taken to be like what was.
+    /// True if every link was measured; otherwise the rest is extrapolated from the measured links.
     pub(super) exact: bool,
 }
 
-/// Measures the chain in which `last`, a page that is not of the file's first stream, is the last one. Nothing when it is no
-/// chain: then it is of a stream beside the first.
+/// Measures a chain whose last page, `last`, is not of the file's first stream. Returns `None` if
+/// the file is not a chain: the page is then of a stream concurrent with the first.
 pub(super) fn measure(
     input: &mut Input<'_>,
     first: Audio,
@@ -40,7 +42,7 @@ pub(super) fn measure(
     match walk.run(input, last) {
         Ok(()) => {}
         Err(err) if err.kind == ErrorKind::Io => return Err(err),
-        // Broken, or more than the limits allow, from here on.
+        // The rest is broken or exceeds the limits, so it is extrapolated.
         Err(_) if walk.at != 0 => {
             let samples = u128::from(walk.samples) * u128::from(input.len()) / u128::from(walk.at);
             return Ok(Some(Chain {
@@ -58,9 +60,9 @@ pub(super) fn measure(
 
 struct Walk {
     first: Audio,
-    /// What the links before `at` play.
+    /// Samples of the links before `at`.
     samples: u64,
-    /// Where the link begins that was not measured yet.
+    /// Start of the first link that is not measured yet.
     at: u64,
 }
 
@@ -76,7 +78,7 @@ impl Walk {
                 return Ok(());
             }
             let next = boundary(input, self.at..last.at, &serials)?;
-            // RFC 3533 §4: the next link begins with the first pages of its streams.
+            // RFC 3533 §4: a link begins with the first pages of its streams.
             if input.array::<{ HEAD_BYTES as usize }>(next)?[5] & FIRST == 0 {
                 return Err(Error::malformed("ogg page of a stream that never began"));
             }
@@ -87,7 +89,7 @@ impl Walk {
         Err(Error::limit("more links than the limit allows"))
     }
 
-    /// What the link that begins at `self.at` and ends at `end` plays, at the first one's rate.
+    /// Returns the samples, at the first link's rate, of the link from `self.at` to `end`.
     fn link(&self, input: &mut Input<'_>, serial: u32, end: u64) -> Result<u64, Error> {
         let mut packet = Packet::begin(input, self.at, serial)?;
         let head_bytes = packet.body_left.min(IDENT_BYTES) as usize;
@@ -103,7 +105,8 @@ impl Walk {
     }
 }
 
-/// The streams whose first pages stand one behind the other at `at`; one at least.
+/// Returns the serial numbers of the streams whose first pages follow each other at `at`; at least
+/// one.
 fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     let mut serials = Vec::new();
     while serials.len() < STREAMS_MAX {
@@ -121,7 +124,8 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     Err(Error::limit("more streams than the limit allows"))
 }
 
-/// The first page that is of none of these streams: one of them begins where `range` does, none where it ends.
+/// Returns the offset of the first page of other streams than `serials`. `range` starts at a page
+/// of `serials` and ends at a page of another stream.
 fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
     let Range { mut start, mut end } = range;
     let mut found = end;
@@ -140,7 +144,7 @@ fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result
     Ok(found)
 }
 
-/// The first page that begins in `range`.
+/// Returns the first page that begins in `range`.
 fn next_page(input: &mut Input<'_>, range: Range<u64>) -> Result<Option<Page>, Error> {
     let end = range.end.min(range.start + SEARCH_BYTES);
     let mut at = range.start;
