@@ -1,8 +1,8 @@
-//! AAC in ADTS, as radio and cameras write it: no head counts its frames, so some are looked at.
+//! AAC in ADTS, as radio and cameras write it. No header counts the frames, so some are sampled.
 //!
 //! ```text
-//! frame: 12 bits sync · 1 version · 2 layer, 0 · 1 no CRC · 2 profile · 4 rate · 1 private · 3 channels · 4 … · 13 bytes of the
-//!        frame · 11 fullness · 2 blocks − 1
+//! frame: 12 bits sync · 1 version · 2 layer, 0 · 1 no CRC · 2 profile · 4 rate · 1 private
+//!        3 channels · 4 … · 13 bytes of the frame · 11 fullness · 2 blocks − 1
 //! ```
 //! Source: ISO 13818-7 §6.2.
 

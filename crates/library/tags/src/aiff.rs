@@ -1,4 +1,4 @@
-//! AIFF and AIFF-C: the chunks of an IFF file, over the samples.
+//! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped.
 //!
 //! ```text
 //! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even

@@ -1,8 +1,9 @@
-//! APEv2 tags, which stand at the end of a file, before ID3v1.
+//! APEv2 tags, at the end of a file, before an ID3v1 tag.
 //!
 //! ```text
-//! items · footer: 0 "APETAGEX" · 8 version · 12 bytes of items and footer u32 · 16 items u32 · 20 flags · 24 reserved
-//! item: length u32 · flags u32 · key · 0 · value; several values are parted by 0
+//! items · footer: 0 "APETAGEX" · 8 version · 12 bytes of items and footer u32
+//!                 16 number of items u32 · 20 flags · 24 reserved
+//! item: length u32 · flags u32 · key · 0 · value; several values are separated by 0
 //! ```
 //! Little-endian.
 

@@ -1,16 +1,21 @@
-//! Windows Media Audio: the header of an ASF file, and where its sound lies.
+//! Windows Media Audio: the header of an ASF file, and the location of its audio.
 //!
 //! ```text
 //! object: 0 GUID · 16 bytes of all of it u64 · 24 content
-//! header: 24 objects u32 · 28 reserved · 30 objects; behind it the data object: 24 file id · … · 50 packets
-//! file properties: 0 file id · 40 duration u64, 100 ns · 56 preroll u64, ms · 64 flags u32, 1 broadcast
-//! stream properties: 0 kind · 16 … · 54 coding u16 · 56 channels u16 · 58 rate u32 · 62 bytes a second u32 · 66 frame u16 · 68 bits u16
+//! header: 24 number of objects u32 · 28 reserved · 30 objects
+//! data object, after the header: 24 file id · … · 50 packets
+//! file properties: 0 file id · 40 duration u64, 100 ns · 56 preroll u64, ms
+//!                  64 flags u32, 1 broadcast
+//! stream properties: 0 kind · 16 … · 54 codec u16 · 56 channels u16 · 58 rate u32
+//!                    62 bytes per second u32 · 66 frame u16 · 68 bits u16
 //! content description: 0 lengths u16 × 5 · title, author, copyright, description, rating
 //! extended description: 0 count u16 · name length u16 · name · kind u16 · length u16 · value
 //! header extension: 18 length u32 · 22 objects
-//! metadata library: 0 count u16 · language u16 · stream u16 · name length u16 · kind u16 · length u32 · name · value
+//! metadata library: 0 count u16 · language u16 · stream u16 · name length u16 · kind u16
+//!                   length u32 · name · value
 //! ```
-//! Little-endian, texts in UTF-16. Source: Microsoft's Advanced Systems Format specification, revision 01.20.03.
+//! Little-endian, texts in UTF-16. Source: Microsoft's Advanced Systems Format specification,
+//! revision 01.20.03.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence, Mime, Picture, PictureKind, Stored};

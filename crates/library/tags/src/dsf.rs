@@ -1,12 +1,13 @@
-//! DSF (DSD in a file of Sony's) and True Audio: heads that say everything, and an ID3v2 tag.
+//! DSF (Sony's file format for DSD) and True Audio: headers with all properties, and an ID3v2 tag.
 //!
 //! ```text
 //! DSF: "DSD " · 4 28 u64 · 12 bytes of the file u64 · 20 offset of the tag u64
-//!      28 "fmt " · 32 52 u64 · 40 version u32 · 44 id u32 · 48 kind of channels u32 · 52 channels u32 · 56 rate u32 · 60 bits u32
-//!      64 samples of a channel u64
+//!      28 "fmt " · 32 52 u64 · 40 version u32 · 44 id u32 · 48 channel type u32
+//!      52 channels u32 · 56 rate u32 · 60 bits u32 · 64 samples per channel u64
 //! TTA: "TTA1" · 4 format u16 · 6 channels u16 · 8 bits u16 · 10 rate u32 · 14 samples u32 · 18 CRC u32
 //! ```
-//! Little-endian. Sources: Sony's DSF File Format Specification 1.01; True Audio's format description.
+//! Little-endian. Sources: Sony's DSF File Format Specification 1.01; True Audio's format
+//! description.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};

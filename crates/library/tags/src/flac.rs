@@ -1,9 +1,9 @@
-//! FLAC: the head of each block, the comments, and where pictures lie.
+//! FLAC: block headers, comments, and the locations of pictures.
 //!
 //! ```text
 //! "fLaC" · blocks: last bit and type u8 · length u24 · … · frames
-//! STREAMINFO: 0 block sizes · 4 frame sizes · 10 rate 20 bits, channels − 1 3 bits, bits − 1 5 bits, samples 36 bits
-//!             18 MD5 of the samples
+//! STREAMINFO: 0 block sizes · 4 frame sizes · 10 rate 20 bits, channels − 1 3 bits,
+//!             bits − 1 5 bits, samples 36 bits · 18 MD5 of the samples
 //! ```
 //! Source: RFC 9639 §8.
 

@@ -1,7 +1,8 @@
 //! ID3v1: the last 128 bytes.
 //!
 //! ```text
-//! 0 "TAG" · 3 title · 33 artist · 63 album · 93 year · 97 comment, or 28 bytes, 0 and the track · 127 genre
+//! 0 "TAG" · 3 title · 33 artist · 63 album · 93 year · 97 comment, or 28 bytes, 0 and the track
+//! 127 genre
 //! ```
 
 use crate::{Field, Tags, genres, text};

@@ -1,12 +1,13 @@
-//! ID3v2.2, 2.3 and 2.4: the head of each frame, text, and where pictures lie.
+//! ID3v2.2, 2.3 and 2.4: frame headers, text, and the locations of pictures.
 //!
 //! ```text
 //! tag: 0 "ID3" · 3 version · 5 flags · 6 length in 4 × 7 bits, without these 10 bytes and a footer
 //! frame 2.2: id 3 bytes · length u24          frame 2.3: id 4 bytes · length u32 · flags u16
 //!                                             frame 2.4: id 4 bytes · length in 4 × 7 bits · flags u16
 //! ```
-//! Unsynchronisation puts a zero byte behind each FF. In 2.2 and 2.3 that covers the whole tag and moves every offset, so
-//! such a tag is read whole; it is seldom met. Sources: id3.org, the informal standards of 2.2, 2.3 and 2.4.
+//! Unsynchronisation inserts a zero byte after each FF. In 2.2 and 2.3 it covers the whole tag and
+//! shifts every offset, so such a tag, which is rare, is read whole. Sources: id3.org, the informal
+//! standards of 2.2, 2.3 and 2.4.
 
 mod frame;
 

@@ -1,13 +1,16 @@
-//! Matroska and WebM that hold sound alone: elements down to the first sound track, tags and attachments, over the clusters.
+//! Matroska and WebM files with audio only: elements down to the first audio track, tags and
+//! attachments; the clusters are skipped.
 //!
 //! ```text
-//! element: id, whose leading zeros tell its bytes (1 to 4) · length, likewise (1 to 8); all ones: unknown · content
-//! EBML · Segment { SeekHead { Seek { id · position } } · Info { scale · duration · title } · Tracks { TrackEntry { kind · codec ·
-//!        Audio { rate · channels · bits } } } · Tags { Tag { Targets { level } · SimpleTag { name · text } } } ·
+//! element: id, whose leading zeros give its width (1 to 4 bytes) · length, likewise (1 to 8 bytes;
+//!          all ones: unknown) · content
+//! EBML · Segment { SeekHead { Seek { id · position } } · Info { scale · duration · title } ·
+//!        Tracks { TrackEntry { kind · codec · Audio { rate · channels · bits } } } ·
+//!        Tags { Tag { Targets { level } · SimpleTag { name · text } } } ·
 //!        Attachments { AttachedFile { MIME type · data } } · Cluster … }
 //! ```
-//! Big-endian. What stands behind the clusters is found by the seek head. Sources: RFC 8794 (EBML), RFC 9559 (Matroska), the
-//! Matroska tag specification.
+//! Big-endian. Elements after the clusters are found through the seek head. Sources: RFC 8794
+//! (EBML), RFC 9559 (Matroska), the Matroska tag specification.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence, Mime, Picture, PictureKind, Stored};

@@ -1,11 +1,15 @@
-//! MP4 and its relatives: boxes down to the first sound track and the list of items, over sample tables and `mdat`.
+//! MP4 and related formats: boxes down to the first sound track and the list of items; sample tables
+//! and `mdat` are skipped.
 //!
 //! ```text
-//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } · udta { meta { ilst } } } · mdat
+//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } ·
+//!        udta { meta { ilst } } } · mdat
 //! box: 0 length u32 · 4 type · (length 1: 8 length u64) · …       length 0: to the end
-//! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }       data: 8 type u32 · 12 locale · 16 value
+//! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }
+//! data: 8 type u32 · 12 locale · 16 value
 //! ```
-//! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format for items.
+//! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format
+//! for items.
 
 mod fragments;
 mod items;

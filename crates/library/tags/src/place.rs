@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-/// The number of a single letter, from A on; nobody has more than eight records in one album.
+/// Returns the number of a single letter, A to P: eight records have sixteen sides.
 fn side(text: &str) -> u16 {
     match *text.as_bytes() {
         [letter @ b'A'..=b'P'] => u16::from(letter - b'A') + 1,

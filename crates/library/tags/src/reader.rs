@@ -5,12 +5,13 @@ use crate::{
     mp4, mpeg, musepack, ogg, wav, wavpack,
 };
 
-/// Bytes that tell one format from another.
+/// Bytes at the start of a file that identify its format.
 const SNIFF_BYTES: usize = 16;
-/// ID3v2 tags in a row; more than one is a tagger's mistake, two are seen.
+/// Maximum number of consecutive ID3v2 tags. More than one is a tagger's mistake; two occur in
+/// practice.
 const TAGS_MAX: usize = 4;
 
-/// Reads files, one after the other, in one buffer.
+/// Reader of files, one after the other, which reuses one buffer.
 #[derive(Debug)]
 pub struct Reader {
     limits: Limits,
@@ -18,17 +19,17 @@ pub struct Reader {
     spent: Spent,
 }
 
-/// What reading cost.
+/// Cost of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Positioned reads.
     pub reads: u32,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
 }
 
 impl Reader {
-    /// A reader with these limits.
+    /// Creates a reader with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Reader {
         Reader {
@@ -38,15 +39,16 @@ impl Reader {
         }
     }
 
-    /// Reads what a file of `len` bytes says of itself. Its format is told by its bytes, never by its name.
+    /// Reads the metadata of a file of `len` bytes. The format is detected from the bytes, never
+    /// from the name.
     ///
     /// # Errors
-    /// [`Error`] when the file is no music that is known here, or not sound enough to be played.
+    /// [`Error`] if the file is not music in a known format, or too damaged to be played.
     pub fn read(&mut self, source: &(impl ReadAt + ?Sized), len: u64) -> Result<Media, Error> {
         self.read_dyn(&source, len)
     }
 
-    /// What the last call to [`Reader::read`] cost.
+    /// Returns the cost of the last call to [`Reader::read`].
     #[must_use]
     pub fn spent(&self) -> Spent {
         self.spent
@@ -100,7 +102,7 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return recorded(input);
     }
-    // All of the tag while its beginning is at hand; then what it is a tag of.
+    // Reads the whole tag first, while its start is in the window; then the format after it.
     let first_end = id3v2::end(input, 0)?;
     let mut audio = first_end.map_or(0, |end| end.min(input.len()));
     let mut media = Media::new(Container::Mpeg, Codec::Mp3);
@@ -131,7 +133,8 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     }
 }
 
-/// Reads a stream that was recorded from its middle on, so that part of a frame stands before the first whole one.
+/// Reads a stream that was recorded from its middle on, so that a partial frame precedes the first
+/// complete one.
 fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     let media = Media::new(Container::Mpeg, Codec::Mp3);
     if let Some(at) = mpeg::search(input)? {
@@ -143,7 +146,7 @@ fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     }
 }
 
-/// Formats that may stand behind an ID3v2 tag, as MPEG audio does.
+/// Formats besides MPEG audio that may follow an ID3v2 tag.
 enum Rare {
     WavPack,
     Monkey,

@@ -1,4 +1,4 @@
-//! EXIF: when, with what and where a picture was taken.
+//! EXIF: time, camera and position of a picture.
 
 mod find;
 mod tiff;
@@ -6,39 +6,39 @@ mod tiff;
 use crate::input::Input;
 use crate::{Error, Limits, ReadAt};
 
-/// What a camera wrote down.
+/// Photo metadata that a camera wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shot {
-    /// Seconds from 1970 to what the camera's clock showed.
+    /// Capture time by the camera's clock, as seconds since 1970 in local time.
     pub taken_local_s: Option<i64>,
     /// Minutes that the clock was ahead of UTC.
     pub offset_min: Option<i16>,
-    /// Who made the camera.
+    /// Maker of the camera.
     pub make: Option<String>,
-    /// Which camera.
+    /// Camera model.
     pub model: Option<String>,
-    /// Which lens.
+    /// Lens model.
     pub lens: Option<String>,
-    /// Where.
+    /// Position.
     pub place: Option<Place>,
 }
 
-/// A place on earth.
+/// A position on Earth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// North, in 1/10,000,000 degree.
+    /// Latitude, north positive, in 1/10,000,000 degree.
     pub latitude_e7: i32,
-    /// East, in 1/10,000,000 degree.
+    /// Longitude, east positive, in 1/10,000,000 degree.
     pub longitude_e7: i32,
-    /// Above the sea.
+    /// Metres above sea level.
     pub altitude_m: Option<i32>,
 }
 
-/// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes; a picture without any, or with a broken one, has
-/// nothing to say.
+/// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes. Returns empty metadata if
+/// there is no EXIF or it is broken.
 ///
 /// # Errors
-/// When the picture's own structure is broken, or reading fails.
+/// The picture's own structure is broken, or reading fails.
 pub fn shot(source: &(impl ReadAt + ?Sized), len: u64, limits: &Limits) -> Result<Shot, Error> {
     let mut window = Vec::new();
     let mut input = Input::new(&source, len, &mut window, limits);

@@ -1,16 +1,17 @@
-/// How one value that names several is cut, and what is never cut.
+/// Rules for splitting one value into several names, with the names that are never split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splits {
-    /// What stands between two artists; case does not matter.
+    /// Separators of artists; case does not matter.
     pub artists: Vec<String>,
-    /// What stands between two genres.
+    /// Separators of genres.
     pub genres: Vec<String>,
-    /// Names with a separator in them, which stay whole; case does not matter.
+    /// Names that contain a separator and stay whole; case does not matter.
     pub exceptions: Vec<String>,
 }
 
 impl Default for Splits {
-    /// Spaces around them keep `AC/DC` and `Earth, Wind & Fire` whole; a name with such a separator takes an exception.
+    /// Returns the default rules. Most separators include spaces, which keeps `AC/DC` and `Earth,
+    /// Wind & Fire` whole; a name that contains such a separator needs an exception.
     fn default() -> Splits {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Splits {
@@ -51,14 +52,14 @@ impl Splits {
         parts.push(&value[start..]);
         let parts = parts.into_iter().map(str::trim);
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        // Nothing but separators is a name, too.
+        // A value of nothing but separators is kept as a name.
         if parts.is_empty() { vec![value] } else { parts }
     }
 }
 
 fn begins(value: &str, at: usize, word: &str) -> bool {
     let (value, word) = (&value.as_bytes()[at..], word.as_bytes());
-    // Asked at every letter of every name: most differ in the first.
+    // Fast path, as this runs at every letter of every name: most differ in the first byte.
     let (Some(first), Some(found)) = (word.first(), value.first()) else {
         return false;
     };
@@ -66,7 +67,7 @@ fn begins(value: &str, at: usize, word: &str) -> bool {
     found.eq_ignore_ascii_case(first) && begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word))
 }
 
-/// Whether a name may end here: at the value's end, or before a separator.
+/// Returns whether a name may end here: at the value's end, or before a separator.
 fn ends(value: &str, at: usize, separators: &[String]) -> bool {
     at == value.len() || separators.iter().any(|word| begins(value, at, word))
 }

@@ -1,6 +1,7 @@
-//! Bytes as text. A wrong encoding never costs a file: what cannot be read becomes U+FFFD.
+//! Conversion of bytes to text. A wrong encoding never loses a file: invalid bytes become U+FFFD.
 
-/// ISO 8859-1. What is no ASCII but sound UTF-8 was meant as that: many writers say Latin-1 and write UTF-8.
+/// Appends ISO 8859-1 text. Bytes that are valid UTF-8 are read as UTF-8, as many writers declare
+/// Latin-1 and write UTF-8.
 pub(crate) fn latin1(bytes: &[u8], out: &mut String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => out.push_str(text),
@@ -8,12 +9,12 @@ pub(crate) fn latin1(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// UTF-8.
+/// Appends UTF-8 text.
 pub(crate) fn utf8(bytes: &[u8], out: &mut String) {
     out.push_str(&String::from_utf8_lossy(bytes));
 }
 
-/// UTF-16, by its byte order mark if there is one.
+/// Appends UTF-16 text; a byte order mark overrides `big_endian`.
 pub(crate) fn utf16(bytes: &[u8], big_endian: bool, out: &mut String) {
     let (bytes, big_endian) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, false),

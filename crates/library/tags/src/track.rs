@@ -3,7 +3,7 @@ use crate::place::Place;
 use crate::{Date, Field, Media, Splits, Tags};
 use std::collections::HashSet;
 
-/// What a music file is, by its tags and, where they are silent, by its path.
+/// Interpreted metadata of a music file: from its tags and, for missing fields, from its path.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Track {
@@ -12,15 +12,15 @@ pub struct Track {
     pub subtitle: Option<String>,
     pub album: Option<String>,
     pub album_sort: Option<String>,
-    /// The artists as they are to be shown.
+    /// The artists as displayed.
     pub artist: String,
-    /// The album's artists as they are to be shown.
+    /// The album's artists as displayed.
     pub album_artist: String,
-    /// Everybody who is named, by role and in the file's order.
+    /// All people named, by role and in the file's order.
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
-    /// 0 when unknown, as the next three.
+    /// 0 if unknown, like the next three fields.
     pub number: u16,
     pub total: u16,
     pub disc: u16,
@@ -32,37 +32,37 @@ pub struct Track {
     pub release_types: Vec<String>,
     pub compilation: bool,
     pub explicit: bool,
-    /// Beats a minute; 0 when unknown.
+    /// Beats per minute; 0 if unknown.
     pub bpm: u16,
-    /// In 1/100 dB, towards ReplayGain's reference.
+    /// In 1/100 dB, relative to ReplayGain's reference.
     pub track_gain_cdb: Option<i16>,
     pub album_gain_cdb: Option<i16>,
     /// In millionths of full scale.
     pub track_peak_ppm: Option<u32>,
     pub album_peak_ppm: Option<u32>,
-    /// MusicBrainz ids.
+    /// MusicBrainz ids, like the next three fields.
     pub recording_id: Option<String>,
     pub release_track_id: Option<String>,
     pub release_id: Option<String>,
     pub release_group_id: Option<String>,
 }
 
-/// Somebody who took part.
+/// A person or group that took part in a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// In what way.
+    /// Role in the recording.
     pub role: Role,
-    /// As written.
+    /// Name as written.
     pub name: String,
-    /// As sorted, where the file says so.
+    /// Sort name, if stated.
     pub sort: Option<String>,
-    /// MusicBrainz's id, where the file says so.
+    /// MusicBrainz id, if stated.
     pub id: Option<String>,
-    /// An instrument.
+    /// Instrument, if stated.
     pub part: Option<String>,
 }
 
-/// Ways to take part.
+/// Roles in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -82,7 +82,7 @@ pub enum Role {
     DjMixer = 12,
 }
 
-/// Roles that one field names, with the field of sort names.
+/// Roles that have a field of their own, with the field of their sort names.
 const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::Composer, Field::Composer, Some(Field::ComposerSort)),
     (Role::Lyricist, Field::Lyricist, None),
@@ -97,19 +97,20 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Of one role, or genres, or moods: more of them is a lie, or meant to fill the index.
+/// Maximum number of names per role, of genres and of moods; a file with more is bogus or meant to
+/// fill the index.
 const NAMES_MAX: usize = 1024;
-/// Of a record.
+/// Sides of a record.
 const SIDES: u16 = 2;
-/// Shown when a compilation names nobody.
+/// Album artist of a compilation that names none.
 const VARIOUS: &str = "Various Artists";
-/// Shown when nothing names anybody.
+/// Artist of a track for which none is named.
 const UNKNOWN: &str = "Unknown Artist";
-/// From R128's reference of −23 LUFS to ReplayGain's of −18, in 1/100 dB.
+/// Difference between R128's reference of −23 LUFS and ReplayGain's of −18, in 1/100 dB.
 const R128_TO_REPLAYGAIN_CDB: i32 = 500;
 
 impl Track {
-    /// Reads the tags of a file that lies at `path` below the library's root.
+    /// Interprets the tags of a file at `path`, relative to the library's root.
     #[must_use]
     pub fn new(media: &Media, path: &[u8], splits: &Splits) -> Track {
         let tags = &media.tags;
@@ -164,7 +165,7 @@ impl Track {
         self.original_date = date(Field::OriginalDate);
         let compilation = tags.first(Field::Compilation);
         self.compilation = compilation.is_some_and(|value| value != "0");
-        // iTunes' number 2 says that a song was made clean.
+        // iTunes: 1 and 4 mean explicit, 2 means clean.
         self.explicit = matches!(tags.first(Field::Explicit), Some("1" | "4"));
     }
 
@@ -182,7 +183,8 @@ impl Track {
             self.disc = track.disc;
         }
         if track.side != 0 {
-            // Sides count as discs, since players sort by disc and number. On a second record, some begin with A again.
+            // Sides count as discs, since players sort by disc and number. On a second record, some
+            // writers start with A again.
             let is_again = track.side <= SIDES && 1 < self.disc;
             let before = if is_again {
                 (self.disc - 1).saturating_mul(SIDES)
@@ -210,7 +212,7 @@ impl Track {
                 let q8_db: f64 = number(r128)?;
                 Some(q8_db / 2.56 + f64::from(R128_TO_REPLAYGAIN_CDB))
             });
-            // Casts saturate, and gains beyond ±327 dB are nonsense at either value.
+            // Casts saturate; gains beyond ±327 dB are nonsense anyway.
             cdb.map(|cdb| cdb.round() as i16)
         };
         let peak = |field| number(field).map(|peak| (peak * 1e6).round() as u32);
@@ -251,7 +253,7 @@ impl Track {
             self.album_artist = VARIOUS.to_owned();
             self.people(Role::AlbumArtist, &[VARIOUS], &[], &[]);
         } else {
-            // The first alone: who is featured on one track does not own the album.
+            // Only the first artist: guests on one track are not album artists.
             if let Some(first) = self.people.first().cloned() {
                 self.album_artist.clone_from(&first.name);
                 let role = Role::AlbumArtist;
@@ -260,7 +262,7 @@ impl Track {
         }
     }
 
-    /// Sort names and ids belong to names only where there are as many.
+    /// Adds people of one role. Sort names and ids are assigned only if there are as many as names.
     fn people(&mut self, role: Role, names: &[&str], sorts: &[&str], ids: &[&str]) {
         let beside = |list: &[&str], index: usize| {
             let found = list.get(index).filter(|_| list.len() == names.len());
@@ -281,7 +283,7 @@ impl Track {
         }
     }
 
-    /// Takes what is still open from the path.
+    /// Fills missing fields from the path.
     fn complete(&mut self, named: Named) {
         if self.title.is_empty() {
             self.title = named.title;
@@ -316,16 +318,16 @@ impl Track {
     }
 }
 
-/// The number that a text begins with.
+/// Parses the number at the start of a text.
 fn decimal(text: &str) -> Option<f64> {
     let is_part = |letter| matches!(letter, '0'..='9' | '.' | ',' | '-' | '+');
     let end = text.find(|letter| !is_part(letter)).unwrap_or(text.len());
-    // Some write a decimal comma. With another comma or a point it is no number.
+    // A decimal comma is accepted; with a second comma or point the text does not parse.
     let number: f64 = text[..end].replace(',', ".").parse().ok()?;
     number.is_finite().then_some(number)
 }
 
-/// ID3v2.3 has one value for several ids.
+/// Splits a value into ids: ID3v2.3 stores several in one value.
 fn ids_in(value: &str) -> impl Iterator<Item = &str> {
     value
         .split(['/', ';'])
@@ -333,7 +335,7 @@ fn ids_in(value: &str) -> impl Iterator<Item = &str> {
         .filter(|id| !id.is_empty())
 }
 
-/// `Name (instrument)`.
+/// Splits `Name (instrument)`.
 fn instrument(value: &str) -> (&str, Option<&str>) {
     let split = value
         .strip_suffix(')')

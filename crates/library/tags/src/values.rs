@@ -1,12 +1,12 @@
 use crate::Field;
 use std::fmt;
 
-/// The values of a file's tags, in the file's order, in one allocation of text.
+/// Values of a file's tags, in the file's order, stored in one string.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tags {
     text: String,
     values: Vec<Value>,
-    /// The fields that have values, a bit each: most of those that are asked for have none.
+    /// One bit per field that has values; most lookups are for fields without values.
     present: u128,
 }
 
@@ -18,13 +18,13 @@ struct Value {
 }
 
 impl Tags {
-    /// The first value of `field`.
+    /// Returns the first value of `field`, if any.
     #[must_use]
     pub fn first(&self, field: Field) -> Option<&str> {
         self.all(field).next()
     }
 
-    /// All values of `field`.
+    /// Returns all values of `field`.
     pub fn all(&self, field: Field) -> impl Iterator<Item = &str> {
         let values = match self.has(field) {
             true => &self.values[..],
@@ -36,23 +36,23 @@ impl Tags {
             .map(|value| self.text(value))
     }
 
-    /// Whether there is a value of `field`.
+    /// Returns whether `field` has a value.
     #[must_use]
     pub fn has(&self, field: Field) -> bool {
         self.present & bit(field) != 0
     }
 
-    /// Everything.
+    /// Returns all fields and values.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         self.values
             .iter()
             .map(|value| (value.field, self.text(value)))
     }
 
-    /// Adds a value, without the white space and zero bytes around it; one that is empty then is none.
+    /// Adds a value, trimmed of white space and zero bytes; an empty value is ignored.
     ///
     /// # Panics
-    /// When all values together reach 4 GiB; limits are far below.
+    /// If all values together reach 4 GiB; the limits are far below.
     pub fn push(&mut self, field: Field, value: &str) {
         let value = value.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
         if value.is_empty() {
@@ -69,7 +69,8 @@ impl Tags {
         self.present |= bit(field);
     }
 
-    /// Takes over the values of the fields that are not here: of two tags in one file the richer one comes first.
+    /// Adds the values of fields that have none here. Of two tags in a file, the richer one comes
+    /// first.
     pub(crate) fn fill(&mut self, other: &Tags) {
         let known = self.present;
         for (field, value) in other.iter() {
@@ -79,12 +80,12 @@ impl Tags {
         }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Bytes of all values.
+    /// Returns the bytes of all values.
     pub(crate) fn text_bytes(&self) -> usize {
         self.text.len()
     }
@@ -94,7 +95,7 @@ impl Tags {
     }
 }
 
-/// Of [`Tags::present`].
+/// Returns the bit of `field` in [`Tags::present`].
 const fn bit(field: Field) -> u128 {
     const { assert!(Field::ALL.len() <= u128::BITS as usize) };
     1 << field as u8

@@ -1,22 +1,24 @@
-//! WAV: the chunks of a RIFF file, over the samples.
+//! WAV: chunks of a RIFF file; the samples are skipped.
 //!
 //! ```text
 //! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
-//! "fmt ": 0 coding u16 · 2 channels u16 · 4 rate u32 · 8 bytes a second u32 · 12 bytes a frame u16 · 14 bits u16
-//!         18 samples of such a frame u16 (ADPCM)         "fact": samples u32
+//! "fmt ": 0 codec u16 · 2 channels u16 · 4 rate u32 · 8 bytes per second u32
+//!         12 bytes per frame u16 · 14 bits u16 · 18 samples per frame u16 (ADPCM)
+//! "fact": samples u32
 //! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": lengths of RF64 and BW64
 //! ```
-//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306, ITU-R BS.2088.
+//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306,
+//! ITU-R BS.2088.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};
 use crate::{Error, Field, Media, Tags, id3v2, text};
 use std::ops::Range;
 
-/// Samples from the middle that tell one recording from another.
+/// Bytes of samples from the middle that enter the audio hash.
 pub(crate) const SAMPLE_BYTES: u64 = 256;
 
-/// Whether a file begins like one.
+/// Returns whether a file with this head is WAV.
 pub(crate) fn is_wav(head: &[u8]) -> bool {
     let is_riff = [b"RIFF", b"RF64", b"BW64"]
         .iter()
@@ -24,7 +26,7 @@ pub(crate) fn is_wav(head: &[u8]) -> bool {
     is_riff && head.get(8..12).is_some_and(|kind| kind == b"WAVE")
 }
 
-/// Codings whose frames say how many samples each has.
+/// Codecs whose format chunk states the samples per frame.
 const ADPCM_MS: u64 = 2;
 const ADPCM_IMA: u64 = 17;
 
@@ -58,7 +60,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         if &kind == b"data" {
             bytes = match stated {
                 u32::MAX => long_bytes.unwrap_or(bytes),
-                // A writer that could not go back left it so.
+                // The length was never filled in, as the writer could not seek back.
                 0 if !is_chunk(input, at + 8)? => input.len() - at - 8,
                 _ => bytes,
             };
@@ -96,7 +98,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Returns whether a chunk may begin here, or the file ends.
+/// Returns whether a chunk may begin at `at`, or the file ends there.
 fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
     let left = input.len() - at;
     Ok(match input.up_to(at, 8)?.first_chunk::<8>() {
@@ -109,12 +111,12 @@ fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
     })
 }
 
-/// What tells the samples of codings whose frames are more than one.
+/// Sample counts of codecs whose frames hold several samples.
 #[derive(Default)]
 struct Counted {
-    /// Of one frame; 0 when unknown, as the next.
+    /// Samples per frame; 0 if unknown, like the next field.
     frame_samples: u16,
-    /// Of the file.
+    /// Samples of the file.
     samples: u32,
 }
 
@@ -129,7 +131,7 @@ fn finish(
     media.audio.channels = u16_at(2);
     media.audio.sample_rate_hz = u32::from(u16_at(4)) | u32::from(u16_at(6)) << 16;
     media.audio.bits = u8::try_from(u16_at(14)).unwrap_or(0);
-    // Integers, floats, and what an extension says, which is one of the two nearly always.
+    // Integers, floats, and the extensible format, which nearly always means one of the two.
     if !matches!(coding, 1 | 3 | 0xfffe) {
         media.audio.codec = Codec::Other;
         media.audio.exact = false;
@@ -140,7 +142,7 @@ fn finish(
     }
     let bytes = data.end - data.start;
     let samples = match coding {
-        // Plain samples, and two ways to put one in a byte.
+        // PCM, and the two companded formats of one byte per sample: A-law and µ-law.
         1 | 3 | 6 | 7 | 0xfffe => bytes / frame_bytes,
         _ => counted.samples(&format, bytes, media.audio.sample_rate_hz),
     };
@@ -150,7 +152,8 @@ fn finish(
 }
 
 impl Counted {
-    /// How many samples so many bytes hold: as stated, by whole frames, or by the mean rate.
+    /// Returns the number of samples in `bytes` bytes: as stated, by whole frames, or by the mean
+    /// rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));
@@ -159,7 +162,7 @@ impl Counted {
             .saturating_mul(rate_hz.into())
             .checked_div(bytes_a_second);
         let stated = u64::from(self.samples);
-        // Some writers state bytes, or a count that another program was to fill in.
+        // Some writers state bytes instead, or a count that another program should have filled in.
         let is_likely = by_rate
             .is_none_or(|by_rate| (by_rate / 4..=by_rate.saturating_mul(4)).contains(&stated));
         if stated != 0 && is_likely {
@@ -172,7 +175,7 @@ impl Counted {
     }
 }
 
-/// A hash of samples in the middle, and of how many there are.
+/// Returns the hash of samples from the middle and of the length of all samples.
 pub(crate) fn sampled(
     input: &mut Input<'_>,
     kind: &str,

@@ -1,11 +1,14 @@
-//! WavPack: the heads of the first blocks, and the tags at the end.
+//! WavPack: the headers of the first blocks, and the tags at the end.
 //!
 //! ```text
-//! block: 0 "wvpk" · 4 bytes behind these 8 u32 · 8 version u16 · 10 index u8 · 11 samples, upper 8 bits · 12 samples u32
-//!        16 index u32 · 20 samples of the block u32 · 24 flags u32 · 28 CRC · metadata: id u8 · words u8 or u24 · content
-//! flags: 2 bits bytes a sample − 1 · 1 mono · … · bit 12 last block of a frame · 5 bits at 13 shift · 4 bits at 23 rate · 31 DSD
+//! block: 0 "wvpk" · 4 bytes after these 8 u32 · 8 version u16 · 10 index, upper 8 bits
+//!        11 samples, upper 8 bits · 12 samples u32 · 16 index u32 · 20 samples of the block u32
+//!        24 flags u32 · 28 CRC · metadata: id u8 · words u8 or u24 · content
+//! flags: 2 bits bytes per sample − 1 · bit 2 mono · … · bit 12 last block of a frame
+//!        5 bits at 13 shift · 4 bits at 23 rate · bit 31 DSD
 //! ```
-//! Little-endian. A frame of more than two channels is several blocks. Source: WavPack 4 & 5 Binary File / Block Format.
+//! Little-endian. A frame of more than two channels consists of several blocks. Source: WavPack 4 & 5
+//! Binary File / Block Format.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};
@@ -15,30 +18,31 @@ use std::ops::Range;
 pub(crate) const MAGIC: &[u8; 4] = b"wvpk";
 
 const HEAD_BYTES: u64 = 32;
-/// Blocks of one frame; each holds one or two channels.
+/// Maximum number of blocks per frame; each holds one or two channels.
 const BLOCKS_MAX: u32 = 16;
 /// Bytes before the end that are searched for the last block, in steps.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Metadata items of the first block that are looked at for its sample rate.
+/// Maximum number of metadata items of the first block that are searched for its sample rate.
 const ITEMS_MAX: u32 = 64;
 
 const MONO: u32 = 1 << 2;
 const LAST_BLOCK: u32 = 1 << 12;
 const DSD: u32 = 1 << 31;
-/// A rate of the table below, or one that stands in the metadata.
+/// Sample rates by index; the index 15 means that the rate is in the metadata.
 const RATES_HZ: [u32; 15] = [
     6_000, 8_000, 9_600, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000,
     88_200, 96_000, 192_000,
 ];
 const ITEM_SAMPLE_RATE: u8 = 0x27;
-/// Sound as DSD. Its first byte says how often the rate doubles.
+/// Id of DSD audio, whose first byte states how often the rate doubles.
 const ITEM_DSD: u8 = 0x0e;
 const DOUBLINGS_MAX: u8 = 30;
 const ITEM_ODD: u8 = 0x40;
 const ITEM_LARGE: u8 = 0x80;
 
-/// Reads from `start`, where the first block stands; `media` holds what a tag before it said.
+/// Reads a file whose first block is at `start`; `media` holds the values of a tag before it, if
+/// any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::WavPack;
     media.audio.codec = Codec::WavPack;
@@ -46,7 +50,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     let first = word(&head, 24);
     let is_dsd = first & DSD != 0;
     let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
-    // A writer that could not go back left it open; ffmpeg writes zero then.
+    // The count was never filled in, as the writer could not seek back; ffmpeg leaves zero.
     let is_open = word(&head, 12) == u32::MAX || stated == 0;
     let mut rate = Rate {
         hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),
@@ -81,7 +85,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         false => Some(stated),
     };
     media.audio.exact = counted.is_some();
-    // A block of DSD counts bytes of eight samples, and its rate is that of bytes.
+    // DSD blocks count bytes of eight samples, and state the rate of bytes.
     let bits = if is_dsd { 8 } else { 1 };
     let rate_hz = (u64::from(rate_hz) * bits) << rate.doublings;
     media.audio.sample_rate_hz = u32::try_from(rate_hz).unwrap_or(u32::MAX);
@@ -99,13 +103,13 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Finds the last block of sound, and returns the count of samples that ends with it.
+/// Finds the last audio block and returns the total of samples up to its end.
 fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>, Error> {
     let mut end = blocks.end;
     let first = blocks.end.saturating_sub(TAIL_BYTES_MAX).max(blocks.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Heads that begin before `end`.
+        // Headers that begin before `end`.
         let bytes = input.up_to(at, (end - at + HEAD_BYTES - 1) as usize)?;
         let mut heads = bytes.windows(HEAD_BYTES as usize).enumerate().rev();
         let found = heads.find_map(|(skip, head)| {
@@ -123,14 +127,14 @@ fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>,
     Ok(None)
 }
 
-/// The sample rate, and how often it doubles in DSD.
+/// Sample rate, and the number of its doublings in DSD.
 struct Rate {
     hz: Option<u32>,
     doublings: u8,
 }
 
 impl Rate {
-    /// Reads the metadata of the first block, where a rate stands that is not in the table.
+    /// Reads the metadata of the first block, for a rate that is not in the table.
     fn read(&mut self, input: &mut Input<'_>, start: u64, bytes: u32) -> Result<(), Error> {
         let end = start + 8 + u64::from(bytes);
         let mut at = start + HEAD_BYTES;

@@ -1,4 +1,4 @@
-//! Where a picture keeps its EXIF block.
+//! Location of the EXIF block in a picture.
 
 use crate::Error;
 use crate::input::Input;
@@ -7,10 +7,10 @@ use std::ops::Range;
 
 const PNG_MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 const EXIF_PREFIX: &[u8; 6] = b"Exif\0\0";
-/// Bytes between JPEG segments that are stepped over, as decoders do.
+/// Bytes between JPEG segments that are skipped, as decoders do.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
-/// The TIFF file that the block is.
+/// Returns the range of the TIFF data that the EXIF block consists of.
 pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let head = input.up_to(0, 16)?;
     let found = if head.starts_with(&[0xff, 0xd8, 0xff]) {
@@ -36,7 +36,7 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start + skip..block.end.min(input.len())))
 }
 
-/// Segments up to the first scan: FF · marker · length u16 · …
+/// Walks the segments up to the first scan: FF · marker · length u16 · …
 fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let (mut at, mut garbage) = (2, 0);
     loop {
@@ -66,7 +66,8 @@ fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     }
 }
 
-/// PNG: length u32 · type · content · CRC u32. RIFF: type · length u32 little-endian · content, padded to even.
+/// Walks the chunks. PNG: length u32 · type · content · CRC u32. RIFF: type · length u32
+/// little-endian · content, padded to even.
 fn chunks(input: &mut Input<'_>, first: u64, kind: [u8; 4]) -> Result<Option<Range<u64>>, Error> {
     let is_png = &kind == b"eXIf";
     let mut at = first;
@@ -86,7 +87,8 @@ fn chunks(input: &mut Input<'_>, first: u64, kind: [u8; 4]) -> Result<Option<Ran
     Ok(None)
 }
 
-/// HEIF: `meta` says which item is the EXIF block (`iinf`), and where its bytes are (`iloc`).
+/// Finds the block in a HEIF file: `meta` states which item is EXIF (`iinf`) and where its bytes
+/// are (`iloc`).
 fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let len = input.len();
     let Some(meta) = mp4::find(input, &(0..len), b"meta")? else {
@@ -105,12 +107,13 @@ fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let Some(block) = place(input, places, id)? else {
         return Ok(None);
     };
-    // Before the TIFF stands how far it is from here.
+    // The TIFF data is preceded by its offset from the end of this field.
     let skip = u64::from(u32::from_be_bytes(input.field(&block, 0)?));
     Ok(Some(block.start.saturating_add(4 + skip)..block.end))
 }
 
-/// `iinf`: version u8 · flags u24 · count · `infe` boxes: version u8 · flags u24 · id · 2 bytes · type.
+/// Returns the id of the EXIF item. `iinf`: version u8 · flags u24 · count · `infe` boxes: version
+/// u8 · flags u24 · id · 2 bytes · type.
 fn exif_item(input: &mut Input<'_>, names: &Range<u64>) -> Result<Option<u32>, Error> {
     let [version] = input.field(names, 0)?;
     let mut at = names.start + if version == 0 { 6 } else { 8 };
@@ -134,7 +137,7 @@ fn exif_item(input: &mut Input<'_>, names: &Range<u64>) -> Result<Option<u32>, E
     Ok(None)
 }
 
-/// A cursor over fields of stated widths.
+/// A cursor over fields whose widths are stated in the file.
 struct Fields<'a, 'b> {
     input: &'a mut Input<'b>,
     at: u64,
@@ -153,8 +156,9 @@ impl Fields<'_, '_> {
     }
 }
 
-/// `iloc`: version u8 · flags u24 · widths of offset, length, base and index, 4 bits each · count · items: id ·
-/// [1, 2: method u16] · 2 bytes · base · count u16 · ([index] · offset · length)…
+/// Returns the range of an item. `iloc`: version u8 · flags u24 · widths of offset, length, base
+/// and index, 4 bits each · count · items: id · [1, 2: method u16] · 2 bytes · base · count u16 ·
+/// ([index] · offset · length)…
 fn place(
     input: &mut Input<'_>,
     places: Range<u64>,

@@ -10,9 +10,9 @@ use crate::Error;
 use crate::input::Input;
 use std::ops::Range;
 
-/// Entries of a directory that are looked at; cameras write some dozens.
+/// Maximum number of parsed entries per directory; cameras write some dozens.
 const ENTRIES_MAX: u16 = 256;
-/// Bytes of a text.
+/// Maximum bytes of a text.
 const TEXT_BYTES_MAX: u64 = 256;
 
 const MAKE: u16 = 0x010f;
@@ -28,7 +28,7 @@ const ASCII: u16 = 2;
 const LONG: u16 = 4;
 const RATIONAL: u16 = 5;
 
-/// One entry: its tag, type, count, and where its value is.
+/// One entry: its tag, type and count, and the offset of its value.
 #[derive(Clone, Copy)]
 struct Entry {
     tag: u16,
@@ -68,7 +68,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<Shot, Err
         }
     }
     let mut taken = None;
-    // Each directory is walked once, wherever it says that it is: nothing can lead back.
+    // Each directory is walked once, at whatever offset, so offsets cannot form a loop.
     for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
         match (entry.tag, entry.kind) {
             (TAKEN, ASCII) => taken = tiff.text(entry)?,
@@ -144,7 +144,7 @@ impl Tiff<'_, '_> {
         Ok((!text.is_empty()).then(|| text.to_owned()))
     }
 
-    /// Degrees, minutes and seconds, or fewer of them, each with its divisor.
+    /// Returns an angle from up to three rationals: degrees, minutes and seconds.
     fn degrees(&mut self, entry: Entry) -> Result<f64, Error> {
         let mut degrees = 0.0;
         for (index, unit) in (0..u64::from(entry.count.min(3))).zip([1.0, 60.0, 3600.0]) {
@@ -174,7 +174,7 @@ impl Tiff<'_, '_> {
         let (Some(latitude), Some(longitude)) = (latitude, longitude) else {
             return Ok(None);
         };
-        // Cameras without a fix write zeros.
+        // Cameras without a GPS fix write zeros.
         if 90.0 < latitude || 180.0 < longitude || latitude == 0.0 && longitude == 0.0 {
             return Ok(None);
         }
@@ -187,7 +187,7 @@ impl Tiff<'_, '_> {
     }
 }
 
-/// `2003:05:12 14:30:00`.
+/// Parses `2003:05:12 14:30:00` into seconds since 1970.
 fn clock(text: &str) -> Option<i64> {
     let mut numbers = text.split([':', ' ', '-', 'T', '.']);
     let mut next = |min: i64, max: i64| {
@@ -199,7 +199,7 @@ fn clock(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// Days from 1970 to a day of the Gregorian calendar, counted in years that begin in March.
+/// Returns the days from 1970 to a day of the Gregorian calendar; internally years begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;
@@ -207,7 +207,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     365 * year + leaps + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// `+02:00`.
+/// Parses a UTC offset such as `+02:00` into minutes.
 fn offset(text: &str) -> Option<i16> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),
