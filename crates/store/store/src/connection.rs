@@ -44,7 +44,7 @@ impl Shared {
             limits: state.limits,
             buffer: RefCell::new(BytesMut::new()),
             lender: Lender::new()
-                .inspect_err(|err| tracing::warn!(%err, "large values are copied"))
+                .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied"))
                 .ok(),
             state: RefCell::new(state),
         }

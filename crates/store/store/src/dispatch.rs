@@ -55,7 +55,7 @@ impl State {
         client.active_ms = now_ms;
         if is_of_http(&args[0]) {
             let peer = &client.peer.address;
-            tracing::warn!(%peer, "a client speaks HTTP: a page of somebody's browser, perhaps; connection closed");
+            tracing::warn!(%peer, "HTTP request on the store's port (possible cross-protocol attack); connection closed");
             client.close(Closing::Now);
             return Flow::Next;
         }
@@ -245,7 +245,7 @@ impl State {
             tracing::warn!(
                 id = client.id,
                 bytes,
-                "a transaction is longer than it may be; connection closed"
+                "transaction and unparsed input exceed client-query-buffer-limit; connection closed"
             );
             client.close(Closing::Now);
         }

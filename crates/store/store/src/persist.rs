@@ -170,7 +170,7 @@ pub(crate) fn open(
             let fault = format!("{}: {error}", path.display());
             tracing::error!(
                 fault,
-                "no room for the journal: only reads are served until there is"
+                "disk full, cannot start the AOF: only reads are served until space is free"
             );
             Err(fault)
         }
@@ -242,7 +242,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
     tracing::warn!(
         file = %path.display(),
         aside = %aside.display(),
-        "this file of the journal is not in its list: it is kept under another name, and not read"
+        "AOF file is not in the manifest: renamed and not loaded"
     );
     fs::rename(path, aside)
 }
@@ -760,7 +760,7 @@ impl State {
                 tracing::error!(%error, "the snapshot could not be written");
                 let stops = persist.stops;
                 if stops {
-                    tracing::error!("so the server does not stop, which would lose what it holds");
+                    tracing::error!("shutdown cancelled: stopping without a snapshot would lose data");
                     persist.stops = false;
                     self.unpause();
                 }
@@ -802,7 +802,7 @@ impl State {
             }
             Err(error) => {
                 persist.failed_rewrites += 1;
-                tracing::error!(%error, "the journal could not be rewritten; it goes on as it was")
+                tracing::error!(%error, "AOF rewrite failed; the existing AOF stays in use")
             }
         }
     }
@@ -903,7 +903,7 @@ fn remove_history(places: &BlobAllocator, mut manifest: Manifest) -> Manifest {
         let path = places.journal(old);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, file = %path.display(), "a file that the journal needs no more stays");
+                tracing::warn!(%error, file = %path.display(), "cannot remove an obsolete AOF file; retried after the next rewrite");
                 true
             }
             _ => false,
@@ -912,7 +912,7 @@ fn remove_history(places: &BlobAllocator, mut manifest: Manifest) -> Manifest {
     match journal::replace(&places.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "files that are gone are still listed as history");
+            tracing::warn!(%error, "cannot update the AOF manifest: it still lists removed files as history");
             listed
         }
     }

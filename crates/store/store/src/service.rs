@@ -160,7 +160,7 @@ impl Server {
             let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
             let persist = Persist::new(&config, opened, now_ms, &loss);
             let persist = persist.unwrap_or_else(|error| {
-                let error = Error::host(format!("start the journal's thread: {error}"));
+                let error = Error::host(format!("start the AOF's thread: {error}"));
                 *failed.lock().expect("nobody panics with it") = Some(error);
                 drained.trigger();
                 Persist::without_journal(now_ms)
@@ -195,7 +195,7 @@ impl Server {
         let loss = loss.lock().expect("nobody panics with it").take();
         match loss {
             Some(fault) => Err(Error::host(format!(
-                "the journal lacks the last changes: {fault}"
+                "the AOF lacks the last changes: {fault}"
             ))),
             None => Ok(()),
         }
@@ -267,7 +267,7 @@ async fn serve_unix(shared: Rc<Shared>, stream: UnixStream, path: Rc<str>) {
 async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, shared: Rc<Shared>) {
     let listener = match UnixListener::from_std(listener) {
         Ok(listener) => listener,
-        Err(error) => return tracing::error!(%error, "nobody is served on the Unix socket"),
+        Err(error) => return tracing::error!(%error, "cannot accept connections on the Unix socket"),
     };
     let path: Rc<str> = shared.state.borrow().config.unixsocket.as_str().into();
     loop {
@@ -278,7 +278,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
                     spawn_local(serve_unix(Rc::clone(&shared), stream, Rc::clone(&path)));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "no connection could be accepted on the Unix socket");
+                    tracing::warn!(%error, "cannot accept a connection on the Unix socket");
                     sleep(Duration::from_millis(100)).await;
                 }
             }
@@ -386,7 +386,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
     match addresses.is_empty() {
         true => Err(Error::host(
-            "bind: no address is left to listen on".to_owned(),
+            "bind: none of the addresses exists on this host".to_owned(),
         )),
         false => Ok(addresses),
     }

@@ -207,7 +207,7 @@ impl State {
             tracing::warn!(
                 id = client.id,
                 bytes = waits,
-                "more waits for a client than it may; connection closed"
+                "client exceeded its output buffer limit; connection closed"
             );
             client.close(Closing::Now);
             self.stats.output_limit_disconnections += 1;

@@ -129,7 +129,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
             _ => return call.error("ERR syntax error"),
         }
     }
-    tracing::info!(save, "asked to stop by a client");
+    tracing::info!(save, "a client requested a shutdown");
     // On success the closed connection is the reply that clients expect; only a failure is
     // reported.
     call.state.shut_down(save);

@@ -468,7 +468,7 @@ impl Writer {
             std::thread::sleep(SECOND);
         }
         if self.progress.failing.swap(false, Ordering::AcqRel) {
-            tracing::info!("the journal can be written again: commands that change data are taken");
+            tracing::info!("the AOF can be written again: commands that change data are accepted");
         }
         self.unsynced = true;
         self.timed = fsync != Fsync::No;
@@ -518,7 +518,7 @@ impl Writer {
         }
         match self.file.append(self.sum.line().as_bytes()) {
             Ok(()) => self.unsynced = true,
-            Err(error) => tracing::warn!(%error, "the journal's end has no sum"),
+            Err(error) => tracing::warn!(%error, "cannot write the checksum at the end of the AOF"),
         }
     }
 
@@ -528,7 +528,7 @@ impl Writer {
         let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
         self.progress.advanced.notify_waiters();
         if !was_failing {
-            tracing::error!(%error, "the journal cannot be written: commands that change data are refused, and the write is tried again each second");
+            tracing::error!(%error, "the AOF cannot be written: commands that change data are refused, and the write is retried each second");
         }
     }
 
@@ -551,7 +551,7 @@ impl Writer {
     }
 
     fn give_up(&self, error: &io::Error) {
-        tracing::error!(%error, "the journal lacks changes, and its state on the disk is unknown: the server stops");
+        tracing::error!(%error, "the AOF lacks changes, and its state on disk is unknown: the server stops");
         *self.progress.loss.lock().expect("nobody panics with it") = Some(error.to_string());
         *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
         self.progress.failing.store(true, Ordering::Release);

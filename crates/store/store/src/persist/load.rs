@@ -257,8 +257,8 @@ impl<'a> Replay<'a> {
         read.map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
         if !is_snapshot(&begin) {
             let what = match MAGICS.iter().any(|magic| magic.starts_with(&begin)) {
-                true => format!("the snapshot ends at byte {}, before its end", begin.len()),
-                false => "at byte 0: no snapshot begins so".to_owned(),
+                true => format!("the snapshot is truncated at byte {}", begin.len()),
+                false => "not a snapshot: unknown magic number at byte 0".to_owned(),
             };
             return Err(Error::data(format!("{}: {what}", path.display())));
         }
@@ -288,7 +288,7 @@ impl<'a> Replay<'a> {
             {
                 if source.fill().map_err(read)? == 0 {
                     let text = format!(
-                        "{show}: the snapshot ends at byte {}, before its end",
+                        "{show}: the snapshot is truncated at byte {}",
                         source.read
                     );
                     return Err(Error::data(text));
@@ -307,17 +307,17 @@ impl<'a> Replay<'a> {
         }
         if !is_last || !self.may_cut {
             let text = format!(
-                "{show}: the last command begins at byte {whole} and is cut at {}; {}",
+                "{show}: the last command begins at byte {whole} and is truncated at {}; {}",
                 source.read,
                 match is_last {
                     true => "aof-load-truncated yes would drop it",
-                    false => "more files follow, so this is no end a crash left",
+                    false => "more files follow, so a crash cannot have caused this",
                 }
             );
             return Err(Error::data(text));
         }
         self.refuse_damage(path, &source, whole)?;
-        tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the journal's last command was cut by a crash and is dropped");
+        tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the AOF's last command was truncated by a crash and is dropped");
         let cut = File::options()
             .write(true)
             .open(path)
@@ -333,15 +333,15 @@ impl<'a> Replay<'a> {
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
         if let Some(at) = source.sum_behind(whole).map_err(read)? {
             return Err(Error::data(format!(
-                "{show}: the command at byte {whole} has no end, but a sum follows at byte {at}: this is damage, and no end \
-                 that a crash left; truncate -s {whole} on the file drops everything from there on"
+                "{show}: the command at byte {whole} is incomplete, but a checksum follows at byte {at}: the file is \
+                 damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from there on"
             )));
         }
         let torn = self.torn.unwrap_or(source.read);
         if let Some(at) = source.command_behind(torn).map_err(read)? {
             return Err(Error::data(format!(
-                "{show}: the command at byte {torn} has no end, but a whole command follows at byte {at}: this is damage, and \
-                 no end that a crash left; truncate -s {whole} on the file drops everything from byte {whole} on"
+                "{show}: the command at byte {torn} is incomplete, but a complete command follows at byte {at}: the file is \
+                 damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from byte {whole} on"
             )));
         }
         Ok(())
@@ -388,7 +388,7 @@ impl<'a> Replay<'a> {
                 }
                 Some(byte) => {
                     let at = source.at();
-                    let text = format!("{show}: at byte {at}: {byte:#04x} begins no command");
+                    let text = format!("{show}: at byte {at}: unexpected byte {byte:#04x} instead of a command");
                     return Err(Error::data(text));
                 }
             }
@@ -428,8 +428,8 @@ impl<'a> Replay<'a> {
         let sum = sum.map_err(|error| Error::host(format!("read {show}: {error}")))?;
         if self.check_crc && !sum.is_noted_in(&line) {
             return Err(Error::data(format!(
-                "{show}: bytes {summed} to {at} are not those that were written: their sum differs; \
-                 rdbchecksum no loads them all the same"
+                "{show}: checksum mismatch in bytes {summed} to {at}: the file is damaged; \
+                 rdbchecksum no loads it anyway"
             )));
         }
         self.summed = source.at();

@@ -57,7 +57,7 @@ impl Manifest {
                     }
                     manifest.increments.push(listed);
                 }
-                _ => return Err(fault("a type that is none of b, i, h")),
+                _ => return Err(fault("unknown type, expected b, i or h")),
             }
         }
         match manifest == Manifest::default() {
@@ -127,10 +127,10 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
         }
     }
     let (Some(name), Some(seq), Some(kind)) = (name, seq, kind) else {
-        return Err("no file, seq and type");
+        return Err("file, seq or type is missing");
     };
     match name.contains('/') || name.is_empty() {
-        true => Err("a name that leads elsewhere"),
+        true => Err("the name is empty or contains a slash"),
         false => Ok((Listed { name, seq }, kind)),
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         let fault = |text| Manifest::parse(text).expect_err("refused");
         assert_eq!(
             fault("# c\nfile a seq 1\n"),
-            "line 2: no file, seq and type"
+            "line 2: file, seq or type is missing"
         );
         assert_eq!(fault("file a seq 1 type b\n \n"), "line 2: it is empty");
         let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
@@ -168,15 +168,15 @@ mod tests {
         );
         assert_eq!(
             fault("file a seq x type b"),
-            "line 1: no file, seq and type"
+            "line 1: file, seq or type is missing"
         );
         assert_eq!(
             fault("file ../a seq 1 type b"),
-            "line 1: a name that leads elsewhere"
+            "line 1: the name is empty or contains a slash"
         );
         assert_eq!(
             fault("file a seq 1 type z"),
-            "line 1: a type that is none of b, i, h"
+            "line 1: unknown type, expected b, i or h"
         );
         assert_eq!(
             fault("file a seq 2 type i\nfile b seq 2 type i"),

@@ -118,7 +118,7 @@ pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
             .and_then(|rest| rest.rsplit_once('.')?.1.parse::<u32>().ok());
         let is_over = |process: u32| !Path::new(&format!("/proc/{process}")).exists();
         if number.is_some_and(is_over) && fs::remove_file(entry.path()).is_ok() {
-            tracing::info!(file = %entry.path().display(), "an unfinished snapshot is removed");
+            tracing::info!(file = %entry.path().display(), "removed an unfinished snapshot");
         }
     }
 }

@@ -210,7 +210,7 @@ fn damage_is_refused_with_its_place() {
     damaged[23] = b'x';
     assert_eq!(
         refused(&damaged, &config),
-        "at byte 23: 0x78 begins no command"
+        "at byte 23: unexpected byte 0x78 instead of a command"
     );
     let mut damaged = whole.clone();
     damaged.truncate(23);
@@ -225,7 +225,7 @@ fn damage_is_refused_with_its_place() {
     assert_eq!(
         refused(&whole[..commands - 1], &strict),
         format!(
-            "the last command begins at byte {} and is cut at {}; aof-load-truncated yes would drop it",
+            "the last command begins at byte {} and is truncated at {}; aof-load-truncated yes would drop it",
             commands - 27,
             commands - 1
         )
@@ -283,7 +283,7 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
     fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
     let error = open(&config).expect_err("refused");
     assert!(
-        error.ends_with("dump.rdb: at byte 0: no snapshot begins so"),
+        error.ends_with("dump.rdb: not a snapshot: unknown magic number at byte 0"),
         "{error}"
     );
     let mut damaged = whole.clone();
@@ -404,7 +404,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
         let mut damaged = whole.clone();
         damaged[value + 9] ^= 1;
         let fault = refused(&damaged, &config);
-        let expected = "are not those that were written: their sum differs; rdbchecksum no loads them all the same";
+        let expected = "the file is damaged; rdbchecksum no loads it anyway";
         assert!(fault.ends_with(expected), "{fault}");
         let unchecked = dir.config("rdbchecksum no");
         open(&unchecked).map(drop).expect("the operator wants it");
@@ -421,7 +421,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
     assert_eq!(damaged[at + command.len()], b'7');
     let fault = refused(&damaged, &config);
     let expected = format!(
-        "the command at byte {at} has no end, but a sum follows at byte {}: this is damage, and no end that a crash left; \
+        "the command at byte {at} is incomplete, but a checksum follows at byte {}: the file is damaged, not truncated by a crash; \
          truncate -s {at} on the file drops everything from there on",
         sums[1]
     );
@@ -447,7 +447,7 @@ fn a_length_beyond_the_file_before_whole_commands_is_damage() {
             let fault = open(&config).map(drop).expect_err("refused");
             let (at, next) = (before.len(), before.len() + damaged.len());
             let expected =
-                format!("byte {at} has no end, but a whole command follows at byte {next}");
+                format!("byte {at} is incomplete, but a complete command follows at byte {next}");
             assert!(fault.contains(&expected), "{fault}");
             let whole = begin.len();
             assert!(
@@ -521,7 +521,7 @@ fn a_torn_end_before_an_empty_file_is_a_crash_while_a_rewrite_began() {
     fs::write(&second, "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n").expect("written");
     let fault = open(&config).map(drop).expect_err("refused");
     assert!(
-        fault.ends_with("more files follow, so this is no end a crash left"),
+        fault.ends_with("more files follow, so a crash cannot have caused this"),
         "{fault}"
     );
     fs::write(&second, "").expect("written");
