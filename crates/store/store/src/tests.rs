@@ -1,7 +1,8 @@
-//! Clients in, replies out, over streams in memory and on paused time. Files: `files.rs`.
+//! Tests of clients over in-memory streams and paused time. For the files see `files.rs`.
 //!
-//! A script has a line a step: `a> GET k` has client *a* send an inline command, `a< "v"` expects its next reply, `a~ part`
-//! one with that in it, `a<` that there is none, `a closed` its end, and `wait 50` lets so many milliseconds pass.
+//! A script has one step per line: `a> GET k` makes client *a* send an inline command, `a< "v"`
+//! expects its next reply, `a~ part` a reply that contains this text, `a<` no reply, `a closed` the
+//! end of its connection, and `wait 50` advances time by 50 ms.
 
 mod compute;
 mod docs;
@@ -32,12 +33,13 @@ use crate::service::keep_house;
 use crate::state::State;
 use crate::{Config, Limits, settings};
 
-/// Plays a script against a server with these directives.
+/// Runs a script against a server with these directives.
 fn check(directives: &str, script: &str) {
     heard_last(directives, script, None);
 }
 
-/// The same; gives what a client hears then, which may be different each time.
+/// Runs a script and returns the next reply of client `name`, if given; for replies that differ
+/// between runs.
 fn heard_last(directives: &str, script: &str, name: Option<&str>) -> String {
     let mut config = Config::default();
     config
@@ -79,7 +81,7 @@ impl Stream for DuplexStream {
     }
 }
 
-/// A server and those who talk to it.
+/// A server and its clients.
 struct Stage {
     shared: Rc<Shared>,
     clients: BTreeMap<String, Talker>,
@@ -152,7 +154,8 @@ impl Stage {
 }
 
 impl Talker {
-    /// The next reply as text; empty when none comes, although everybody has done what there is to do.
+    /// Returns the next reply as text, or an empty string if no task can make progress and no reply
+    /// has come.
     async fn hear(&mut self) -> String {
         loop {
             let reply = Reply::take(&mut self.input, &ReplyLimits::default());

@@ -1,4 +1,4 @@
-//! Values that are made once for all who ask, in this process and over RESP.
+//! Values that one caller computes for all that wait, in this process and over RESP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -54,7 +54,7 @@ impl Running {
         TcpStream::connect(self.address).expect("it listens")
     }
 
-    /// Until so many clients are blocked.
+    /// Waits until `clients` clients are blocked.
     fn wait_for_blocked(&self, clients: usize) {
         let wanted = format!("blocked_clients:{clients}\r");
         loop {
@@ -147,7 +147,7 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
         .handle
         .get_or_compute(&key, TERMS, || Err::<Bytes, _>("no luck".to_owned()));
     assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
-    // So the lock is free at once.
+    // The failure released the lock at once.
     client
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
@@ -174,7 +174,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         keep: None,
     };
     let mut client = running.client();
-    // Another one has the lock by then.
+    // Another client holds the lock by then.
     let failed = running.handle.get_or_compute(&key, terms, || {
         client
             .write_all(b"GETORLOCK key 60000\r\n")
@@ -188,7 +188,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
     running.wait_for_blocked(1);
-    // Or a value is there.
+    // The other client has set a value by then.
     let fast = Bytes::from_static(b"fast");
     let failed = running.handle.get_or_compute(&fast, terms, || {
         client

@@ -1,4 +1,4 @@
-//! The list of commands in the documentation is the command table.
+//! Comparison of the documented list of commands with the command table.
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ fn commands_are_documented() {
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }
 
-/// A row's syntax without the types of its names: what they stand for tells a reader enough.
+/// Returns a syntax without the types of its names, which are clear to a reader.
 fn untyped(syntax: &str) -> String {
     let types = [":integer", ":double", ":string"];
     types
@@ -42,7 +42,7 @@ fn untyped(syntax: &str) -> String {
         .fold(syntax.to_owned(), |syntax, kind| syntax.replace(kind, ""))
 }
 
-/// What Redi/S lists as supported in its `Commands.md`.
+/// Commands that Redi/S lists as supported in its `Commands.md`.
 const REDI_S: &str = "bgsave client|list client|getname client|setname command command|count dbsize del echo exists expire \
     expireat keys lastsave monitor pexpire pexpireat ping pttl quit rename renamenx save select swapdb ttl type psubscribe \
     publish pubsub punsubscribe subscribe unsubscribe append decr decrby get getrange getset incr incrby mget mset msetnx \

@@ -1,4 +1,4 @@
-//! A store without a server: what it has, what it refuses, and that its bound holds.
+//! Tests of the embedded store: its commands, its refusals and its limit.
 
 use std::io::IoSlice;
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What is answered to these bytes, in whatever pieces they come.
+/// Returns the replies to these bytes, which arrive in small pieces.
 fn said(conversation: &mut Conversation<'_>, bytes: &[u8]) -> String {
     let mut answered = Vec::new();
     for piece in bytes.chunks(7) {
@@ -76,7 +76,7 @@ fn what_is_not_bounded_by_what_is_stored_is_refused() {
     );
 }
 
-/// Every command is one of both, and whoever adds one finds it here.
+/// Lists which commands the store has, so that a new command must be classified here.
 #[test]
 fn its_commands() {
     let here = keyspace::commands()

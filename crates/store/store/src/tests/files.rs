@@ -1,4 +1,4 @@
-//! The journal: what was acknowledged is there again, wherever the file was cut.
+//! Tests of the AOF and of snapshots: acknowledged changes survive a truncation at any byte.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use resp::{Out, Proto};
 use crate::persist::{self, Persist};
 use crate::{Config, settings};
 
-/// A directory of its own, removed in the end.
+/// A temporary directory, removed on drop.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -56,7 +56,7 @@ fn open(config: &Config) -> Result<(Keyspace, Persist), String> {
     Ok((keyspace, persist))
 }
 
-/// Writes commands to a journal, and ends it.
+/// Writes commands to an AOF and closes it.
 fn write(config: &Config, lines: &[&str]) {
     let (mut keyspace, mut persist) = open(config).expect("sound");
     let mut session = Session::new();
@@ -109,7 +109,7 @@ fn times_between_the_commands_of_a_journal_are_passed_over() {
     drop(persist);
     let mut session = Session::new();
     assert_eq!(run(&mut keyspace, &mut session, "GET a"), "$1\r\n2\r\n");
-    // The torn one is dropped, as a torn command is.
+    // A truncated annotation is dropped like a truncated command.
     let after = fs::metadata(dir.increment()).expect("it is there").len();
     assert_eq!(after, before - "#TS:16282".len() as u64);
     append(&format!("#{}\r\n", "x".repeat(2000))).expect("room");
@@ -140,8 +140,7 @@ fn a_journal_cut_at_any_byte_loads_to_the_last_whole_command() {
     let config = dir.config("");
     write(&config, &["SET a 1", "SET a 2", "SET a 3"]);
     let whole = fs::read(dir.increment()).expect("written");
-    // Where each command ends: SELECT, then the three.
-    // Behind them stands their sum.
+    // Ends of the commands (SELECT, then three more), followed by their checksum.
     let begins = |at: &usize| matches!(whole[*at], b'*' | b'#');
     let starts: Vec<usize> = (0..whole.len()).filter(begins).collect();
     for cut in 0..=whole.len() {
@@ -279,7 +278,7 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
         let error = open(&config).expect_err("refused");
         assert!(error.contains("dump.rdb: "), "cut at {cut}: {error}");
     }
-    // Commands are no snapshot, whatever they would do.
+    // A file of commands is not accepted as a snapshot.
     fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
     let error = open(&config).expect_err("refused");
     assert!(
@@ -302,7 +301,7 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
     let path = dir.0.join("dump.rdb");
     let mut snapshot = fs::read(&path).expect("written");
     snapshot[..9].copy_from_slice(b"VALKEY080");
-    // A checksum that is not to be looked at.
+    // A checksum of zero is not verified.
     let end = snapshot.len() - 8;
     snapshot[end..].fill(0);
     fs::write(&path, &snapshot).expect("written");
@@ -314,7 +313,7 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
         open(&dir.config("appendonly no")).expect_err("refused");
     }
 
-    // As the base of a journal, and as the begin of the only file of one.
+    // As the base of an AOF, and as the start of a single-file AOF.
     fs::remove_file(&path).expect("there");
     snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
     fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");
@@ -329,7 +328,7 @@ fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
     let journals = dir.0.join("appendonlydir");
     fs::create_dir_all(&journals).expect("a directory");
     let ours = std::process::id();
-    // No process has this number: it is beyond what the kernel gives.
+    // No process has this id: it is above the kernel's maximum.
     let gone = u32::MAX;
     let left = |path: &PathBuf| path.exists();
     let removed = [
@@ -373,7 +372,7 @@ fn files_without_their_list_are_neither_read_nor_lost() {
     assert!(aside(2).exists());
 }
 
-/// Bytes of the annotation behind the last commands.
+/// Bytes of the checksum annotation after the last commands.
 const SUM_LINE_BYTES: usize = "#SUM:0123456789abcdef\r\n".len();
 
 #[test]
@@ -383,7 +382,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
     let value = "x".repeat(3_000);
     let set = |key: &str| format!("SET {key} {value}");
     write(&config, &[&set("a")]);
-    // A crash leaves no sum behind the last changes; the next start goes on with it.
+    // A crash leaves the last changes without a checksum; the next start continues from there.
     let a_alone = fs::read(dir.increment()).expect("written");
     fs::write(dir.increment(), &a_alone[..a_alone.len() - SUM_LINE_BYTES]).expect("written");
     write(&config, &[&set("b")]);
@@ -410,7 +409,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
         open(&unchecked).map(drop).expect("the operator wants it");
     }
 
-    // A length that goes beyond the file looks like an end that a crash left, but for the sum behind it.
+    // A length beyond the end of the file looks like a truncation, except that a checksum follows.
     let command = b"*3\r\n$3\r\nSET\r\n$1\r\nc\r\n$";
     let at = whole
         .windows(command.len())
@@ -429,7 +428,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
     assert_eq!(fs::read(dir.increment()).expect("left as it was"), damaged);
 }
 
-/// Where no sum follows: in the last 4 KiB before a crash, and in a journal that Redis wrote.
+/// Covers files without a later checksum: the last 4 KiB before a crash, or an AOF that Redis
+/// wrote.
 #[test]
 fn a_length_beyond_the_file_before_whole_commands_is_damage() {
     let dir = Dir::new("swallowed");
@@ -460,7 +460,8 @@ fn a_length_beyond_the_file_before_whole_commands_is_damage() {
             );
         }
     }
-    // Ends that a crash leaves: in a value, in a value that looks like a command, and within a transaction.
+    // Truncations that a crash leaves: in a value, in a value that looks like a command, and within
+    // a transaction.
     let alike = format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n$900\r\n{}and more", set("c"));
     for end in [
         torn.to_owned(),
@@ -486,7 +487,7 @@ fn functions_of_a_snapshot_are_in_the_next_one() {
     let mut snapshot = b"REDIS0010".to_vec();
     snapshot.extend_from_slice(&[0xf5, 0x40, library.len() as u8]);
     snapshot.extend_from_slice(library);
-    // The end, and a checksum that is not to be looked at.
+    // End marker, and a checksum of zero, which is not verified.
     snapshot.extend_from_slice(&[0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
     fs::write(dir.0.join("dump.rdb"), &snapshot).expect("written");
     let holds = |bytes: &[u8]| {
@@ -536,7 +537,8 @@ fn a_torn_end_before_an_empty_file_is_a_crash_while_a_rewrite_began() {
 fn taking_over_the_file_of_redis_6_can_be_cut_short_anywhere() {
     let journal = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
     let manifest = "file appendonly.aof seq 1 type b\n";
-    // Listed and not moved yet; and moved but not listed, which an earlier version left.
+    // A file that is listed but not moved yet, and one that is moved but not listed, as an earlier
+    // version left it.
     for (place, listed) in [
         ("appendonly.aof", Some(manifest)),
         ("appendonlydir/appendonly.aof", None),

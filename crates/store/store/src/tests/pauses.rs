@@ -1,4 +1,5 @@
-//! How long a snapshot keeps the core from others, by the clock of its thread: what else the processor does is not counted.
+//! Time that a snapshot's turns occupy the core, in CPU time of its thread, which excludes other
+//! threads.
 
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use crate::clock::thread_cpu_time;
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
-/// What no turn may take.
+/// Maximum length of a turn.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// A processor that is shared has its caches emptied by others at times, and pages cleared for it: one of so many runs is
-/// to be without that.
+/// On a shared processor, other programs evict its caches at times, and page faults cost time: one
+/// of `TRIES` runs must be undisturbed.
 const TRIES: usize = 5;
 
 struct Store {
@@ -30,7 +31,7 @@ impl Store {
         assert_eq!(out.errors(), 0, "{words:?}");
     }
 
-    /// Runs a line, and takes the time of that.
+    /// Runs a command line and returns its duration.
     fn timed(&mut self, line: &str) -> Duration {
         let words = resp::split_line(line.as_bytes()).expect("sound");
         let begun = thread_cpu_time();
@@ -38,7 +39,7 @@ impl Store {
         thread_cpu_time() - begun
     }
 
-    /// A million keys, and a million elements in a collection of each type.
+    /// Creates a store with a million keys, and a million elements in a collection of each type.
     fn filled() -> Store {
         let mut store = Store {
             keyspace: Keyspace::new(keyspace::Limits::default(), 1),
@@ -72,7 +73,8 @@ impl Store {
         assert!(begun);
     }
 
-    /// Writes a snapshot while everything changes. How long its longest turn took, and the longest command.
+    /// Writes a snapshot while the data changes. Returns the durations of its longest turn and of
+    /// the longest command.
     fn snapshot(&mut self) -> (Duration, Duration) {
         let work_bytes = Limits::default().snapshot_turn_bytes;
         let (mut turn, mut command) = (Duration::ZERO, Duration::ZERO);

@@ -1,4 +1,4 @@
-//! What clients say and hear.
+//! Scripts of client commands and replies.
 
 use super::{check, heard_last};
 
@@ -530,7 +530,7 @@ fn slow_commands_are_kept() {
 
 #[test]
 fn a_client_that_does_not_read_is_ended() {
-    // The stream in memory takes 1 MiB of it before anything waits.
+    // The in-memory stream buffers 1 MiB before output waits.
     let publish = format!("b> PUBLISH c {}\nb< 1\n", "x".repeat(60_000));
     let script = "a> SUBSCRIBE c\na< [\"subscribe\" \"c\" 1]\n".to_owned()
         + &publish.repeat(20)
@@ -763,7 +763,7 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
 fn times_of_commands_are_counted_by_range() {
     let script = "a> SET k v\na< OK\na> GET k\na< \"v\"\na> LATENCY HISTOGRAM get config nothing";
     let heard = heard_last("", script, Some("a"));
-    // In the time of tests, nothing takes any.
+    // With paused time a command takes no time.
     assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let script = "a> GET k\na< nil\na> GET k\na< nil\na> INFO latencystats";
     let heard = heard_last("", script, Some("a"));

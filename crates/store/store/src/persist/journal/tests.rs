@@ -1,4 +1,4 @@
-//! A disk that is full, and gives no truncation either.
+//! A simulated disk that is full and also refuses truncation.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use crate::config::Fsync;
 #[derive(Default)]
 struct Sim {
     file: Vec<u8>,
-    /// Bytes that the file may have.
+    /// Maximum bytes of the file.
     room: usize,
     cuts: bool,
-    /// Cuts that were refused.
+    /// Number of refused truncations.
     refused: usize,
 }
 
