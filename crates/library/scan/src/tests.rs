@@ -282,7 +282,7 @@ fn one_broken_file_is_a_line_of_the_report_and_opened_once() {
     };
     let expected = [
         "One/First/empty.flac: file is empty",
-        "One/First/text.mp3: no known kind of music",
+        "One/First/text.mp3: unknown music format",
     ];
     assert_eq!(lines(&first), expected);
     assert_eq!(first.counts.expect("an index").tracks, 8);

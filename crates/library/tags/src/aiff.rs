@@ -49,7 +49,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
         let mut body = at + 8..at + 8 + bytes;
         if input.len() < body.end {
-            media.issue("a chunk says that it is longer than the file");
+            media.issue("a chunk is longer than the file");
             body.end = input.len();
         }
         at = body.end + bytes % 2;

@@ -114,7 +114,7 @@ fn objects(
         let bytes = u64::from_le_bytes(input.array(at + 16)?);
         let end = at.checked_add(bytes).filter(|end| *end <= range.end);
         let Some(end) = end.filter(|_| HEAD_BYTES <= bytes) else {
-            media.issue("an asf object is longer than what holds it");
+            media.issue("an asf object is longer than its parent");
             break;
         };
         let body = at + HEAD_BYTES..end;

@@ -19,7 +19,7 @@ impl fmt::Display for CoverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CoverError::TooLarge => "picture has more bytes than allowed",
-            CoverError::Changed(_) => "picture is not where it was",
+            CoverError::Changed(_) => "file has changed since the picture was located",
         })
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
                 commented = true;
             }
             PICTURE => picture(input, &block, &mut media)?,
-            127 => return Err(Error::malformed("flac with the one invalid block type")),
+            127 => return Err(Error::malformed("flac block of invalid type 127")),
             _ => {}
         }
         at = block.end;

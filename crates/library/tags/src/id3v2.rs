@@ -78,7 +78,7 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
         return Ok(Tags::default());
     };
     if !(2..=4).contains(&head.version) {
-        media.issue("an id3 tag of a version nobody knows");
+        media.issue("an id3 tag of an unknown version");
         return Ok(Tags::default());
     }
     if head.version == 2 && head.flags & EXTENDED != 0 {
@@ -87,7 +87,7 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
     }
     let mut range = at + HEAD_BYTES..at + HEAD_BYTES + head.bytes;
     if input.len() < range.end {
-        media.issue("the id3 tag says that it is longer than the file");
+        media.issue("the id3 tag is longer than the file");
         range.end = input.len();
     }
     let mut tags = Tags::default();

@@ -131,7 +131,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     if known.has_video {
-        return Err(Error::malformed("matroska with moving pictures"));
+        return Err(Error::malformed("matroska with a video track"));
     }
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));

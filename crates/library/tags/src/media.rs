@@ -57,7 +57,7 @@ impl Media {
         if is_beyond || file_bytes.saturating_mul(SECONDS_A_BYTE_MAX) < duration_s {
             self.audio.measure(0, 0);
             self.audio.exact = false;
-            self.issue("the duration is longer than its bytes can last");
+            self.issue("the duration is implausible for the file's size");
         }
     }
 

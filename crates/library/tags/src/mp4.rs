@@ -41,7 +41,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let atom = match atom(input, at, len) {
             Ok(Some(atom)) => atom,
             Ok(None) => {
-                media.issue("junk behind the boxes of an mp4");
+                media.issue("junk after the boxes of an mp4");
                 break;
             }
             // A truncated file plays as far as its samples go.
@@ -142,7 +142,7 @@ fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error>
             kind,
             body: at + head_bytes..atom_end,
         })),
-        _ => Err(Error::truncated("mp4 box is longer than what holds it")),
+        _ => Err(Error::truncated("mp4 box is longer than its parent")),
     }
 }
 

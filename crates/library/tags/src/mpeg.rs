@@ -138,7 +138,7 @@ struct Counted {
 /// tag, if any.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     let Some((first_at, first)) = find(input, audio, 1)? else {
-        return Err(Error::malformed("no mpeg audio frame where one should be"));
+        return Err(Error::malformed("mpeg audio frame expected"));
     };
     media.audio.codec = [Codec::Mp1, Codec::Mp2, Codec::Mp3][usize::from(first.layer) - 1];
     media.audio.sample_rate_hz = first.sample_rate_hz;

@@ -52,7 +52,7 @@ fn version_7(head: &[u8], media: &mut Media) -> Result<u64, Error> {
         Ok::<u32, Error>(u32::from_le_bytes(*bytes))
     };
     if head.get(3).is_none_or(|version| version & 15 != 7) {
-        return Err(Error::malformed("musepack of another version"));
+        return Err(Error::malformed("unsupported musepack version"));
     }
     let (frames, flags, last) = (u64::from(word(4)?), word(8)?, word(20)?);
     media.audio.sample_rate_hz = RATES_HZ[(flags >> 16 & 3) as usize];
@@ -88,7 +88,7 @@ fn version_8(input: &mut Input<'_>, mut at: u64, media: &mut Media) -> Result<u6
             return Err(short);
         };
         let rate = RATES_HZ.get(usize::from(rate >> 5)).copied();
-        media.audio.sample_rate_hz = rate.ok_or(Error::malformed("musepack of an odd rate"))?;
+        media.audio.sample_rate_hz = rate.ok_or(Error::malformed("unsupported musepack sample rate"))?;
         media.audio.channels = u16::from(channels >> 4) + 1;
         return Ok(samples.saturating_sub(silence));
     }
@@ -108,5 +108,5 @@ fn number(bytes: &mut &[u8]) -> Result<u64, Error> {
             return Ok(number);
         }
     }
-    Err(Error::malformed("musepack with an endless number"))
+    Err(Error::malformed("musepack number is too long"))
 }

@@ -66,9 +66,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         (None, None) => None,
     };
     match samples {
-        Some(0) => return Err(Error::truncated("ogg that ends before its sound begins")),
+        Some(0) => return Err(Error::truncated("ogg ends before its audio begins")),
         Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
-        None => media.issue("no last page tells the duration"),
+        None => media.issue("duration unknown: no last page found"),
     }
     media.essence = Essence::of(
         "ogg",

@@ -142,7 +142,7 @@ fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     }
     match adts::search(input)? {
         Some(at) => adts::read(input, at, media),
-        None => Err(Error::new(ErrorKind::Unknown, "no known kind of music")),
+        None => Err(Error::new(ErrorKind::Unknown, "unknown music format")),
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
         let mut body = at + 8..at + 8 + bytes.min(input.len());
         if input.len() < body.end {
-            media.issue("a chunk says that it is longer than the file");
+            media.issue("a chunk is longer than the file");
             body.end = input.len();
         }
         at = body.end + bytes % 2;
@@ -138,7 +138,7 @@ fn finish(
     }
     let frame_bytes = u64::from(u16_at(12));
     if frame_bytes == 0 || media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("wav with frames of no bytes or no rate"));
+        return Err(Error::malformed("wav with a frame size or sample rate of zero"));
     }
     let bytes = data.end - data.start;
     let samples = match coding {

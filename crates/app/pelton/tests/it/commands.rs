@@ -277,7 +277,7 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     let (code, stdout, stderr) = run(&home, &words);
     let told: Vec<&str> = stderr.lines().collect();
     assert_eq!((code, told.len()), (0, 101), "{stderr}");
-    let reason = "a track all the same: an id3 tag of a version nobody knows";
+    let reason = "a track all the same: an id3 tag of an unknown version";
     assert_eq!(told[0], format!("000.flac: {reason}"));
     assert_eq!(told[99], format!("099.flac: {reason}"));
     assert_eq!(told[100], "3 more tracks have broken tags");

@@ -453,11 +453,11 @@ fn every_file_and_folder_that_cannot_be_read_is_told_with_its_reason() {
     expect_test::expect![[r#"
         [
             "Band/.ndignore: cannot be read, and hides nothing: Too many levels of symbolic links (os error 40)",
-            "Band/cut.m4a: mp4 box is longer than what holds it",
+            "Band/cut.m4a: mp4 box is longer than its parent",
             "Band/empty.flac: file is empty",
             "Band/odd.m3u8: playlist of a stream's segments",
             "Band/picture.png: not a picture",
-            "Band/text.mp3: no known kind of music",
+            "Band/text.mp3: unknown music format",
             "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: folder is deeper than the limit allows",
         ]
     "#]].assert_debug_eq(&lines);

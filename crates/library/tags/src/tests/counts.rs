@@ -168,7 +168,7 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     tta.extend(words(&[1, u32::MAX, 0]));
     tta.resize(60_000, 0x55);
     expect![[
-        r#"TrueAudio 0 ms 1 Hz 1 ch 16 bit 0 kbit/s about [] 0 pictures ["the duration is longer than its bytes can last"]"#
+        r#"TrueAudio 0 ms 1 Hz 1 ch 16 bit 0 kbit/s about [] 0 pictures ["the duration is implausible for the file's size"]"#
     ]]
     .assert_eq(&told(&tta));
     // An hour of silence takes few bytes in some codings, and lasts as long as it says.

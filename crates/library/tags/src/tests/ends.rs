@@ -146,9 +146,9 @@ fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
     }
     let few = |frames: usize| told(&[b"rest of".to_vec(), frame(5).repeat(frames)].concat());
     assert!(few(2).starts_with("Mp3 52 ms"), "{}", few(2));
-    expect!["Unknown: no known kind of music"].assert_eq(&few(1));
+    expect!["Unknown: unknown music format"].assert_eq(&few(1));
     let late = [vec![0x55; 200_000], frame(5).repeat(9)].concat();
-    expect!["Unknown: no known kind of music"].assert_eq(&told(&late));
+    expect!["Unknown: unknown music format"].assert_eq(&told(&late));
     let aac = [&[0x55; 5_000], sine("aac")].concat();
     assert!(told(&aac).starts_with("Aac 640 ms"), "{}", told(&aac));
 }
@@ -214,7 +214,7 @@ fn mp4_that_is_cut_in_its_sound_is_music() {
         assert!(told.ends_with("[\"an mp4 is cut off\"]"), "{told}");
     }
     let cut = told(&file[..head.len() - 1]);
-    expect!["Truncated: mp4 box is longer than what holds it"].assert_eq(&cut);
+    expect!["Truncated: mp4 box is longer than its parent"].assert_eq(&cut);
 }
 
 #[test]

@@ -103,12 +103,12 @@ fn reasons() {
         .collect();
     expect![[r#"
         nothing: Truncated: file is empty
-        one byte: Unknown: no known kind of music
-        text: Unknown: no known kind of music
+        one byte: Unknown: unknown music format
+        text: Unknown: unknown music format
         magic alone: Truncated: file ends too early
         flac that ends in a lie: Truncated: flac metadata is cut off
-        id3 alone: Malformed: no mpeg audio frame where one should be
-        id3 longer than its file: Malformed: no mpeg audio frame where one should be
+        id3 alone: Malformed: mpeg audio frame expected
+        id3 longer than its file: Malformed: mpeg audio frame expected
         a frame longer than its tag: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures ["an id3 frame is longer than its tag"]
         a frame of no bytes: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("album", "a")] 0 pictures []
         text of half a unit: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures []
@@ -127,13 +127,13 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     // Its three pages begin at 0, 58 and 3,536: the head, the comments with the setup, and all of the sound.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
-        expect!["Truncated: ogg that ends before its sound begins"]
+        expect!["Truncated: ogg ends before its audio begins"]
             .assert_eq(&told(&vorbis[..end]));
     }
     // Opus has its comments alone in the second page, which ends at 841.
     let opus = sine("opus");
     for end in [100, 841] {
-        expect!["Truncated: ogg that ends before its sound begins"].assert_eq(&told(&opus[..end]));
+        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&told(&opus[..end]));
     }
     // With broken comments, it is heard all the same.
     let mut broken = vorbis.to_vec();
@@ -148,7 +148,7 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
 fn aiff_lasts_as_long_as_the_samples_that_are_there() {
     // 4,000 samples of a byte at 8 kHz, behind 54 bytes; of which 1,000 are there.
     expect![[
-        r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk says that it is longer than the file"]"#
+        r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk is longer than the file"]"#
     ]]
     .assert_eq(&told(&sine("aiff")[..1_054]));
 }

@@ -253,7 +253,7 @@ fn values_of_matroska_are_of_albums_discs_and_tracks() {
     let file = matroska(&sound, &tags);
     expect![[r#"Mp3 2000 ms 44100 Hz 2 ch 0 bit 20 kbit/s [("album", "Album"), ("albumartist", "All"), ("tracktotal", "9"), ("discnumber", "2"), ("title", "Title"), ("tracknumber", "3"), ("date", "2001")] 0 pictures []"#]].assert_eq(&told(&file));
     let film = matroska(&element(b"\x83", &[1]), b"");
-    expect!["Malformed: matroska with moving pictures"].assert_eq(&told(&film));
+    expect!["Malformed: matroska with a video track"].assert_eq(&told(&film));
     let nothing = matroska(&element(b"\x83", &[17]), b"");
     expect!["Malformed: matroska without a sound track"].assert_eq(&told(&nothing));
 }
@@ -268,7 +268,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
     // Frames, and samples of the last one.
     for at in [64, 60] {
         expect![[
-            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["a head counts more frames than the file holds"]"#
+            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header counts more frames than the file holds"]"#
         ]]
         .assert_eq(&lying(at));
     }
