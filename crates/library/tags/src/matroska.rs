@@ -236,7 +236,7 @@ fn next(
     };
     if parent.end < end && !matches!(id, SEGMENT | CLUSTER) {
         return Err(Error::truncated(
-            "matroska element is longer than what holds it",
+            "matroska element is longer than its parent",
         ));
     }
     let end = end.min(parent.end);

@@ -87,7 +87,7 @@ fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> 
             _ => {}
         }
     }
-    Err(ProbeError::malformed("jpeg segment does not begin with a marker"))
+    Err(ProbeError::malformed("jpeg segments lead nowhere"))
 }
 
 impl Seen {
