@@ -1,4 +1,5 @@
-//! A small file of each kind, made by the encoders that people use, and what can be done to it.
+//! Tests with a small file of each format, made by common encoders, and with modifications of these
+//! files.
 
 mod chains;
 mod counts;
@@ -12,7 +13,7 @@ mod rare;
 
 use crate::{Error, Limits, Media, Reader, Spent};
 
-/// Half a second of a sine, as flac, lame, ffmpeg, oggenc and opusenc coded it.
+/// Half a second of a sine, encoded by flac, lame, ffmpeg, oggenc and opusenc.
 const SINES: [(&str, &[u8]); 11] = [
     ("flac", include_bytes!("../testdata/sine.flac")),
     ("mp3", include_bytes!("../testdata/sine.mp3")),
@@ -44,7 +45,7 @@ fn read_counted(bytes: &[u8]) -> (Media, Spent) {
     (media, reader.spent())
 }
 
-/// One line of what a file says.
+/// Returns a file's metadata, or its error, as one line.
 fn told(bytes: &[u8]) -> String {
     match read(bytes) {
         Err(err) => format!("{:?}: {err}", err.kind),

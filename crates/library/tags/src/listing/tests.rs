@@ -99,7 +99,7 @@ fn limits_hold() {
     assert_eq!(named.name.as_deref(), Some("aü"));
 }
 
-/// A file that is shorter than was said.
+/// A file that is shorter than its stated length.
 struct Cut;
 
 impl ReadAt for Cut {

@@ -1,9 +1,9 @@
-//! Ogg files of more than one stream.
+//! Tests of Ogg files with more than one stream.
 
 use super::{read, read_counted, sine, told};
 use expect_test::expect;
 
-/// The pages of a file.
+/// Splits a file into its pages.
 fn pages(mut file: &[u8]) -> Vec<Vec<u8>> {
     let mut pages = Vec::new();
     while !file.is_empty() {
@@ -17,7 +17,7 @@ fn pages(mut file: &[u8]) -> Vec<Vec<u8>> {
     pages
 }
 
-/// The pages of a file of half a second, as a stream with another number.
+/// Returns the pages of a file of half a second, with another serial number.
 fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     let mut pages = pages(sine(name));
     for page in &mut pages {
@@ -26,7 +26,7 @@ fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     pages
 }
 
-/// One that plays so many seconds, a page each, of 4,335 bytes of noise.
+/// Returns a stream of `seconds` seconds, one page of 4,335 bytes of noise each.
 fn long(serial: u32, seconds: u64) -> Vec<u8> {
     let mut pages = stream("ogg", serial);
     let head = pages.pop().expect("there are three");
@@ -46,7 +46,7 @@ fn a_chain_plays_as_long_as_its_links_together() {
     let link = |name, serial| stream(name, serial).concat();
     expect!["Vorbis 1000 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&[link("ogg", 7), link("ogg", 8)].concat()));
-    // Of another coding, and another rate; Speex says 495 ms.
+    // Links of other codecs and sample rates; the Speex link lasts 495 ms.
     expect!["Opus 1495 ms 48000 Hz 1 ch 0 bit 37 kbit/s [] 0 pictures []"].assert_eq(&told(
         &[link("opus", 7), link("ogg", 8), link("spx", 9)].concat(),
     ));
@@ -65,7 +65,7 @@ fn the_links_of_a_large_chain_are_found_by_a_few_reads() {
         (3_604_000, true)
     );
     assert!(spent.reads <= 150 && spent.bytes <= 2 << 20, "{spent:?}");
-    // One that is none costs what it did.
+    // A file that is not a chain costs no more than before.
     let (media, spent) = read_counted(&links[4]);
     assert_eq!(
         (media.audio.duration_ms, media.audio.exact),
@@ -87,7 +87,7 @@ fn streams_beside_each_other_are_no_chain() {
     let file = [&one[0], &two[0], &one[1], &two[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 92 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&file.map(Vec::as_slice).concat()));
-    // Nor is a page of one that never began.
+    // A page of a stream that has no first page does not count either.
     let file = [&one[0], &one[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 79 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&file.map(Vec::as_slice).concat()));

@@ -1,4 +1,4 @@
-//! Durations and bit rates where heads leave them open, count in other units, or lie.
+//! Tests of durations and bit rates that headers omit, state in other units, or state wrongly.
 
 use super::rare::element;
 use super::{read, sine, told};
@@ -9,14 +9,14 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// These bytes at a place of a file.
+/// Returns the file with `bytes` written at offset `at`.
 fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = file.to_vec();
     file[at..at + bytes.len()].copy_from_slice(bytes);
     file
 }
 
-/// The duration, and whether the file states it.
+/// Returns the duration, and whether it is exact.
 fn duration(file: &[u8]) -> (u64, bool) {
     let Media { audio, .. } = read(file).expect("a sound file");
     (audio.duration_ms, audio.exact)
@@ -30,7 +30,7 @@ fn flac_from_a_pipe_is_as_long_as_its_last_frame_says() {
     assert_eq!(duration(&open), (500, true));
     let tagged = [&open[..], b"TAG", &[0; 125]].concat();
     assert_eq!(duration(&tagged), (500, true));
-    // Without the last frame it is shorter, and without any it is not known.
+    // Without the last frame the duration is shorter; without any frame it is unknown.
     let (shorter_ms, exact) = duration(&open[..open.len() - 1000]);
     assert!((300..500).contains(&shorter_ms) && exact, "{shorter_ms}");
     let metadata_end = open.windows(2).position(|two| two == b"\xff\xf8");
@@ -46,15 +46,15 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
         let first = with(sine, 12, &open.to_le_bytes());
         assert_eq!(duration(&first), (500, true));
         assert_eq!(duration(&[&first[..], &second].concat()), (1000, true));
-        // A block that is cut off does not count.
+        // A truncated block does not count.
         let cut = [&first[..], &second[..second.len() - 1]].concat();
         assert_eq!(duration(&cut), (500, true));
     }
-    // A head that does count is not doubted.
+    // A count stated by the header takes precedence.
     assert_eq!(duration(&[sine, &second].concat()), (500, true));
 }
 
-/// A second of DSD in WavPack: a rate of the table, by its number, that doubles so often.
+/// Returns a second of DSD in WavPack, with the rate's index and the number of its doublings.
 fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_a_second: u32) -> Vec<u8> {
     let content = [&[0x8e, 4, 0, 0, doublings][..], &[0x55; 7]].concat();
     let mut file = b"wvpk".to_vec();
@@ -91,7 +91,8 @@ fn dsd_in_wavpack_counts_bytes_at_a_rate_that_doubles() {
     .assert_eq(&lines.concat());
 }
 
-/// A WAV file of two seconds at 22,050 Hz: its coding, bytes a second, bytes of a frame, samples of one, and a count.
+/// Returns a WAV file of two seconds at 22,050 Hz, with its codec, bytes per second, bytes per
+/// frame, samples per frame, and optionally a stated count.
 fn wav(coding: u16, rate: u32, frame: u16, frame_samples: u16, counted: Option<u32>) -> Vec<u8> {
     let mut format = coding.to_le_bytes().to_vec();
     format.extend(1_u16.to_le_bytes());
@@ -113,17 +114,17 @@ fn wav(coding: u16, rate: u32, frame: u16, frame_samples: u16, counted: Option<u
 #[test]
 fn coded_samples_in_wav_last_as_long_as_their_frames() {
     let lines = [
-        // IMA ADPCM, with a count, and without one; 22 frames of 2,041 samples.
+        // IMA ADPCM with and without a count; 22 frames of 2,041 samples.
         wav(17, 11_100, 1024, 2041, Some(44_100)),
         wav(17, 11_100, 1024, 2041, None),
-        // A count in bytes of plain samples is none.
+        // An implausible count, in bytes of PCM, is ignored.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
-        // MP3, with a count, and with a mean rate alone, and with neither.
+        // MP3 with a count, with a mean rate only, with a count only, and with neither.
         wav(0x55, 11_250, 1, 0, Some(44_100)),
         wav(0x55, 11_250, 1, 0, None),
         wav(0x55, 0, 1152, 0, Some(44_100)),
         wav(0x55, 0, 1152, 0, None),
-        // A-law is a byte a sample.
+        // A-law has a byte per sample.
         wav(6, 22_050, 1, 0, Some(1)),
     ]
     .map(|file| told(&file) + "\n");
@@ -140,7 +141,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
     .assert_eq(&lines.concat());
 }
 
-/// A second of IMA ADPCM in AIFF-C, as so many frames.
+/// Returns a second of IMA ADPCM in AIFF-C, stated as `frames` frames.
 fn aifc(frames: u32) -> Vec<u8> {
     let mut common = vec![0, 1];
     common.extend(frames.to_be_bytes());
@@ -163,7 +164,7 @@ fn packets_of_aiff_are_told_from_samples() {
 
 #[test]
 fn a_duration_that_no_file_can_have_is_unknown() {
-    // True Audio: a sample a second, and as many as can be counted.
+    // True Audio with a sample rate of 1 Hz and the largest possible count.
     let mut tta = b"TTA1\x01\0\x01\0\x10\0".to_vec();
     tta.extend(words(&[1, u32::MAX, 0]));
     tta.resize(60_000, 0x55);
@@ -171,17 +172,18 @@ fn a_duration_that_no_file_can_have_is_unknown() {
         r#"TrueAudio 0 ms 1 Hz 1 ch 16 bit 0 kbit/s about [] 0 pictures ["the duration is implausible for the file's size"]"#
     ]]
     .assert_eq(&told(&tta));
-    // An hour of silence takes few bytes in some codings, and lasts as long as it says.
+    // Some codecs store an hour of silence in few bytes, so this duration is accepted.
     let hour = with(&tta, 14, &3_600_u32.to_le_bytes());
     assert_eq!(duration(&hour), (3_600_000, true));
 }
 
-/// Half a second in four fragments, and in WebM, as ffmpeg writes them into a pipe; a film of as long.
+/// Half a second in four fragments, and in WebM, as ffmpeg writes them to a pipe; and a film of the
+/// same duration.
 const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
-/// Where these bytes stand for the first time, and for the last.
+/// Returns the first and the last offset of these bytes.
 fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
     let mut found = file.windows(bytes.len()).enumerate();
     let mut found = found.by_ref().filter(|(_, window)| *window == bytes);
@@ -204,7 +206,7 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&told(FRAGMENTS));
-    // More than are walked: the last is found from the end, and says when it begins.
+    // More fragments than are walked: the last one is found from the end, and states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
     let end = places(FRAGMENTS, b"mfra").0 - 4;
@@ -214,7 +216,8 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     let many = [head, &fragment.repeat(5_000), &late].concat();
     let (ms, exact) = duration(&many);
     assert!((3_600_000..3_600_200).contains(&ms) && exact, "{ms}");
-    // Cut off, it is as long as what is there; without a fragment, nobody knows.
+    // A truncated file lasts as long as its complete fragments; without any, the duration is
+    // unknown.
     let cut = duration(&FRAGMENTS[..last + 20]);
     assert!((300..600).contains(&cut.0), "{cut:?}");
     assert_eq!(duration(head), (0, false));
@@ -235,7 +238,7 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
         r#"Opus 501 ms 48000 Hz 1 ch 0 bit 30 kbit/s about [("title", "Sine")] 0 pictures []"#
     ]]
     .assert_eq(&told(LIVE));
-    // More than a cluster: the last one says when it begins.
+    // Several clusters: the last one states its own start.
     let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
     let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");
     let one = &LIVE[cluster..];
@@ -260,7 +263,7 @@ fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let wav = sine("wav");
     let (data, _) = places(wav, b"data");
     assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
-    // No samples at all, and a chunk behind none.
+    // No samples at all; and an empty chunk followed by another chunk.
     assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
     let none = [&wav[..data + 4], &[0; 4], b"LIST\x04\0\0\0INFO"].concat();
     assert_eq!(duration(&none).0, 0);

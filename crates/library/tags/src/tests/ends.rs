@@ -1,4 +1,4 @@
-//! Tags at the end of a file, and durations that no head tells.
+//! Tests of tags at the end of a file, and of durations without a header that counts frames.
 
 use super::{read, sine, told};
 use crate::{Field, Mime, PictureKind, read_cover};
@@ -62,7 +62,7 @@ fn a_cover_in_an_ape_tag() {
     assert_eq!(read.expect("it is there"), b"a picture");
 }
 
-/// A frame of layer III at this rate, 44.1 kHz, mono, without sound.
+/// Returns a layer III frame at this rate, 44.1 kHz, mono, without sound.
 fn frame(rate_index: u8) -> Vec<u8> {
     let kbps = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128][usize::from(rate_index)];
     let mut frame = vec![0xff, 0xfb, rate_index << 4, 0xc0];
@@ -88,7 +88,8 @@ fn a_constant_rate_is_exact_and_a_varying_one_estimated() {
     );
 }
 
-/// A stream whose first frame has `head` at a place, and in which nothing else tells how long it is.
+/// Returns a stream whose first frame contains `head` at offset `at`; nothing else states its
+/// duration.
 fn headed(at: usize, head: &[u8]) -> Vec<u8> {
     let mut first = frame(9);
     first[at..at + head.len()].copy_from_slice(head);
@@ -97,14 +98,15 @@ fn headed(at: usize, head: &[u8]) -> Vec<u8> {
 
 #[test]
 fn heads_of_varying_rates_tell_the_duration() {
-    // 1,000 frames of 1,152 samples at 44.1 kHz, in 400,000 bytes; one channel's head stands behind 17 bytes of side information.
+    // 1,000 frames of 1,152 samples at 44.1 kHz, in 400,000 bytes; for mono, the header follows 17
+    // bytes of side information.
     let counts = [1000_u32.to_be_bytes(), 400_000_u32.to_be_bytes()].concat();
     let xing = [&b"Xing\0\0\0\x03"[..], &counts].concat();
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&headed(21, &xing)));
-    // With a table for seeking, and a quality: 104 bytes that are stepped over.
+    // With a seek table and a quality: 104 bytes that are skipped.
     let long = [&b"Info\0\0\0\x0f"[..], &counts, &[7; 104]].concat();
-    // What LAME put before and behind, 576 and 1,152 samples, is not heard: 39 ms.
+    // LAME's delay and padding, 576 and 1,152 samples or 39 ms, do not count.
     let lame = [&long[..], b"LAME3.100", &[0; 12], &[0x24, 0x04, 0x80]].concat();
     expect!["Mp3 26083 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&headed(21, &lame)));
@@ -115,7 +117,7 @@ fn heads_of_varying_rates_tell_the_duration() {
     ];
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&told(&headed(36, &vbri.concat())));
-    // One that counts nothing is none.
+    // A header that counts nothing is ignored.
     let nothing = b"Xing\0\0\0\x03\0\0\0\0\0\0\0\0";
     assert!(told(&headed(21, nothing)).contains("about"));
 }
@@ -133,7 +135,8 @@ fn junk_before_the_first_frame_is_stepped_over() {
 
 #[test]
 fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
-    // The rest of a frame, or of any bytes up to the limit; what looks like a frame alone is none.
+    // The rest of a frame, or any bytes up to the limit; a single match of a frame header does not
+    // count.
     let rests = [
         frame(9)[100..].to_vec(),
         b"\xff\xfb\x90\xc0 alone".repeat(10),
@@ -183,7 +186,7 @@ fn names_of_three_letters_in_a_tag_of_2_3() {
     assert_eq!(read.expect("it is there"), b"pixels");
 }
 
-/// The boxes of an MP4 file.
+/// Splits an MP4 file into its boxes.
 fn boxes(file: &[u8]) -> Vec<(&[u8], &[u8])> {
     let (mut boxes, mut rest) = (Vec::new(), file);
     while let Some(length) = rest.first_chunk() {
@@ -231,7 +234,8 @@ fn flac_behind_an_id3_tag() {
 
 #[test]
 fn a_tag_that_is_unsynchronised_as_a_whole() {
-    // FF E0 would look like a frame's sync, so a zero stands between; the lengths do not count it.
+    // FF E0 would look like a frame's sync, so a zero byte is inserted; the lengths do not count
+    // it.
     let frames = b"TIT2\0\0\0\x04\0\0\0\xff\0\xe0xTALB\0\0\0\x02\0\0\0A";
     let tag = [&b"ID3\x03\0\x80\0\0\0"[..], &[frames.len() as u8], frames].concat();
     let media = read(&[&tag[..], sine("mp3")].concat()).expect("a sound file");
@@ -241,7 +245,7 @@ fn a_tag_that_is_unsynchronised_as_a_whole() {
 
 #[test]
 fn a_cover_in_such_a_tag_is_the_picture_alone() {
-    // Each FF of the picture is stored with a zero behind it, and a frame follows that is none of it.
+    // Each FF of the picture is stored with a zero byte after it, and another frame follows.
     let picture = b"\xff\xd8\xff\x00pixels\xff\xff\xe0\xff";
     let stored = b"\xff\x00\xd8\xff\x00\x00pixels\xff\x00\xff\x00\xe0\xff\x00";
     let body = b"\0image/jpeg\0\x03\xff\0description\0";

@@ -1,5 +1,5 @@
-//! Every field that a library asks for, from every format and kind of tag: written by lofty, or by hand where it has no place
-//! for it.
+//! Tests of every field that a library needs, from every format and kind of tag: written by lofty,
+//! or by hand if lofty cannot write it.
 
 use std::io::Cursor;
 
@@ -19,7 +19,7 @@ const GUEST: &str = "55555555-0b3b-4d2c-9b3a-000000000005";
 const TRACK: &str = "66666666-0b3b-4d2c-9b3a-000000000006";
 const WORK: &str = "77777777-0b3b-4d2c-9b3a-000000000007";
 
-/// What is written, and what must be read.
+/// The values written, and the values expected.
 const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::TrackTitle, Field::Title, &["Für Elise – エリーゼ"]),
     (
@@ -110,7 +110,7 @@ const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::MusicBrainzWorkId, Field::WorkId, &[WORK]),
 ];
 
-/// Ours, with the kinds of tags that players write into them, and whether ID3v2 is of version 2.3.
+/// Formats, each with a kind of tag that players write into it, and whether ID3v2 is version 2.3.
 const FORMATS: &[(&str, TagType, bool)] = &[
     ("flac", TagType::VorbisComments, false),
     ("ogg", TagType::VorbisComments, false),
@@ -126,7 +126,8 @@ const FORMATS: &[(&str, TagType, bool)] = &[
     ("aiff", TagType::Id3v2, true),
 ];
 
-/// What lofty has no place for in a kind of tag, or writes in a way of its own; the tests below write it by hand.
+/// Returns the fields that lofty cannot write into a kind of tag, or writes in its own way; the
+/// tests below write them by hand.
 fn by_hand(kind: TagType, is_v23: bool) -> &'static [Field] {
     use Field::{
         AlbumSort, ArtistSort, ComposerSort, Genre, OriginalDate, Performer, R128AlbumGain,
@@ -177,7 +178,7 @@ fn every_format_has_every_field() {
     assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 
-/// What by-hand tags are held against.
+/// Checks the fields of a file with hand-written tags.
 fn check(name: &str, file: &[u8], expected: &[(Field, &[&str])]) {
     let media = read(file).unwrap_or_else(|err| panic!("{name}: {err}"));
     for &(field, texts) in expected {
@@ -192,7 +193,7 @@ fn vorbis_comments_by_hand() {
     for name in ["flac", "ogg", "opus"] {
         let mut comments = VorbisComments::default();
         comments.push("COMPOSERSORT".to_owned(), "Beethoven".to_owned());
-        // In any case, with what other writers call it.
+        // Keys in another case, and keys of other writers.
         comments.push("performer".to_owned(), "Eve (piano)".to_owned());
         comments.push("YEAR".to_owned(), "1810".to_owned());
         let mut file = Cursor::new(sine(name).to_vec());
@@ -260,7 +261,7 @@ fn ape_items_by_hand() {
     );
 }
 
-/// A tag of version 2.2, 2.3 or 2.4.
+/// Returns a tag of version 2.2, 2.3 or 2.4.
 fn id3v2(version: u8, frames: &[(&str, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, content) in frames {
@@ -276,7 +277,7 @@ fn id3v2(version: u8, frames: &[(&str, &[u8])]) -> Vec<u8> {
     [&b"ID3"[..], &[version, 0, 0], &size, &body].concat()
 }
 
-/// The tag in front of an MP3, and in a chunk of its own of WAV and AIFF.
+/// Returns the tag before an MP3, and in a chunk of WAV and AIFF.
 fn with_id3v2(tag: &[u8]) -> [(&'static str, Vec<u8>); 3] {
     let chunk = |id: &[u8; 4], bytes: [u8; 4]| {
         let mut chunk = [&id[..], &bytes, tag].concat();
@@ -431,7 +432,7 @@ fn id3v2_2_by_hand() {
     }
 }
 
-/// What stands in ID3v1 is in every MP3 that has nothing better: title, artist, album, year, comment, number, genre.
+/// ID3v1 is the only tag of many MP3 files: title, artist, album, year, comment, number, genre.
 #[test]
 fn id3v1_by_hand() {
     let mut tag = b"TAG".to_vec();

@@ -1,11 +1,11 @@
-//! Files that are cut, lie, or lead in circles: a verdict each, within the limits.
+//! Tests of truncated, lying and cyclic files: each gets a result within the limits.
 
 use super::{SINES, read, sine, told};
 use crate::{ErrorKind, Limits, Reader};
 use expect_test::expect;
 use proptest::prelude::*;
 
-/// Reads with a reader whose limits are asserted afterwards.
+/// Reads a file and asserts that the limits were kept.
 fn survive(bytes: &[u8]) {
     let limits = Limits::default();
     let mut reader = Reader::new(limits.clone());
@@ -124,18 +124,19 @@ fn reasons() {
 
 #[test]
 fn ogg_without_a_page_of_sound_cannot_be_read() {
-    // Its three pages begin at 0, 58 and 3,536: the head, the comments with the setup, and all of the sound.
+    // Its three pages begin at 0, 58 and 3,536: the header, the comments with the setup, and all
+    // audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
         expect!["Truncated: ogg ends before its audio begins"]
             .assert_eq(&told(&vorbis[..end]));
     }
-    // Opus has its comments alone in the second page, which ends at 841.
+    // The second page of Opus has only the comments and ends at 841.
     let opus = sine("opus");
     for end in [100, 841] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&told(&opus[..end]));
     }
-    // With broken comments, it is heard all the same.
+    // A file with broken comments is readable all the same.
     let mut broken = vorbis.to_vec();
     broken[58 + 27 + 15 + 7..][..4].copy_from_slice(&[0xff; 4]);
     expect![[
@@ -146,7 +147,7 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
 
 #[test]
 fn aiff_lasts_as_long_as_the_samples_that_are_there() {
-    // 4,000 samples of a byte at 8 kHz, behind 54 bytes; of which 1,000 are there.
+    // 4,000 samples of one byte at 8 kHz, after 54 bytes; only 1,000 of them exist.
     expect![[
         r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk is longer than the file"]"#
     ]]
@@ -209,7 +210,7 @@ fn more_values_than_the_limit_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// A few bytes anywhere become anything, and the file may be cut or doubled.
+    /// Changes a few bytes, and may truncate or double the file.
     #[test]
     fn mutants_survive(
         which in 0..SINES.len(),
@@ -219,7 +220,7 @@ proptest! {
         twice in any::<bool>(),
     ) {
         let mut bytes = SINES[which].1.to_vec();
-        // Heads are where lies matter.
+        // Wrong values matter most in headers.
         let reach = if front { bytes.len().min(400) } else { bytes.len() };
         for (at, byte) in edits {
             bytes[at.index(reach)] = byte;

@@ -1,4 +1,4 @@
-//! Against lofty, as a writer and as a reader: what it writes we read, and of durations we say the same.
+//! Comparison with lofty: tags that it writes are read back, and durations agree.
 
 use super::{SINES, read, read_counted};
 use crate::{Field, Media, PictureKind, Stored, read_cover};
@@ -9,7 +9,7 @@ use lofty::probe::Probe;
 use lofty::tag::{ItemKey, ItemValue, Tag, TagExt as _, TagItem, TagType};
 use std::io::Cursor;
 
-/// What each tag is given; every format has a place for these.
+/// Values written into each tag; every format supports these fields.
 const TEXTS: &[(ItemKey, Field, &str)] = &[
     (ItemKey::TrackTitle, Field::Title, "Für Elise – エリーゼ"),
     (ItemKey::AlbumTitle, Field::Album, "Bagatellen"),
@@ -66,7 +66,7 @@ fn tagged(bytes: &[u8], kind: TagType, art: &[u8]) -> Vec<u8> {
     file.into_inner()
 }
 
-/// Bytes that no compression or escape would leave alone, ending as a JPEG does.
+/// Returns bytes that need escaping and do not compress, and that end like a JPEG.
 fn art(bytes: usize) -> Vec<u8> {
     let noise = (0..bytes as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8);
     [
@@ -104,7 +104,7 @@ fn what_lofty_writes_is_read() {
 fn a_cover_is_found_stepped_over_and_read_back() {
     let art = art(300_000);
     for (name, bytes) in SINES {
-        // Lofty writes no picture into an APE tag.
+        // Lofty does not write pictures into APE tags.
         for &kind in tag_types(name).iter().filter(|kind| **kind != TagType::Ape) {
             let file = tagged(bytes, kind, &art);
             let (media, spent) = read_counted(&file);
@@ -138,9 +138,10 @@ fn durations_are_those_of_lofty() {
         let ours = read(bytes).expect("a sound file").audio;
         let their_ms = properties.duration().as_millis() as u64;
         let added_ms = match name {
-            // Lofty counts what the encoder added at both ends: three frames.
+            // Lofty includes the samples that the encoder added at both ends: three frames.
             "mp3" => 79,
-            // Lofty takes the first frame's rate for that of all; these are five frames of 1,024 samples at 8 kHz.
+            // Lofty assumes that all frames have the first one's rate; the file has five frames of
+            // 1,024 samples at 8 kHz.
             "aac" => 28,
             _ => 1,
         };
@@ -149,7 +150,7 @@ fn durations_are_those_of_lofty() {
             "{name}: {} and {their_ms} ms",
             ours.duration_ms
         );
-        // Of Opus, lofty tells the rate before encoding; what is decoded has 48 kHz.
+        // For Opus lofty returns the rate before encoding; decoded audio has 48 kHz.
         let rate_hz = if name == "opus" {
             44_100
         } else {

@@ -1,4 +1,4 @@
-//! EXIF in the containers that carry it.
+//! Tests of EXIF in the containers that carry it.
 
 use crate::{Limits, Shot, shot};
 use expect_test::{Expect, expect};
@@ -11,7 +11,7 @@ fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
     out
 }
 
-/// A directory of these entries at `at`, and what lies behind it.
+/// Returns a directory of these entries, without a next directory.
 fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut out = (entries.len() as u16).to_be_bytes().to_vec();
     out.extend(entries.concat());
@@ -19,7 +19,7 @@ fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// First directory at 8, the camera's at 100, the place's at 200, values from 300 on.
+/// Returns a TIFF with the first directory at 8, EXIF at 100, GPS at 200, and values from 300 on.
 fn tiff() -> Vec<u8> {
     let mut out = b"MM\0\x2a\0\0\0\x08".to_vec();
     let first = [

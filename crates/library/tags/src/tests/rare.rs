@@ -1,9 +1,9 @@
-//! Formats that few people have, by files that were made for this: what their documents say, byte for byte.
+//! Tests of rare formats, with files assembled byte for byte from their specifications.
 
 use super::{read, told};
 use expect_test::expect;
 
-/// An APEv2 tag with one item.
+/// Returns an APEv2 tag with one item.
 fn ape_tag(key: &str, value: &str) -> Vec<u8> {
     let mut item = (value.len() as u32).to_le_bytes().to_vec();
     item.extend([0; 4]);
@@ -27,7 +27,7 @@ fn halves(halves: &[u16]) -> Vec<u8> {
     halves.iter().flat_map(|half| half.to_le_bytes()).collect()
 }
 
-/// Two frames of 73,728 × 4 samples and one of 1,000, at 44.1 kHz.
+/// Returns two frames of 73,728 × 4 samples and one of 1,000, at 44.1 kHz.
 fn monkey() -> Vec<u8> {
     let mut file = b"MAC ".to_vec();
     file.extend(halves(&[3990, 0]));
@@ -42,7 +42,7 @@ fn monkey() -> Vec<u8> {
     file
 }
 
-/// The same before files had a descriptor.
+/// Returns the same in the older format without a descriptor.
 fn old_monkey() -> Vec<u8> {
     let mut file = b"MAC ".to_vec();
     file.extend(halves(&[3970, 2000, 0, 2]));
@@ -52,7 +52,7 @@ fn old_monkey() -> Vec<u8> {
     file
 }
 
-/// 130,000 samples of which 1,000 are silence, at 48 kHz.
+/// Returns 130,000 samples, of which 1,000 are silence, at 48 kHz.
 fn musepack_8() -> Vec<u8> {
     let mut file = b"MPCK".to_vec();
     let mut head = vec![1, 2, 3, 4, 8];
@@ -66,7 +66,7 @@ fn musepack_8() -> Vec<u8> {
     file
 }
 
-/// A hundred frames, the last of 500 samples, at 44.1 kHz.
+/// Returns a hundred frames, the last of 500 samples, at 44.1 kHz.
 fn musepack_7() -> Vec<u8> {
     let mut file = b"MP+\x07".to_vec();
     file.extend(words(&[100, 0, 0, 0, 1 << 31 | 500 << 20, 0]));
@@ -75,7 +75,7 @@ fn musepack_7() -> Vec<u8> {
     file
 }
 
-/// A second of stereo DSD64.
+/// Returns a second of stereo DSD64.
 fn dsf() -> Vec<u8> {
     let sound = vec![0x69; 4096];
     let mut file = b"DSD ".to_vec();
@@ -130,7 +130,7 @@ fn heads_say_what_their_documents_say() {
     "#]].assert_eq(&lines.concat());
 }
 
-/// An object of an ASF file.
+/// Returns an object of an ASF file.
 fn object(guid: &[u8; 16], content: &[u8]) -> Vec<u8> {
     let bytes = (content.len() as u64 + 24).to_le_bytes();
     [&guid[..], &bytes, content].concat()
@@ -141,7 +141,7 @@ fn wide(text: &str) -> Vec<u8> {
     units.flat_map(u16::to_le_bytes).collect()
 }
 
-/// A value of the extended description.
+/// Returns a value of the extended description.
 fn value(name: &str, kind: u16, value: &[u8]) -> Vec<u8> {
     let name = wide(name);
     let mut out = halves(&[name.len() as u16]);
@@ -178,7 +178,7 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
     ];
     let mut extended = halves(&[values.len() as u16]);
     extended.extend(values.concat());
-    // In front of the objects of the file that ffmpeg made, whose texts come behind.
+    // Inserted before the objects of ffmpeg's file, so that the texts of that file come later.
     let guid = b"\x40\xa4\xd0\xd2\x07\xe3\xd2\x11\x97\xf0\0\xa0\xc9\x5e\xa8\x50";
     let object = object(guid, &extended);
     let mut file = WMA[..30].to_vec();
@@ -194,13 +194,14 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
     assert_eq!(media.essence, read(WMA).expect("a sound file").essence);
 }
 
-/// An element of Matroska with a length of one byte.
+/// Returns a Matroska element whose length takes one byte.
 pub(super) fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
     assert!(content.len() < 127);
     [id, &[0x80 | content.len() as u8], content].concat()
 }
 
-/// A Matroska file of two seconds, whose track and tags are these; behind them is a cluster, of which nobody knows the length.
+/// Returns a Matroska file of two seconds with this track and these tags, followed by a cluster of
+/// unknown length.
 fn matroska(track: &[u8], tags: &[u8]) -> Vec<u8> {
     let duration = element(b"\x44\x89", &2000_f32.to_be_bytes());
     [
@@ -214,7 +215,7 @@ fn matroska(track: &[u8], tags: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// A tag of this level with one value.
+/// Returns a tag of this level with one value.
 fn simple_tag(level: u8, name: &str, value: &str) -> Vec<u8> {
     let targets = element(b"\x63\xc0", &element(b"\x68\xca", &[level]));
     let name = element(b"\x45\xa3", name.as_bytes());
@@ -265,7 +266,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
         file[at..at + 4].fill(0xff);
         told(&file)
     };
-    // Frames, and samples of the last one.
+    // Offsets of the number of frames, and of the samples of the last frame.
     for at in [64, 60] {
         expect![[
             r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header counts more frames than the file holds"]"#
@@ -278,7 +279,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
 fn a_file_that_is_cut_anywhere_has_a_verdict() {
     for (name, file) in all() {
         for length in (0..200).chain([file.len() / 2, file.len() - 1]) {
-            // Whatever it is: within the limits, and no panic.
+            // The result does not matter; there must be no panic, and the limits hold.
             let cut = read(&file[..length.min(file.len())]);
             assert!(length != 0 || cut.is_err(), "{name}");
         }
