@@ -3,8 +3,8 @@
 //! ```text
 //! vendor length u32 · vendor · count u32 · count × (length u32 · KEY=value)
 //! ```
-//! Little-endian. A comment may hold a picture in base64; it is recognised by its key, and its value
-//! is skipped.
+//! Little-endian. A comment may hold a picture in base64; it is recognised by its key, and its
+//! value is skipped.
 
 use crate::input::Input;
 use crate::media::{Mime, Picture, PictureKind, Stored};

@@ -4,7 +4,8 @@
 //! DSF: "DSD " · 4 28 u64 · 12 bytes of the file u64 · 20 offset of the tag u64
 //!      28 "fmt " · 32 52 u64 · 40 version u32 · 44 id u32 · 48 channel type u32
 //!      52 channels u32 · 56 rate u32 · 60 bits u32 · 64 samples per channel u64
-//! TTA: "TTA1" · 4 format u16 · 6 channels u16 · 8 bits u16 · 10 rate u32 · 14 samples u32 · 18 CRC u32
+//! TTA: "TTA1" · 4 format u16 · 6 channels u16 · 8 bits u16 · 10 rate u32 · 14 samples u32
+//!      18 CRC u32
 //! ```
 //! Little-endian. Sources: Sony's DSF File Format Specification 1.01; True Audio's format
 //! description.

@@ -129,7 +129,8 @@ impl StreamInfo {
     ///
     /// ```text
     /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0
-    /// 4 number, coded like UTF-8 · samples u8 or u16, if so coded · rate u8 or u16, if so coded · CRC-8
+    /// 4 number, coded like UTF-8 · samples u8 or u16, if so coded · rate u8 or u16, if so coded
+    /// CRC-8
     /// ```
     fn frame_end(&self, head: &[u8]) -> Option<u64> {
         let &[0xff, sync @ (0xf8 | 0xf9), sizes, kind, ..] = head else {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! tag: 0 "ID3" · 3 version · 5 flags · 6 length in 4 × 7 bits, without these 10 bytes and a footer
-//! frame 2.2: id 3 bytes · length u24          frame 2.3: id 4 bytes · length u32 · flags u16
-//!                                             frame 2.4: id 4 bytes · length in 4 × 7 bits · flags u16
+//! frame 2.2: id 3 bytes · length u24      frame 2.3: id 4 bytes · length u32 · flags u16
+//!                                         frame 2.4: id 4 bytes · length in 4 × 7 bits · flags u16
 //! ```
 //! Unsynchronisation inserts a zero byte after each FF. In 2.2 and 2.3 it covers the whole tag and
 //! shifts every offset, so such a tag, which is rare, is read whole. Sources: id3.org, the informal

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, essence } ─┐
-//!                                                     path ── Splits ──┴─► Track { artists with roles, dates, … }
+//!                                                     path ── Splits ──┴─► Track { people, dates, … }
 //! picture ─ ReadAt ─► shot ─► Shot { taken, camera, place }
 //! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```

@@ -4,7 +4,7 @@
 //! #EXTM3U                          header, often left out
 //! #PLAYLIST:For the road           name of the playlist
 //! #EXTINF:213,Artist - Title       seconds and title of the next entry
-//! ../Artist/Album/01 Title.flac    entry: a path relative to the list's folder or to a root, or a URL
+//! ../Artist/Album/01 Title.flac    entry: path relative to the list's folder or a root, or a URL
 //! ```
 //! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. There is no
 //! standard: the format is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC

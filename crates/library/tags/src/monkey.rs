@@ -3,7 +3,8 @@
 //! ```text
 //! from 3.98 on: 0 "MAC " · 4 version × 1000 u16 · 8 bytes of this descriptor u32 · … · 36 MD5
 //!               then: 0 level u16 · 2 flags u16 · 4 blocks per frame u32
-//!                     8 blocks of the last frame u32 · 12 frames u32 · 16 bits u16 · 18 channels u16 · 20 rate u32
+//!                     8 blocks of the last frame u32 · 12 frames u32 · 16 bits u16
+//!                     18 channels u16 · 20 rate u32
 //! before:       0 "MAC " · 4 version · 6 level u16 · 8 flags u16 · 10 channels u16
 //!               12 rate u32 · 16, 20 bytes of WAV
 //!               24 frames u32 · 28 blocks of the last frame u32

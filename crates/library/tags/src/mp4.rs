@@ -1,8 +1,9 @@
-//! MP4 and related formats: boxes down to the first sound track and the list of items; sample tables
-//! and `mdat` are skipped.
+//! MP4 and related formats: boxes down to the first sound track and the list of items; sample
+//! tables and `mdat` are skipped.
 //!
 //! ```text
-//! ftyp · moov { mvhd · trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } ·
+//! ftyp · moov { mvhd ·
+//!        trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } ·
 //!        udta { meta { ilst } } } · mdat
 //! box: 0 length u32 · 4 type · (length 1: 8 length u64) · …       length 0: to the end
 //! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }

@@ -2,14 +2,15 @@
 //! page; in a chain, the same of each link.
 //!
 //! ```text
-//! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC · 26 segments u8
-//!       27 lengths u8 each · bodies; a packet ends with a length below 255
+//! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC
+//!       26 segments u8 · 27 lengths u8 each · bodies; a packet ends with a length below 255
 //! ```
-//! Little-endian. A picture in the comments covers many pages, mostly of one size, so the page after
-//! it is expected at the offset that this size implies. Its sequence number proves how many pages lie
-//! between. All segments of these pages are 255 bytes long, since the packet continues in each page,
-//! so the distance determines how much of the packet they hold, and they need not be read.
-//! Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
+//! Little-endian. A picture in the comments covers many pages, mostly of one size, so the page
+//! after it is expected at the offset that this size implies. Its sequence number proves how many
+//! pages lie between. All segments of these pages are 255 bytes long, since the packet continues in
+//! each page, so the distance determines how much of the packet they hold, and they need not be
+//! read. Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex
+//! manual's header.
 
 mod chain;
 

@@ -5,7 +5,7 @@
 //! "fmt ": 0 codec u16 · 2 channels u16 · 4 rate u32 · 8 bytes per second u32
 //!         12 bytes per frame u16 · 14 bits u16 · 18 samples per frame u16 (ADPCM)
 //! "fact": samples u32
-//! "LIST": "INFO" · chunks of text         "id3 ": an ID3v2 tag         "ds64": lengths of RF64 and BW64
+//! "LIST": "INFO" · chunks of text      "id3 ": an ID3v2 tag      "ds64": lengths of RF64 and BW64
 //! ```
 //! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306,
 //! ITU-R BS.2088.

@@ -7,8 +7,8 @@
 //! flags: 2 bits bytes per sample − 1 · bit 2 mono · … · bit 12 last block of a frame
 //!        5 bits at 13 shift · 4 bits at 23 rate · bit 31 DSD
 //! ```
-//! Little-endian. A frame of more than two channels consists of several blocks. Source: WavPack 4 & 5
-//! Binary File / Block Format.
+//! Little-endian. A frame of more than two channels consists of several blocks. Source:
+//! WavPack 4 & 5 Binary File / Block Format.
 
 use crate::input::Input;
 use crate::media::{Codec, Container, Essence};

@@ -6,11 +6,11 @@
 //! [`Remote`] does the same with a store elsewhere. [`Embedded`] is a small store without a server.
 //!
 //! ```text
-//!              ┌ core: one pinned thread, which owns everything below ────────────────────────────┐
-//! TCP,  ──────►│ connection ─► resp::Parser ─► dispatch ─┬─► keyspace::execute ─► effects ─┐       │
-//! Unix         │     ▲                                   └─► command/* (CLIENT, INFO, …)   │       │
-//!              │     └─ one write ◄─ committed ◄─ Out ◄──── pubsub, block, persist ◄───────┘       │
-//!              └──────────────────────────────────────────────────────────────────────────────────┘
+//!              ┌ core: one pinned thread, which owns everything below ──────────────────────────┐
+//! TCP,  ──────►│ connection ─► resp::Parser ─► dispatch ─┬─► keyspace::execute ─► effects ─┐     │
+//! Unix         │     ▲                                   └─► command/* (CLIENT, INFO, …)   │     │
+//!              │     └─ one write ◄─ committed ◄─ Out ◄──── pubsub, block, persist ◄───────┘     │
+//!              └────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! A turn: a connection reads once, runs every complete command of the bytes it read, waits for the

@@ -1,9 +1,10 @@
-//! Fragmented MP4, as streams and recorders write it: the duration of samples in pieces after `moov`.
+//! Fragmented MP4, as streams and recorders write it: the duration of the samples after `moov`.
 //!
 //! ```text
 //! moov { … mvex { trex } } · ( [sidx] · moof { mfhd · traf { tfhd · tfdt · trun … } } · mdat ) …
 //! trex: 4 track u32 · 12 duration of a sample u32
-//! tfhd: 1 flags u24 · 4 track u32 · [1: offset u64] · [2: description u32] · [8: duration of a sample u32] …
+//! tfhd: 1 flags u24 · 4 track u32 · [1: offset u64] · [2: description u32]
+//!       [8: duration of a sample u32] …
 //! tfdt: 0 version u8 · 4 time of the first sample, u32 or u64
 //! trun: 1 flags u24 · 4 samples u32 · [1: offset u32] · [4: flags u32]
 //!       samples: [100: duration u32] · [200] · [400] · [800]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! core    commands ─► pending ─┐ once a turn, when the last batch is done
-//! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► waiting replies
+//! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► replies
 //! ```
 //!
 //! The changes of one turn's connections go out in one batch. While a batch is being written the
@@ -16,7 +16,7 @@
 //! ignores:
 //!
 //! ```text
-//! *3… *3… #SUM:0123456789abcdef      the CRC-64 of all bytes since the previous annotation, or since the file's start
+//! *3… *3… #SUM:0123456789abcdef      CRC-64 of all bytes since the previous annotation or the start
 //! ```
 //!
 //! A flipped bit is thus found when the file is read. It also distinguishes damage from a tail that
