@@ -6,8 +6,8 @@
 //! tags of one file.
 //!
 //! ```text
-//! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, essence } ─┐
-//!                                                     path ── Splits ──┴─► Track { people, dates, … }
+//! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, … } ─┐
+//!                                               path ── Splits ──┴─► Track { people, dates, … }
 //! picture ─ ReadAt ─► shot ─► Shot { taken, camera, place }
 //! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```

@@ -16,7 +16,7 @@
 //! ignores:
 //!
 //! ```text
-//! *3… *3… #SUM:0123456789abcdef      CRC-64 of all bytes since the previous annotation or the start
+//! *3… *3… #SUM:0123456789abcdef     CRC-64 of all bytes since the previous annotation or the start
 //! ```
 //!
 //! A flipped bit is thus found when the file is read. It also distinguishes damage from a tail that
