@@ -77,7 +77,9 @@ fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
             [b'#', mark @ ..] => remark(mark, &mut found, &mut title, limits)?,
             target => {
                 if limits.listing_entries_max <= found.entries.len() {
-                    return Err(Error::limit("playlist has more entries than the limit allows"));
+                    return Err(Error::limit(
+                        "playlist has more entries than the limit allows",
+                    ));
                 }
                 found.entries.push(Listed {
                     target: path(target).into_owned(),

@@ -88,7 +88,8 @@ fn version_8(input: &mut Input<'_>, mut at: u64, media: &mut Media) -> Result<u6
             return Err(short);
         };
         let rate = RATES_HZ.get(usize::from(rate >> 5)).copied();
-        media.audio.sample_rate_hz = rate.ok_or(Error::malformed("unsupported musepack sample rate"))?;
+        media.audio.sample_rate_hz =
+            rate.ok_or(Error::malformed("unsupported musepack sample rate"))?;
         media.audio.channels = u16::from(channels >> 4) + 1;
         return Ok(samples.saturating_sub(silence));
     }

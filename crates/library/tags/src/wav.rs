@@ -138,7 +138,9 @@ fn finish(
     }
     let frame_bytes = u64::from(u16_at(12));
     if frame_bytes == 0 || media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("wav with a frame size or sample rate of zero"));
+        return Err(Error::malformed(
+            "wav with a frame size or sample rate of zero",
+        ));
     }
     let bytes = data.end - data.start;
     let samples = match coding {

@@ -423,7 +423,7 @@ impl Config {
         let at = accepted("latency-tracking-info-percentiles").expect("it is in the table");
         let words = self.accepted[at].split_ascii_whitespace();
         words
-            .map(|word| word.parse().expect("looked at when it was set"))
+            .map(|word| word.parse().expect("validated when it was set"))
             .collect()
     }
 
@@ -431,7 +431,7 @@ impl Config {
     pub(crate) fn client_bytes_max(&self) -> u64 {
         let at = accepted("maxmemory-clients").expect("it is in the table");
         let value = self.accepted[at].as_str();
-        let number = |text: &str| text.parse::<u64>().expect("looked at when it was set");
+        let number = |text: &str| text.parse::<u64>().expect("validated when it was set");
         match value.strip_suffix('%') {
             Some(percent) => (self.maxmemory.0 / 100).saturating_mul(number(percent)),
             None => number(value),

@@ -760,7 +760,9 @@ impl State {
                 tracing::error!(%error, "the snapshot could not be written");
                 let stops = persist.stops;
                 if stops {
-                    tracing::error!("shutdown cancelled: stopping without a snapshot would lose data");
+                    tracing::error!(
+                        "shutdown cancelled: stopping without a snapshot would lose data"
+                    );
                     persist.stops = false;
                     self.unpause();
                 }
@@ -794,7 +796,7 @@ impl State {
                 if !persist.journal.as_ref().is_some_and(Journal::is_broken) {
                     // The new base holds all data on disk, including changes that an increment
                     // lacked.
-                    *persist.loss.lock().expect("nobody panics with it") = None;
+                    *persist.loss.lock().expect("lock is not poisoned") = None;
                 }
                 persist.rewrites.count += 1;
                 persist.failed_rewrites = 0;

@@ -69,7 +69,7 @@ pub(crate) async fn keep_config(shared: Rc<Shared>) {
             state.config.clone()
         };
         let written = spawn_blocking(move || {
-            let path = config.file.as_deref().expect("looked at before");
+            let path = config.file.as_deref().expect("checked before");
             write(path, &config)
         });
         let written = written.await;

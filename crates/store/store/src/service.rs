@@ -156,12 +156,12 @@ impl Server {
         let loss = Arc::new(Loss::default());
         let counters = listeners.counters();
         let start = |core: &Core| {
-            let loaded = loaded.lock().expect("nobody panics with it").take();
+            let loaded = loaded.lock().expect("lock is not poisoned").take();
             let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
             let persist = Persist::new(&config, opened, now_ms, &loss);
             let persist = persist.unwrap_or_else(|error| {
                 let error = Error::host(format!("start the AOF's thread: {error}"));
-                *failed.lock().expect("nobody panics with it") = Some(error);
+                *failed.lock().expect("lock is not poisoned") = Some(error);
                 drained.trigger();
                 Persist::without_journal(now_ms)
             });
@@ -189,10 +189,10 @@ impl Server {
         }
         drop(pidfile);
         ended.map_err(|error| Error::host(error.to_string()))?;
-        if let Some(error) = failed.into_inner().expect("nobody panics with it") {
+        if let Some(error) = failed.into_inner().expect("lock is not poisoned") {
             return Err(error);
         }
-        let loss = loss.lock().expect("nobody panics with it").take();
+        let loss = loss.lock().expect("lock is not poisoned").take();
         match loss {
             Some(fault) => Err(Error::host(format!(
                 "the AOF lacks the last changes: {fault}"
@@ -267,7 +267,9 @@ async fn serve_unix(shared: Rc<Shared>, stream: UnixStream, path: Rc<str>) {
 async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, shared: Rc<Shared>) {
     let listener = match UnixListener::from_std(listener) {
         Ok(listener) => listener,
-        Err(error) => return tracing::error!(%error, "cannot accept connections on the Unix socket"),
+        Err(error) => {
+            return tracing::error!(%error, "cannot accept connections on the Unix socket");
+        }
     };
     let path: Rc<str> = shared.state.borrow().config.unixsocket.as_str().into();
     loop {

@@ -61,7 +61,11 @@ fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
                 garbage += 1;
                 at += 1;
             }
-            _ => return Err(Error::malformed("jpeg segment does not begin with a marker")),
+            _ => {
+                return Err(Error::malformed(
+                    "jpeg segment does not begin with a marker",
+                ));
+            }
         }
     }
 }

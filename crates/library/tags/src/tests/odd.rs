@@ -128,8 +128,7 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     // audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
-        expect!["Truncated: ogg ends before its audio begins"]
-            .assert_eq(&told(&vorbis[..end]));
+        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&told(&vorbis[..end]));
     }
     // The second page of Opus has only the comments and ends at 841.
     let opus = sine("opus");

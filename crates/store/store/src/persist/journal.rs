@@ -318,7 +318,7 @@ impl Journal {
             self.progress
                 .fault
                 .lock()
-                .expect("nobody panics with it")
+                .expect("lock is not poisoned")
                 .clone()
         })
     }
@@ -524,7 +524,7 @@ impl Writer {
 
     /// Records a write error, which wakes the replies that wait for the batch.
     fn fail(&self, error: &io::Error) {
-        *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
+        *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
         let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
         self.progress.advanced.notify_waiters();
         if !was_failing {
@@ -552,8 +552,8 @@ impl Writer {
 
     fn give_up(&self, error: &io::Error) {
         tracing::error!(%error, "the AOF lacks changes, and its state on disk is unknown: the server stops");
-        *self.progress.loss.lock().expect("nobody panics with it") = Some(error.to_string());
-        *self.progress.fault.lock().expect("nobody panics with it") = error.to_string();
+        *self.progress.loss.lock().expect("lock is not poisoned") = Some(error.to_string());
+        *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
         self.progress.failing.store(true, Ordering::Release);
         self.progress.broken.store(true, Ordering::Release);
         self.progress.advanced.notify_waiters();

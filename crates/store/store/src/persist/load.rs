@@ -287,10 +287,7 @@ impl<'a> Replay<'a> {
                 })?
             {
                 if source.fill().map_err(read)? == 0 {
-                    let text = format!(
-                        "{show}: the snapshot is truncated at byte {}",
-                        source.read
-                    );
+                    let text = format!("{show}: the snapshot is truncated at byte {}", source.read);
                     return Err(Error::data(text));
                 }
             }
@@ -388,7 +385,9 @@ impl<'a> Replay<'a> {
                 }
                 Some(byte) => {
                     let at = source.at();
-                    let text = format!("{show}: at byte {at}: unexpected byte {byte:#04x} instead of a command");
+                    let text = format!(
+                        "{show}: at byte {at}: unexpected byte {byte:#04x} instead of a command"
+                    );
                     return Err(Error::data(text));
                 }
             }

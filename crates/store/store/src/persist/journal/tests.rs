@@ -24,7 +24,7 @@ struct SimDisk(Arc<Mutex<Sim>>);
 
 impl SimDisk {
     fn with<T>(&self, does: impl FnOnce(&mut Sim) -> T) -> T {
-        does(&mut self.0.lock().expect("nobody panics with it"))
+        does(&mut self.0.lock().expect("lock is not poisoned"))
     }
 
     fn until(&self, holds: impl Fn(&Sim) -> bool) {
